@@ -167,6 +167,23 @@ async fn config_check_separates_errors_from_warnings() {
 }
 
 #[tokio::test]
+async fn configuration_of_the_service_has_no_errors_and_other_flags_are_checked_with_it() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::copy("../docs/systemd/plugins.toml", folder.path().join("plugins.toml")).unwrap();
+    fs::copy(component("fleet"), folder.path().join("fleet.wasm")).unwrap();
+    let check = async |listen: &str| {
+        let mut command = Command::new(tenon());
+        command.args(["config", "check", "--listen", listen, "--config"]).arg(folder.path().join("plugins.toml"));
+        command.arg("--data-dir").arg(folder.path().join("data")).env("TENON_MASTER_KEY", "ab".repeat(32));
+        end_of(command).await
+    };
+    let (code, text) = check("127.0.0.1:8181").await;
+    assert!(code == 0 && text.contains("(production)") && text.contains("127.0.0.1:8181"), "{text}");
+    let (code, text) = check("nowhere").await;
+    assert!(code == 1 && text.contains("nowhere"), "{text}");
+}
+
+#[tokio::test]
 async fn metrics_show_process_database_and_batches() {
     let host = TestHost::fleet().await;
     let acme = host.client("fleet", "acme").await;

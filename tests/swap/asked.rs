@@ -60,6 +60,8 @@ async fn rollback_twice_is_there_and_back_again() {
     let host = serving(1).await;
     let client = host.client("chameleon", "acme").await;
     assert!(reasons(&rollback(&host).await.expect(409)).contains("no earlier version"));
+    let line = &journal(&host, "chameleon").await[0];
+    assert_eq!((&line["action"], &line["outcome"]), (&json!("rollback"), &json!("refused")));
     deploy(&host, "chameleon", chameleon(2, &[])).await.check(200);
     assert_eq!(status(&host, "chameleon").await["parked"]["version"], "1.1.0");
     for expected in [1, 2, 1] {

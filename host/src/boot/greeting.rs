@@ -1,7 +1,7 @@
-//! What `tenon serve` prints when everything runs.
+//! What `tenon serve` prints when every plugin serves or was refused.
 
 use super::Host;
-use crate::cli::banner;
+use crate::cli::banner::{self, FirstAccess};
 
 impl Host {
     /// What a person at the terminal wants to know first.
@@ -18,17 +18,32 @@ impl Host {
         let serving = status.iter().filter(|plugin| plugin.serving.is_some());
         let examples =
             serving.filter_map(|plugin| config.plugins.get(&plugin.name)).flat_map(|plugin| &plugin.examples);
-        // Where it is not known, nobody is told to make a first one.
-        let has_keys = self.rooms.keys.list().await.map_or(true, |keys| !keys.is_empty());
+        let needs_access = self.nobody_has_access().await;
+        let table = self.rooms.registry.current();
+        let first_access = table.mounted().iter().filter(|_| needs_access).find_map(|mounted| {
+            let (takes, plugin) = (&mounted.manifest.authentication, &*mounted.plugin);
+            match () {
+                () if takes.api_keys => Some(FirstAccess::Key(plugin)),
+                () if !takes.oauth => None,
+                () if self.rooms.oauth.issuer().is_none() => Some(FirstAccess::NoIssuer(plugin)),
+                () => Some(FirstAccess::Client(plugin)),
+            }
+        });
         banner::render(&banner::Banner {
             scheme: if config.http.tls.is_some() { "https" } else { "http" },
             interfaces: self.addresses.0,
             operators: self.addresses.1,
             data_dir: &config.data_dir,
             demo_key: self.demo_key.as_ref().map(|(key, file)| (key.as_str(), file.as_path())),
-            first_key_for: config.plugins.keys().next().filter(|_| !has_keys).map(|plugin| &**plugin),
+            first_access,
             plugins: plugins.collect(),
             examples: examples.map(String::as_str).collect(),
         })
+    }
+
+    /// No key, no client, and no other issuer. False where the keys cannot be read.
+    async fn nobody_has_access(&self) -> bool {
+        let has_keys = self.rooms.keys.list().await.map_or(true, |keys| !keys.is_empty());
+        !has_keys && self.rooms.oauth.clients().is_empty() && self.rooms.config.oauth.issuers.is_empty()
     }
 }

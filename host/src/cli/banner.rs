@@ -1,4 +1,4 @@
-//! What `tenon serve` prints when it is ready: where it listens, and lines to paste.
+//! What `tenon serve` prints when every plugin serves or was refused: where it listens, and lines to paste.
 
 use std::{net::SocketAddr, path::Path};
 
@@ -14,18 +14,33 @@ pub struct Banner<'a> {
     pub data_dir: &'a Path,
     /// The key of development and the file where it lies.
     pub demo_key: Option<(&'a str, &'a Path)>,
-    /// A plugin, where nobody has a key yet.
-    pub first_key_for: Option<&'a str>,
+    /// Where nobody can call anything yet.
+    pub first_access: Option<FirstAccess<'a>>,
     /// Name and version of what serves, and of what does not, why.
     pub plugins: Vec<(&'a str, Result<&'a str, &'a str>)>,
     /// `examples` of plugins.toml for what serves. "{url}" and "{key}" are filled in; without a key nothing is shown.
     pub examples: Vec<&'a str>,
 }
 
+/// What opens a plugin, by its name.
+#[derive(Clone, Copy)]
+pub enum FirstAccess<'a> {
+    Key(&'a str),
+    /// It takes access tokens alone.
+    Client(&'a str),
+    /// The same, and the host has no issuer.
+    NoIssuer(&'a str),
+}
+
 pub fn render(banner: &Banner<'_>) -> String {
     let url = local_url(banner.scheme, banner.interfaces);
+    let absent = banner.plugins.iter().filter(|(_, state)| state.is_err()).count();
+    let state = match absent {
+        0 => "is ready".to_owned(),
+        absent => format!("is not ready: {absent} of {} plugins serve nothing", banner.plugins.len()),
+    };
     let mut text = format!(
-        "Tenon {} is ready.\n  interfaces  {url}\n  docs        {url}/docs\n  operators   {}\n  data        {}\n",
+        "Tenon {} {state}.\n  interfaces  {url}\n  docs        {url}/docs\n  operators   {}\n  data        {}\n",
         env!("CARGO_PKG_VERSION"),
         local_url("http", banner.operators),
         banner.data_dir.display()
@@ -43,15 +58,29 @@ pub fn render(banner: &Banner<'_>) -> String {
         }
         let filled = banner.examples.iter().map(|example| example.replace("{url}", &url).replace("{key}", key));
         filled.for_each(|example| text.push_str(&format!("\n  {example}\n")));
-    } else if let Some(plugin) = banner.first_key_for {
-        let operators = local_url("http", banner.operators);
-        let folder = banner.data_dir.display().to_string().replace('\'', "'\\''");
-        text.push_str(&format!(
-            "\nNobody has a key yet. To make one for an organization:\n\n  tenon key create --plugin {plugin} \
-             --tenant acme --environment live --admin {operators} --data-dir '{folder}'\n"
-        ));
+    } else if let Some(first) = banner.first_access {
+        text.push_str(&render_first_access(first, banner));
     }
     text
+}
+
+fn render_first_access(first: FirstAccess<'_>, banner: &Banner<'_>) -> String {
+    let operators = local_url("http", banner.operators);
+    let folder = banner.data_dir.display().to_string().replace('\'', "'\\''");
+    let (what, command, plugin) = match first {
+        FirstAccess::Key(plugin) => ("a key", "key", plugin),
+        FirstAccess::Client(plugin) => ("an OAuth client", "client", plugin),
+        FirstAccess::NoIssuer(plugin) => {
+            return format!(
+                "\n{plugin} takes access tokens alone, and this host issues none: set `issuer` in [oauth] of plugins.toml, or \
+                 name another issuer in [oauth.issuers].\n"
+            );
+        }
+    };
+    format!(
+        "\nNobody has {what} yet. To make one for an organization:\n\n  tenon {command} create --plugin {plugin} \
+         --tenant acme --environment live --admin {operators} --data-dir '{folder}'\n"
+    )
 }
 
 #[cfg(test)]
@@ -66,7 +95,7 @@ mod tests {
             operators: "[::]:9091".parse().unwrap(),
             data_dir: Path::new("data"),
             demo_key: Some(("tk_test_x", Path::new("data/demo.key"))),
-            first_key_for: None,
+            first_access: None,
             plugins: vec![("notes", Ok("0.1.0")), ("things", Err("it was refused"))],
             examples: vec!["curl -H 'Authorization: Bearer {key}' {url}/v1/notes"],
         });
@@ -75,6 +104,7 @@ mod tests {
             "{text}"
         );
         assert!(text.contains("http://[::1]:9091") && text.contains("things does not serve: it was refused"), "{text}");
+        assert!(text.contains(" is not ready: 1 of 2 plugins serve nothing.\n"), "{text}");
     }
 
     #[test]
@@ -85,7 +115,7 @@ mod tests {
             operators: "127.0.0.1:9090".parse().unwrap(),
             data_dir: Path::new("/var/lib/tenon"),
             demo_key: None,
-            first_key_for: Some("notes"),
+            first_access: Some(FirstAccess::Key("notes")),
             plugins: vec![("notes", Ok("0.1.0"))],
             examples: vec!["curl {url} {key}"],
         };
@@ -93,6 +123,11 @@ mod tests {
         let line = "\n  tenon key create --plugin notes --tenant acme --environment live --admin http://127.0.0.1:9090 \
                     --data-dir '/var/lib/tenon'\n";
         assert!(text.contains(line) && !text.contains("curl"), "{text}");
-        assert!(!render(&Banner { first_key_for: None, ..banner }).contains("key create"));
+        assert!(text.starts_with(concat!("Tenon ", env!("CARGO_PKG_VERSION"), " is ready.\n")), "{text}");
+        let with = |first_access| render(&Banner { first_access, plugins: vec![], examples: vec![], ..banner });
+        assert!(!with(None).contains("create"));
+        assert!(with(Some(FirstAccess::Client("notes"))).contains("\n  tenon client create --plugin notes "));
+        let without_issuer = with(Some(FirstAccess::NoIssuer("notes")));
+        assert!(without_issuer.contains("set `issuer` in [oauth]") && !without_issuer.contains("create"));
     }
 }

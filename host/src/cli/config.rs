@@ -1,7 +1,5 @@
 //! `tenon config …`: plugins.toml without a server.
 
-use std::path::PathBuf;
-
 use clap::{Args, Subcommand};
 use serde_json::json;
 
@@ -23,7 +21,11 @@ pub struct Config {
 #[derive(Subcommand)]
 enum Action {
     /// Read everything and report all errors and warnings at once (exit code 1 if there is an error)
-    #[command(after_help = "Example:\n  tenon config check --config /etc/tenon/plugins.toml")]
+    #[command(
+        after_help = "Example:\n  tenon config check --config /etc/tenon/plugins.toml --data-dir /var/lib/tenon\n\n\
+        The flags of `tenon serve` are checked with the file. What production needs has to be there: TENON_MASTER_KEY, and the \
+        variables and files of secrets."
+    )]
     Check(Check),
     /// Print every key with its default, bounds and meaning
     #[command(after_help = "Example:\n  tenon config reference | less")]
@@ -32,9 +34,9 @@ enum Action {
 
 #[derive(Args)]
 struct Check {
-    /// The file; default: TENON_CONFIG, else plugins.toml
-    #[arg(long, value_name = "FILE")]
-    config: Option<PathBuf>,
+    /// Those of `tenon serve`
+    #[command(flatten)]
+    flags: Flags,
     /// Treat warnings as errors
     #[arg(long)]
     strict: bool,
@@ -54,8 +56,7 @@ impl Config {
 
 impl Check {
     async fn run(self) -> Result<Outcome, CliError> {
-        let flags = Flags { config: self.config, ..Flags::default() };
-        let checked = match config::check(&flags, &Variables::of_process()) {
+        let checked = match config::check(&self.flags, &Variables::of_process()) {
             Ok(config) => check_settings(config).await?,
             Err(error) => Err(error),
         };

@@ -21,7 +21,7 @@ pub struct Completions {
 #[derive(Args)]
 #[command(after_help = "Example:\n  tenon man | man -l -\n  tenon man --folder /usr/local/share/man/man1")]
 pub struct Man {
-    /// Write tenon.1 and a page for each command into this folder, which must exist
+    /// Write tenon.1 and a page for each command into this folder
     #[arg(long, value_name = "FOLDER")]
     folder: Option<PathBuf>,
 }
@@ -40,10 +40,7 @@ impl Man {
             let page = render(Cli::command()).map_err(|error| CliError::Failed(error.to_string()))?;
             return Ok(Outcome::good(String::from_utf8_lossy(&page).into_owned()));
         };
-        if !folder.is_dir() {
-            return Err(CliError::Failed(format!("{} is not a folder.", folder.display())));
-        }
-        let written = clap_mangen::generate_to(Cli::command(), &folder);
+        let written = fs::create_dir_all(&folder).and_then(|()| clap_mangen::generate_to(Cli::command(), &folder));
         written.map_err(|source| CliError::File { path: folder.clone(), source })?;
         let pages = fs::read_dir(&folder).map_or(0, |entries| {
             let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
@@ -77,18 +74,20 @@ mod tests {
     fn manual_has_a_page_for_every_command() {
         let page = Man { folder: None }.run().unwrap().text;
         assert!(page.contains(".TH tenon 1") && page.contains("tenon\\-key(1)"), "{page}");
-        let folder = tempfile::tempdir().unwrap();
-        Man { folder: Some(folder.path().to_owned()) }.run().unwrap();
+        let data = tempfile::tempdir().unwrap();
+        let folder = data.path().join("share/man1");
+        Man { folder: Some(folder.clone()) }.run().unwrap();
         for command in Cli::command().get_subcommands().filter(|command| !command.is_hide_set()) {
-            let page = folder.path().join(format!("tenon-{}.1", command.get_name()));
+            let page = folder.join(format!("tenon-{}.1", command.get_name()));
             assert!(page.is_file(), "{} is missing", page.display());
         }
-        assert!(folder.path().join("tenon-key-create.1").is_file());
+        assert!(folder.join("tenon-key-create.1").is_file());
     }
 
     #[test]
-    fn folder_that_is_missing_is_reported() {
-        let error = Man { folder: Some("/nowhere/man1".into()) }.run().unwrap_err();
-        assert_eq!(error.to_string(), "/nowhere/man1 is not a folder.");
+    fn folder_that_cannot_be_made_is_reported() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let error = Man { folder: Some(file.path().to_owned()) }.run().unwrap_err();
+        assert!(error.to_string().contains(&file.path().display().to_string()), "{error}");
     }
 }

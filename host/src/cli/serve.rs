@@ -3,7 +3,6 @@
 use std::{
     io::{self, ErrorKind},
     net::SocketAddr,
-    path::PathBuf,
     time::Duration,
 };
 
@@ -24,27 +23,13 @@ use crate::{
     A flag goes before its variable (TENON_CONFIG, TENON_LISTEN, TENON_ADMIN_LISTEN, TENON_DATABASE, TENON_DATA_DIR), \
     that before the file. `tenon config reference` lists every key.")]
 pub struct Serve {
-    /// The configuration [default: plugins.toml]
-    #[arg(long, value_name = "FILE")]
-    config: Option<PathBuf>,
-    /// Address of the interfaces [default: 127.0.0.1:8080]
-    #[arg(long, value_name = "ADDRESS")]
-    listen: Option<String>,
-    /// Address of the operators' listener [default: 127.0.0.1:9090]
-    #[arg(long, value_name = "ADDRESS")]
-    admin: Option<String>,
-    /// Where records are kept, sqlite:PATH [default: tenon.db in the data folder]
-    #[arg(long, value_name = "URL")]
-    database: Option<String>,
-    /// Folder of database, keys and compiled components [default: data]
-    #[arg(long, value_name = "FOLDER")]
-    data_dir: Option<PathBuf>,
+    #[command(flatten)]
+    flags: Flags,
 }
 
 impl Serve {
     pub fn run(self, natives: Natives) -> Result<Outcome, CliError> {
-        let Serve { config, listen, admin, database, data_dir } = self;
-        let flags = Flags { config, listen, admin_listen: admin, database, data_dir };
+        let flags = self.flags;
         let variables = Variables::of_process();
         let config = config::load(&flags, &variables)?;
         boot::raise_descriptor_limit();

@@ -208,7 +208,7 @@ fn require_https(section: &Section<'_>, base_url: &str, login: &Login) {
     }
 }
 
-/// "env:NAME" or "file:PATH". Where nothing is going to be started, what they name may be elsewhere.
+/// "env:NAME" or "file:PATH". Where nothing is going to be started, what they name may be elsewhere. `None`: the key is absent.
 fn read_secret(section: &mut Section<'_>, key: &'static Word, around: Surroundings<'_>) -> Option<SecretText> {
     let given = section.take_text(key)?;
     let (mistakes, path) = (section.mistakes(), section.path(key.name));
@@ -218,18 +218,16 @@ fn read_secret(section: &mut Section<'_>, key: &'static Word, around: Surroundin
     } else if let Some(file) = given.value.strip_prefix("file:") {
         first_line(&around.folder.join(file)).map_err(|why| format!("`{path}`: {:.200}: {why}.", file.escape_debug()))
     } else {
-        let text = format!("`{path}` must be \"env:NAME\" or \"file:PATH\": a secret does not stand in this file.");
-        mistakes.at(&given.span, text);
-        return None;
+        Err(format!("`{path}` must be \"env:NAME\" or \"file:PATH\": a secret does not stand in this file."))
     };
-    match found {
-        Ok(secret) => Some(secret),
-        Err(_) if around.purpose == Purpose::Inspect => Some(SecretText::new("elsewhere".to_owned())),
-        Err(text) => {
+    let is_reference = given.value.starts_with("env:") || given.value.starts_with("file:");
+    Some(found.unwrap_or_else(|text| {
+        if !is_reference || around.purpose != Purpose::Inspect {
             mistakes.at(&given.span, text);
-            None
         }
-    }
+        // In the place of the secret, so that the login is not reported as incomplete as well.
+        SecretText::new("elsewhere".to_owned())
+    }))
 }
 
 fn first_line(path: &Path) -> Result<SecretText, String> {

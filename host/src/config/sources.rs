@@ -2,17 +2,28 @@
 
 use std::{collections::BTreeMap, ffi::OsString, path::PathBuf};
 
+use clap::Args;
 use zeroize::Zeroizing;
 
 use crate::secrets::SecretText;
 
 /// What stood on the command line. Texts, so that their mistakes are reported together with those of the file.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Args)]
 pub struct Flags {
+    /// The configuration [default: TENON_CONFIG, else plugins.toml]
+    #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
+    /// Address of the interfaces [default: 127.0.0.1:8080]
+    #[arg(long, value_name = "ADDRESS")]
     pub listen: Option<String>,
+    /// Address of the operators' listener [default: 127.0.0.1:9090]
+    #[arg(long = "admin", value_name = "ADDRESS")]
     pub admin_listen: Option<String>,
+    /// Where records are kept, sqlite:PATH [default: tenon.db in the data folder]
+    #[arg(long, value_name = "URL")]
     pub database: Option<String>,
+    /// Folder of database, keys and compiled components [default: data]
+    #[arg(long, value_name = "FOLDER")]
     pub data_dir: Option<PathBuf>,
 }
 

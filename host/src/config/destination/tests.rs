@@ -135,6 +135,7 @@ fn every_mistake_is_named_and_shows_no_secret() {
         let found = read(keys).unwrap_err();
         assert!(found.contains(expected), "{keys}\n{found}");
         assert!(!found.contains("hunter2"), "{found}");
+        assert!(!keys.contains("token =") || !found.contains("needs the secret"), "{found}");
     }
     let name = read_with(
         Purpose::Serve,

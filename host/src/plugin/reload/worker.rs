@@ -264,13 +264,18 @@ impl Worker {
 
     /// Callers lose what the newer version brought; that is what a rollback is for. Data still has to be readable.
     async fn rollback(&mut self, plugin: Arc<str>, who: String, reply: Reply) {
+        let cause = Cause { action: SwapAction::Rollback, who };
         match self.find_rollback(&plugin).await {
             Ok(source) => {
-                let cause = Cause { action: SwapAction::Rollback, who };
                 let intent = Intent { source, passing: Passing::BREAKING, cause };
                 self.request_now(&plugin, Change { intent, steps: Steps::start(), reply: Some(reply) });
             }
-            Err(refusal) => drop(reply.send(Err(refusal))),
+            Err(refusal) => {
+                if self.slots.contains_key(&plugin) {
+                    self.record_refusal(&plugin, None, &cause, &refusal, &Steps::start()).await;
+                }
+                let _gone = reply.send(Err(refusal));
+            }
         }
     }
 

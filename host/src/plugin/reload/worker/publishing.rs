@@ -131,17 +131,29 @@ impl Worker {
         });
     }
 
-    async fn refuse(&mut self, plugin: &Arc<str>, to: Arc<str>, cause: &Cause, refusal: &SwapRefusal, steps: &Steps) {
+    /// `to` is absent where there is nothing to go back to.
+    pub(super) async fn record_refusal(
+        &mut self,
+        plugin: &Arc<str>,
+        to: Option<Arc<str>>,
+        cause: &Cause,
+        refusal: &SwapRefusal,
+        steps: &Steps,
+    ) {
         let serving = self.find_serving(plugin);
         announce::refused(plugin, cause.action, serving.as_ref(), &refusal.reasons, &steps.taken);
         self.parts.loader.metrics().count_swap(plugin, metrics::SwapOutcome::Refused);
         let from = self.slots.get(plugin).and_then(|slot| slot.serving.as_ref()).map(|old| old.generation.hash.clone());
-        let entry = self.entry(plugin, cause, (from, Some(to.clone())), SwapOutcome::Refused);
+        let entry = self.entry(plugin, cause, (from, to), SwapOutcome::Refused);
         let entry = SwapEntry { reasons: refusal.reasons.clone(), steps_ms: steps.taken.clone(), ..entry };
         self.record_overtaken().await;
         if let Err(error) = self.parts.journal.record(vec![entry]).await {
             tracing::error!(plugin = &**plugin, "the journal of swaps cannot be written: {error}");
         }
+    }
+
+    async fn refuse(&mut self, plugin: &Arc<str>, to: Arc<str>, cause: &Cause, refusal: &SwapRefusal, steps: &Steps) {
+        self.record_refusal(plugin, Some(to.clone()), cause, refusal, steps).await;
         let Some(slot) = self.slots.get_mut(plugin) else { return };
         slot.reasons = refusal.reasons.clone();
         // What serves may be well: the status has to say what was refused.
