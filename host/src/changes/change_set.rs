@@ -164,6 +164,14 @@ pub struct JournalLine {
     pub entry: Arc<str>,
 }
 
+impl JournalLine {
+    /// All texts of the row.
+    pub fn bytes(&self) -> usize {
+        let decided_by = self.decided_by.as_ref().map_or(0, |by| by.version.len() + by.component.len());
+        self.subject.len() + self.operation.len() + self.request_id.len() + decided_by + self.entry.len()
+    }
+}
+
 /// The generation whose rules decided, as it can be found again later.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DecidedBy {
@@ -253,12 +261,12 @@ impl ChangeSet {
             + self.transfers.len()
             + self.events.len()
             + self.deliveries.len()
-            + self.credentials.len()
+            + self.credentials.iter().map(CredentialChange::rows).sum::<usize>()
             + self.journal.len()
     }
 
     pub fn journal_bytes(&self) -> usize {
-        self.journal.iter().map(|line| line.entry.len()).sum()
+        self.journal.iter().map(JournalLine::bytes).sum()
     }
 
     /// What is left of it when the call refuses: the journal, and the reads that the refusal rests on.

@@ -132,6 +132,13 @@ pub enum CredentialChange {
 }
 
 impl CredentialChange {
+    /// Rows that it writes or deletes.
+    pub fn rows(&self) -> usize {
+        let (CredentialChange::Issue(NewCredential { attributes, .. })
+        | CredentialChange::Revoke(EndedCredential { attributes, .. })) = self;
+        1 + attributes.len()
+    }
+
     pub fn hash(&self) -> &[u8; 32] {
         match self {
             CredentialChange::Issue(new) => &new.hash,

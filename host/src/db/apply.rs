@@ -25,7 +25,7 @@ use fold::Folded;
 use journal::Chains;
 use outbox::Outbox;
 pub use outbox::{EventSeq, HostRecord, Lane, Outgoing, StoredEvent};
-pub(in crate::db) use outbox::{FAN_OUT_DELIVERIES, NewDelivery, bind_delivery};
+pub(in crate::db) use outbox::{FAN_OUT_DELIVERIES, NewDelivery, Recovery, bind_delivery, recover_part};
 
 /// A change set that was accepted. All that it writes carries `version`.
 #[derive(Clone, Debug)]
@@ -241,7 +241,7 @@ impl Writer {
     }
 
     async fn undo(&mut self, write: WriteTransaction, error: DbError) -> ApplyError {
-        if let Err(again) = write.rollback().await {
+        if let Err(again) = write.undo(&error).await {
             tracing::warn!(%again, "a transaction could not be rolled back; its connection is dropped");
         }
         self.failed(error).await

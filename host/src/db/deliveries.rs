@@ -4,13 +4,15 @@
 //! came to. Invariant: an outcome is noted only for a delivery that still waits, so that an endpoint that was removed
 //! leaves nothing behind.
 //!
-//! - `due`: what the sender asks for. `fan_out`: rows that were too many for the transaction of their event.
+//! - `due`: what the sender asks for. `fan_out`: rows that were too many for the transaction of their event. `recovery`: orders
+//!   that were too large for theirs.
 //! - `list`: what a tenant sees; `survey`: what an operator sees. `forget`: growth.
 
 mod due;
 mod fan_out;
 mod forget;
 mod list;
+mod recovery;
 mod survey;
 
 use std::sync::LazyLock;
@@ -18,6 +20,7 @@ use std::sync::LazyLock;
 pub use due::{DueRetry, FreshDelivery};
 pub use fan_out::MadeDeliveries;
 pub use list::{DeliveryPage, StoredAttempt, StoredDelivery};
+pub use recovery::RecoveredDeliveries;
 pub use survey::{EndpointFilter, EndpointRow, SurveyedDelivery};
 
 use super::apply::rows::{ChunkedSql, int, write_rows};

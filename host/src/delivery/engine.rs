@@ -23,6 +23,7 @@ use super::{
     attempt::{self, Ended, Job},
     bodies::Bodies,
     change::{Change, change},
+    fan_out::Made,
     lanes::Lanes,
     record::Recorder,
     schedule::{self, Caps, Decision, FreshRow, LaneId, Load, Outcome, RetryRow, Rows, Scheduler, Start, Subject},
@@ -33,7 +34,7 @@ use crate::{
     db::{
         DbError,
         apply::{EventSeq, Lane},
-        deliveries::{AttemptRow, MadeDeliveries, Then},
+        deliveries::{AttemptRow, Then},
     },
     limits::{DELIVERY_LOADS_AT_ONCE_MAX, ENDED_AT_ONCE_MAX, POLICY_LOOK_MS},
     stop::told,
@@ -61,7 +62,7 @@ pub struct Engine {
 /// The engine's ends of the worker that makes deliveries after their batch.
 pub struct FanOutEnds {
     pub wake: Arc<Notify>,
-    pub made: mpsc::Receiver<MadeDeliveries>,
+    pub made: mpsc::Receiver<Made>,
 }
 
 impl Engine {

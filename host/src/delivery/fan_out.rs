@@ -1,7 +1,8 @@
-//! Makes the deliveries that were too many for the batch of their events, beside the commits of others.
+//! Makes the deliveries that were too many for the batch of their events or of the order to make them again, beside the commits
+//! of others.
 //!
 //! A single task. Each transaction makes a bounded number of deliveries of one tenant, fewer where they take long, and tenants
-//! take turns. After each the writer's connection is left to others for some time, so that neither commits nor other tenants
+//! take turns; new deliveries and those that are made again alternate. After each the writer's connection is left to others for some time, so that neither commits nor other tenants
 //! wait for long. It runs at the start and whenever the engine wakes it, until nothing is left.
 
 use std::{sync::Arc, time::Duration};
@@ -14,17 +15,39 @@ use tokio::{
 use super::engine::FanOutEnds;
 use crate::{
     changes::scope::Scope,
-    db::{Database, DbError, deliveries::MadeDeliveries},
+    db::{
+        Database, DbError,
+        apply::Lane,
+        deliveries::{MadeDeliveries, RecoveredDeliveries},
+    },
     limits::{FAN_OUT_DELIVERIES_MAX, FAN_OUT_DELIVERIES_MIN, FAN_OUT_PART_US, FAN_OUT_PAUSE_MS, FAN_OUT_RESTS},
     stop::told,
 };
 
+/// What one transaction did.
+pub enum Made {
+    New(MadeDeliveries),
+    /// Deliveries of this endpoint are due again.
+    Again(Lane),
+}
+
+/// One transaction.
+struct Part {
+    made: Made,
+    deliveries: usize,
+    took: Duration,
+}
+
 pub struct FanOutTask {
     database: Database,
     wake: Arc<Notify>,
-    made: mpsc::Sender<MadeDeliveries>,
+    made: mpsc::Sender<Made>,
     /// The tenant whose turn was last.
     last: Option<Scope>,
+    /// The endpoint whose deliveries were made again last.
+    last_lane: Lane,
+    /// Whether the last transaction made deliveries again.
+    made_again: bool,
     /// Deliveries that the next transaction makes at most.
     limit: usize,
 }
@@ -32,20 +55,21 @@ pub struct FanOutTask {
 impl FanOutTask {
     pub fn new(database: Database) -> (FanOutEnds, FanOutTask) {
         let (wake, (sender, made)) = (Arc::new(Notify::new()), mpsc::channel(1));
-        let task = FanOutTask { database, wake: wake.clone(), made: sender, last: None, limit: FAN_OUT_DELIVERIES_MIN };
+        let (last, last_lane, made_again) = (None, 0, true);
+        let limit = FAN_OUT_DELIVERIES_MIN;
+        let task = FanOutTask { database, wake: wake.clone(), made: sender, last, last_lane, made_again, limit };
         (FanOutEnds { wake, made }, task)
     }
 
     /// Runs until the engine has ended. The remaining deliveries are made after the next start.
     pub async fn run(mut self, mut stopped: watch::Receiver<bool>) {
         while !*stopped.borrow() && !self.made.is_closed() {
-            let pause = match self.database.make_deliveries(self.last.as_ref(), self.limit).await {
-                Ok(Some(made)) => {
-                    self.last = Some(made.scope.clone());
-                    self.limit = next_limit(made.deliveries, made.took);
-                    let rest = made.took * FAN_OUT_RESTS;
+            let pause = match self.make_part().await {
+                Ok(Some(part)) => {
+                    self.limit = next_limit(part.deliveries, part.took);
+                    let rest = part.took * FAN_OUT_RESTS;
                     tokio::select! {
-                        sent = self.made.send(made) => if sent.is_err() { return },
+                        sent = self.made.send(part.made) => if sent.is_err() { return },
                         () = told(&mut stopped) => return,
                     }
                     Some(rest)
@@ -63,6 +87,32 @@ impl FanOutTask {
                 () = self.made.closed() => return,
             }
         }
+    }
+
+    /// `None` where neither kind has anything left.
+    async fn make_part(&mut self) -> Result<Option<Part>, DbError> {
+        for _ in 0..2 {
+            self.made_again = !self.made_again;
+            let part = if self.made_again { self.make_again().await? } else { self.make_new().await? };
+            if part.is_some() {
+                return Ok(part);
+            }
+        }
+        Ok(None)
+    }
+
+    async fn make_new(&mut self) -> Result<Option<Part>, DbError> {
+        let Some(made) = self.database.make_deliveries(self.last.as_ref(), self.limit).await? else { return Ok(None) };
+        self.last = Some(made.scope.clone());
+        let (deliveries, took) = (made.deliveries, made.took);
+        Ok(Some(Part { made: Made::New(made), deliveries, took }))
+    }
+
+    async fn make_again(&mut self) -> Result<Option<Part>, DbError> {
+        let part = self.database.recover_deliveries(self.last_lane, self.limit).await?;
+        let Some(RecoveredDeliveries { lane, deliveries, took }) = part else { return Ok(None) };
+        self.last_lane = lane;
+        Ok(Some(Part { made: Made::Again(lane), deliveries, took }))
     }
 
     /// A damaged database is reported once, by `Health`.

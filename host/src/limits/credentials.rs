@@ -11,6 +11,8 @@ pub const CREDENTIAL_LABEL_BYTES_MAX: usize = 200;
 pub const EXPIRES_AT_MAX: u64 = 1 << 48;
 /// Valid credentials of one tenant that carry the same attribute: all of them are given at once.
 pub const CREDENTIALS_LIVE_MAX: usize = 1_000;
+/// Credentials that one call may issue. Each is a row in several indexes, and so is each of its attributes.
+pub const CREDENTIALS_ISSUED_MAX: usize = 100;
 /// How long a credential that has ended is kept for those who ask what became of it.
 pub const ENDED_CREDENTIALS_KEPT_MS: u64 = 30 * 24 * 60 * 60 * 1_000;
 /// Credentials issued by plugins that operators are shown, the newest; their own keys are all shown.

@@ -3,6 +3,8 @@
 
 /// Bytes of the text that `describe` returns.
 pub const MANIFEST_BYTES_MAX: usize = 4 << 20;
+/// Bytes of the version of a plugin. Each line of the journal repeats it.
+pub const VERSION_BYTES_MAX: usize = 128;
 /// Values in the JSON of a manifest. A parsed value takes up to a hundred times the bytes of its text; the largest document of the
 /// examples has 16 000.
 pub const MANIFEST_VALUES_MAX: usize = 100_000;

@@ -15,7 +15,7 @@ use crate::changes::credential::{
     Attribute, CredentialChange, CredentialKind, EndedCredential, NewCredential, owner_of,
 };
 use crate::db::credentials::IssuedCredential;
-use crate::limits::{CREDENTIALS_LIVE_MAX, KEY_SECRET_CHARACTERS};
+use crate::limits::{CREDENTIALS_ISSUED_MAX, CREDENTIALS_LIVE_MAX, KEY_SECRET_CHARACTERS};
 use crate::secrets::key_text::{base62, hash_text};
 
 /// Events take stream 1 of the seed, the plugin's own randomness stream 0.
@@ -101,6 +101,9 @@ impl Draft {
     }
 
     pub async fn issue_credential(&mut self, new: NewCredential) -> Result<(), DraftError> {
+        if self.credentials.issued.len() >= CREDENTIALS_ISSUED_MAX {
+            return Err(misuse(format!("a call issues at most {CREDENTIALS_ISSUED_MAX} keys and tokens")));
+        }
         for attribute in &new.attributes {
             self.guard(&attribute.guard()).await?;
             if self.count_credentials(attribute).await? >= CREDENTIALS_LIVE_MAX {

@@ -98,14 +98,15 @@ impl Draft {
     pub fn append_journal(&mut self, decided_by: Arc<DecidedBy>, entry: String) -> Result<(), DraftError> {
         self.scope()?;
         check_json("a journal entry", &entry)?;
-        self.collect(entry.len())?;
-        self.journal.push(JournalLine {
+        let line = JournalLine {
             subject: self.call.subject.clone(),
             operation: self.call.operation.clone(),
             request_id: self.call.request_id.clone(),
             decided_by: Some(decided_by),
             entry: entry.into(),
-        });
+        };
+        self.collect(line.bytes())?;
+        self.journal.push(line);
         Ok(())
     }
 

@@ -1,75 +1,103 @@
 //! Keys and tokens that plugins issue and revoke, in the transaction of the calls that do.
 
+use std::sync::LazyLock;
+
 use sqlx::SqliteConnection;
 
 use super::Batch;
-use super::rows::int;
+use super::rows::{ChunkedSql, Query, int, write_rows};
 use crate::changes::change_set::{ChangeSet, Timestamp};
 use crate::changes::credential::{Attribute, CredentialChange, EndedCredential, NewCredential};
 use crate::changes::scope::Scope;
 use crate::db::DbError;
 
+static KEYS: LazyLock<ChunkedSql> = LazyLock::new(|| {
+    ChunkedSql::new(
+        "INSERT INTO keys (id, hash, plugin, organization, environment, owner, scopes, attributes, created_at, expires_at, kind, \
+         label, sealed, ends_at) VALUES ",
+        "(?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+        "",
+    )
+});
+
+static ATTRIBUTES: LazyLock<ChunkedSql> = LazyLock::new(|| {
+    ChunkedSql::new(
+        "INSERT INTO key_attributes (plugin, tenant, name, value, ends_at, key) VALUES ",
+        "(?,?,?,?,?,?)",
+        "",
+    )
+});
+
+struct KeyRow<'a> {
+    new: &'a NewCredential,
+    scope: &'a Scope,
+    organization: &'a str,
+    environment: &'a str,
+    scopes: String,
+    attributes: String,
+    now: Timestamp,
+    ends_at: i64,
+}
+
+/// An id is issued once, so what is revoked by the batch that issues it is revoked afterwards.
 pub(super) async fn write_credentials(connection: &mut SqliteConnection, batch: &Batch) -> Result<(), DbError> {
+    let (mut issued, mut revoked) = (Vec::new(), Vec::new());
     for changes in batch.changes.iter().map(|accepted| &accepted.changes) {
         for change in &changes.credentials {
             match change {
-                CredentialChange::Issue(new) => issue(connection, changes, new).await?,
-                CredentialChange::Revoke(ended) => revoke(connection, ended, changes.now).await?,
+                CredentialChange::Issue(new) => issued.push(key_row(changes, new)?),
+                CredentialChange::Revoke(ended) => revoked.push((ended, changes.now)),
             }
         }
+    }
+    write_rows(connection, &KEYS, &issued, bind_key).await?;
+    let attributes = issued.iter().flat_map(|row| row.new.attributes.iter().map(move |attribute| (row, attribute)));
+    write_rows(connection, &ATTRIBUTES, &attributes.collect::<Vec<_>>(), bind_attribute).await?;
+    for (ended, now) in revoked {
+        revoke(connection, ended, now).await?;
     }
     Ok(())
 }
 
-async fn issue(connection: &mut SqliteConnection, changes: &ChangeSet, new: &NewCredential) -> Result<(), DbError> {
+fn key_row<'a>(changes: &'a ChangeSet, new: &'a NewCredential) -> Result<KeyRow<'a>, DbError> {
     let scope = &changes.scope;
     let Some((organization, environment)) = scope.tenant().split_once('/') else {
         return Err(DbError::Corrupt(format!("{:?} is no tenant", scope.tenant())));
     };
+    let attributes: Vec<_> = new.attributes.iter().map(|attribute| (attribute.name(), attribute.value())).collect();
+    let (scopes, attributes) = (json(&new.scopes)?, json(&attributes)?);
     // Later than any clock.
     let ends_at = new.expires_at.map_or(i64::MAX, int);
-    let sql = "INSERT INTO keys (id, hash, plugin, organization, environment, owner, scopes, attributes, created_at, \
-               expires_at, kind, label, sealed, ends_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
-    sqlx::query(sql)
-        .bind(new.id.clone())
-        .bind(new.hash.to_vec())
-        .bind(scope.plugin().clone())
-        .bind(organization)
-        .bind(environment)
-        .bind(new.owner.clone())
-        .bind(json(&new.scopes)?)
-        .bind(json(&new.attributes.iter().map(|attribute| (attribute.name(), attribute.value())).collect::<Vec<_>>())?)
-        .bind(int(changes.now))
-        .bind(new.expires_at.map(int))
-        .bind(new.kind.name())
-        .bind(new.label.as_str())
-        .bind(new.sealed.as_deref())
-        .bind(ends_at)
-        .execute(&mut *connection)
-        .await?;
-    for attribute in &new.attributes {
-        attach(connection, scope, attribute, (ends_at, &new.id)).await?;
-    }
-    Ok(())
+    Ok(KeyRow { new, scope, organization, environment, scopes, attributes, now: changes.now, ends_at })
 }
 
-async fn attach(
-    connection: &mut SqliteConnection,
-    scope: &Scope,
-    attribute: &Attribute,
-    (ends_at, key): (i64, &str),
-) -> Result<(), DbError> {
-    let sql = "INSERT INTO key_attributes (plugin, tenant, name, value, ends_at, key) VALUES (?, ?, ?, ?, ?, ?)";
-    sqlx::query(sql)
-        .bind(scope.plugin().clone())
-        .bind(scope.tenant().clone())
-        .bind(attribute.name())
-        .bind(attribute.value())
-        .bind(ends_at)
-        .bind(key)
-        .execute(connection)
-        .await?;
-    Ok(())
+fn bind_key(query: Query, row: &KeyRow<'_>) -> Query {
+    let new = row.new;
+    query
+        .bind(new.id.clone())
+        .bind(new.hash.to_vec())
+        .bind(row.scope.plugin().clone())
+        .bind(row.organization.to_owned())
+        .bind(row.environment.to_owned())
+        .bind(new.owner.clone())
+        .bind(row.scopes.clone())
+        .bind(row.attributes.clone())
+        .bind(int(row.now))
+        .bind(new.expires_at.map(int))
+        .bind(new.kind.name())
+        .bind(new.label.clone())
+        .bind(new.sealed.as_deref().map(<[u8]>::to_vec))
+        .bind(row.ends_at)
+}
+
+fn bind_attribute(query: Query, (row, attribute): &(&KeyRow<'_>, &Attribute)) -> Query {
+    query
+        .bind(row.scope.plugin().clone())
+        .bind(row.scope.tenant().clone())
+        .bind(attribute.name().to_owned())
+        .bind(attribute.value().to_owned())
+        .bind(row.ends_at)
+        .bind(row.new.id.clone())
 }
 
 async fn revoke(connection: &mut SqliteConnection, ended: &EndedCredential, now: Timestamp) -> Result<(), DbError> {

@@ -19,12 +19,14 @@ use crate::db::model::catalogue::Catalogue;
 use crate::db::model::{ENDPOINTS, HOST_PREFIX};
 use crate::db::records::unsigned;
 use crate::db::{Database, DbError};
-use crate::limits::SUBSCRIPTIONS_CACHED;
+use crate::limits::{BATCH_RECOVERED_MAX, SUBSCRIPTIONS_CACHED};
 
 mod fan_out;
+mod recovery;
 
 pub(in crate::db) use fan_out::FAN_OUT_DELIVERIES;
 use fan_out::FanOuts;
+pub(in crate::db) use recovery::{Recovery, recover_part};
 
 /// The number of an endpoint: see `migrations/0002_deliveries.sql`.
 pub type Lane = i64;
@@ -39,7 +41,8 @@ pub struct Outgoing {
     pub host_records: Vec<HostRecord>,
     /// Lanes of which deliveries are to be made again: the database knows which.
     pub ordered: Vec<Lane>,
-    /// Some deliveries are still to be made (`Database::make_deliveries`).
+    /// Some deliveries are still to be made (`Database::make_deliveries`), or to be made again
+    /// (`Database::recover_deliveries`).
     pub has_fan_outs: bool,
 }
 
@@ -188,9 +191,26 @@ impl Outbox {
         .await?;
         write_deliveries(connection, &outgoing.events).await?;
         outgoing.has_fan_outs = fan_outs.write(connection).await?;
+        let mut recovers_max = BATCH_RECOVERED_MAX;
         for AcceptedChanges { changes, .. } in &batch.changes {
             for order in &changes.deliveries {
-                outgoing.ordered.extend(self.carry_out(connection, &changes.scope, changes.now, order).await?);
+                let lane = match (order, self.find_lane(&changes.scope, order)) {
+                    (_, None) => None,
+                    (DeliveryCommand::Redeliver { event, .. }, Some(lane)) => {
+                        redeliver(connection, &changes.scope, (lane, event), changes.now).await?
+                    }
+                    (DeliveryCommand::Recover { since, .. }, Some(lane)) => {
+                        let recovery = Recovery { lane, since: *since, ordered_at: changes.now, after: 0 };
+                        let part = recover_part(connection, recovery, recovers_max).await?;
+                        recovers_max -= part.seen;
+                        if let Some(rest) = part.rest {
+                            recovery::postpone(connection, &rest).await?;
+                            outgoing.has_fan_outs = true;
+                        }
+                        (part.recovered > 0).then_some(lane)
+                    }
+                };
+                outgoing.ordered.extend(lane);
             }
         }
         self.next_event = Some(next);
@@ -288,48 +308,34 @@ impl Outbox {
         }
     }
 
-    /// The lane that has something to do again; `None` where there is no such endpoint any more.
-    async fn carry_out(
-        &self,
-        connection: &mut SqliteConnection,
-        scope: &Scope,
-        now: Timestamp,
-        order: &DeliveryCommand,
-    ) -> Result<Option<Lane>, DbError> {
+    /// `None` where there is no such endpoint any more.
+    fn find_lane(&self, scope: &Scope, order: &DeliveryCommand) -> Option<Lane> {
         let (DeliveryCommand::Redeliver { endpoint, .. } | DeliveryCommand::Recover { endpoint, .. }) = order;
         let subscribers = self.scopes.get(scope).map_or(&[][..], Vec::as_slice);
-        let Some(lane) = subscribers.iter().find(|known| known.id == *endpoint).map(|known| known.lane) else {
-            return Ok(None);
-        };
-        let done = match order {
-            DeliveryCommand::Redeliver { event, .. } => {
-                // An event that the endpoint did not subscribe to at the time gets its first delivery.
-                sqlx::query(
-                    "INSERT INTO deliveries (lane, event, state, attempts, due, at) \
-                     SELECT ?1, seq, 1, 0, ?2, ?2 FROM events WHERE id = ?3 AND plugin = ?4 AND tenant = ?5 \
-                     ON CONFLICT DO UPDATE SET state = 1, due = excluded.due, at = excluded.at",
-                )
-                .bind(lane)
-                .bind(int(now))
-                .bind(event.clone())
-                .bind(scope.plugin().clone())
-                .bind(scope.tenant().clone())
-                .execute(connection)
-                .await?
-            }
-            DeliveryCommand::Recover { since, .. } => {
-                sqlx::query(
-                    "UPDATE deliveries SET state = 1, due = ?2, at = ?2 WHERE lane = ?1 AND state = 3 AND at >= ?3",
-                )
-                .bind(lane)
-                .bind(int(now))
-                .bind(int(*since))
-                .execute(connection)
-                .await?
-            }
-        };
-        Ok((done.rows_affected() > 0).then_some(lane))
+        subscribers.iter().find(|known| known.id == *endpoint).map(|known| known.lane)
     }
+}
+
+/// Returns the lane if it has something to do again. An event that the endpoint did not subscribe to at the time gets its first
+/// delivery.
+async fn redeliver(
+    connection: &mut SqliteConnection,
+    scope: &Scope,
+    (lane, event): (Lane, &Arc<str>),
+    now: Timestamp,
+) -> Result<Option<Lane>, DbError> {
+    let sql = "INSERT INTO deliveries (lane, event, state, attempts, due, at) \
+               SELECT ?1, seq, 1, 0, ?2, ?2 FROM events WHERE id = ?3 AND plugin = ?4 AND tenant = ?5 \
+               ON CONFLICT DO UPDATE SET state = 1, due = excluded.due, at = excluded.at";
+    let done = sqlx::query(sql)
+        .bind(lane)
+        .bind(int(now))
+        .bind(event.clone())
+        .bind(scope.plugin().clone())
+        .bind(scope.tenant().clone())
+        .execute(connection)
+        .await?;
+    Ok((done.rows_affected() > 0).then_some(lane))
 }
 
 async fn write_deliveries(connection: &mut SqliteConnection, events: &[Arc<StoredEvent>]) -> Result<(), DbError> {

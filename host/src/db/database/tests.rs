@@ -1,8 +1,9 @@
 use std::os::unix::fs::PermissionsExt;
 
 use futures_util::FutureExt;
-use sqlx::Connection;
+use sqlx::{ConnectOptions, Connection};
 
+use super::options::copier;
 use super::write::{Work, WriteTransaction};
 use super::{Old, Replacement};
 use crate::changes::operator_action::OperatorAction;
@@ -146,6 +147,18 @@ async fn error_of_a_write_whose_caller_is_dropped_is_noted() {
     assert!((&mut write).now_or_never().is_none(), "its transaction runs");
     drop(write);
     assert!(matches!(file.db.begin_batch().await, Err(DbError::Damaged(_))));
+}
+
+#[tokio::test]
+async fn connection_that_became_read_only_is_opened_again() {
+    let file = TestFile::open().await;
+    make_marks(&file).await;
+    let mut slot = file.db.inner.writer.lock().await;
+    slot.connection = Some(ConnectOptions::connect(&copier(&file.db.inner.path)).await.unwrap());
+    drop(slot);
+    assert!(file.db.execute(mark("lost")).await.is_err());
+    file.db.execute(mark("kept")).await.unwrap();
+    assert_eq!(marks(&file).await, ["kept"]);
 }
 
 #[tokio::test]

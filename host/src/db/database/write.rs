@@ -173,10 +173,22 @@ impl WriteTransaction {
             Ok(Err(error)) => error,
             Err(_panic) => DbError::Corrupt("a write panicked".into()),
         };
-        if let Err(again) = self.rollback().await {
+        if let Err(again) = self.undo(&error).await {
             tracing::warn!(%again, "a transaction could not be rolled back; its connection is closed");
         }
         Err(error)
+    }
+
+    /// After an error of a statement: rolled back. A connection that SQLite could open for reading alone is closed, because the
+    /// next one may find the file writable again.
+    pub async fn undo(self, error: &DbError) -> Result<(), DbError> {
+        match primary_code(error) {
+            Some(8) => {
+                self.abandon().await;
+                Ok(())
+            }
+            _ => self.rollback().await,
+        }
     }
 
     /// On an error the outcome is not known, unless `is_surely_undone`.

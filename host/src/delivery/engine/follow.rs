@@ -13,14 +13,13 @@ use tokio::{
 
 use super::{Engine, fresh_row};
 use crate::{
-    changes::{committer::News, endpoint::Endpoint},
+    changes::{change_set::Timestamp, committer::News, endpoint::Endpoint},
     db::{
         DbError,
         apply::{EventSeq, HostRecord, Lane, Outgoing, StoredEvent},
-        deliveries::MadeDeliveries,
         model::ENDPOINTS,
     },
-    delivery::{lanes::LaneFacts, schedule::Opening},
+    delivery::{fan_out::Made, lanes::LaneFacts, schedule::Opening},
     limits::{CATCH_UP_PAUSE_MS, DELIVERY_LOAD_PAUSE_MS},
 };
 
@@ -97,11 +96,23 @@ impl Engine {
         }
     }
 
-    /// Deliveries that were made after the batch of their event.
-    pub(super) fn take_made(&mut self, made: &MadeDeliveries) {
+    /// Deliveries that were made after the batch of their event, or of the order to make them again.
+    pub(super) fn take_made(&mut self, made: &Made) {
         let now = self.parts.clock.now();
-        for (lane, first) in &made.lanes {
-            self.scheduler.leave_stored(lane.cast_unsigned(), first.cast_unsigned(), now);
+        match made {
+            Made::New(made) => {
+                for (lane, first) in &made.lanes {
+                    self.scheduler.leave_stored(lane.cast_unsigned(), first.cast_unsigned(), now);
+                }
+            }
+            Made::Again(lane) => self.look_again(*lane, now),
+        }
+    }
+
+    fn look_again(&mut self, lane: Lane, now: Timestamp) {
+        self.scheduler.look_again(lane.cast_unsigned(), now);
+        if self.is_busy(lane) {
+            self.wanted_again.insert(lane);
         }
     }
 
@@ -121,10 +132,7 @@ impl Engine {
             self.fan_out.wake.notify_one();
         }
         for lane in &outgoing.ordered {
-            self.scheduler.look_again(lane.cast_unsigned(), now);
-            if self.is_busy(*lane) {
-                self.wanted_again.insert(*lane);
-            }
+            self.look_again(*lane, now);
         }
     }
 

@@ -12,7 +12,7 @@ use crate::{
     changes::envelope::Envelope,
     config::PluginConfig,
     failure::Failure,
-    limits::{TASK_DELAY_MS_MAX, TASK_DELAYS_MAX},
+    limits::{TASK_DELAY_MS_MAX, TASK_DELAYS_MAX, VERSION_BYTES_MAX},
     plugin::{
         grants,
         load::Offers,
@@ -60,7 +60,9 @@ fn check_identity(manifest: &Manifest, plugin: &str, found: &mut Vec<String>) {
     if manifest.name != plugin {
         found.push(format!("calls itself \"{}\", but stands in plugins.toml as \"{plugin}\"", manifest.name));
     }
-    if let Err(error) = semver::Version::parse(&manifest.version) {
+    if manifest.version.len() > VERSION_BYTES_MAX {
+        found.push(format!("its version has {} bytes; {VERSION_BYTES_MAX} are allowed", manifest.version.len()));
+    } else if let Err(error) = semver::Version::parse(&manifest.version) {
         found.push(format!("version \"{}\" is no semantic version: {error}", manifest.version));
     }
     if manifest.data_version == 0 {
@@ -259,6 +261,7 @@ mod tests {
         says("calls itself \"other\"", |m| m["name"] = json!("other"));
         says("written for contract 0.2", |m| m["contract"] = json!("0.2"));
         says("no semantic version", |m| m["version"] = json!("one"));
+        says("128 are allowed", |m| m["version"] = json!(format!("1.0.0-{}", "x".repeat(200))));
         says("reads data from version 3", |m| m["reads-data-from"] = json!(3));
         says("no OpenAPI 3.1", |m| m["openapi"] = json!({"openapi": "3.0.1"}));
     }

@@ -151,12 +151,15 @@ async fn an_expired_one_is_neither_found_nor_revoked() {
 #[tokio::test]
 async fn one_more_than_a_tenant_may_have_with_one_attribute_traps() {
     let bench = Bench::open().await;
-    let mut draft = begin(&bench, "acme/test");
-    for _ in 0..CREDENTIALS_LIVE_MAX - 1 {
-        issue(&mut draft, "7").await;
+    let mut last = None;
+    for _ in 0..CREDENTIALS_LIVE_MAX / CREDENTIALS_ISSUED_MAX {
+        let mut draft = begin(&bench, "acme/test");
+        for _ in 0..CREDENTIALS_ISSUED_MAX {
+            last = Some(issue(&mut draft, "7").await);
+        }
+        commit(&bench, draft).await.unwrap();
     }
-    let last = issue(&mut draft, "7").await;
-    commit(&bench, draft).await.unwrap();
+    let last = last.unwrap();
     let mut draft = begin(&bench, "acme/test");
     let grant = || Grant {
         kind: CredentialKind::Token,
@@ -193,4 +196,23 @@ async fn who_remembers_keys_is_told_before_the_caller_is() {
     let [Some((tenant, issued)), Some((_, revoked))] = &told[..] else { panic!("{told:?}") };
     assert_eq!((tenant.as_str(), issued.hash()), ("acme/test", revoked.hash()));
     assert!(matches!((issued, revoked), (CredentialChange::Issue(_), CredentialChange::Revoke(_))));
+}
+
+#[tokio::test]
+async fn one_more_than_a_call_may_issue_traps() {
+    let bench = Bench::open().await;
+    let mut draft = begin(&bench, "acme/test");
+    for number in 0..CREDENTIALS_ISSUED_MAX {
+        issue(&mut draft, &number.to_string()).await;
+    }
+    let grant = Grant {
+        kind: CredentialKind::Token,
+        label: String::new(),
+        attributes: vec![room("7")],
+        scopes: Vec::new(),
+        expires_at: None,
+    };
+    let (new, _) = draft.make_credential(grant).unwrap();
+    let error = draft.issue_credential(new).await.unwrap_err().to_string();
+    assert!(error.contains("a call issues at most 100 keys and tokens"), "{error}");
 }

@@ -1,6 +1,7 @@
 //! What is noted of attempts, and what is to be delivered once more.
 
 use super::*;
+use crate::limits::BATCH_RECOVERED_MAX;
 
 #[tokio::test]
 async fn attempts_of_a_delivery_are_numbered_from_one_also_after_a_redelivery() {
@@ -124,4 +125,39 @@ async fn recovery_takes_what_was_given_up_since_then_and_nothing_else() {
     assert_eq!(bench.deliveries(TENANT, "other").await["new"].0, "failed");
     let due: Vec<Timestamp> = bench.file.db.find_due(lane, 0, 10).await.unwrap().iter().map(|row| row.due).collect();
     assert!(due.len() == 2 && due[0] < 5_000 && due[1] == 99_000, "{due:?}");
+}
+
+#[tokio::test]
+async fn recovery_of_many_is_bounded_in_each_transaction_and_comes_to_its_end() {
+    const COUNT: usize = BATCH_RECOVERED_MAX + 250;
+    let mut bench = Bench::open().await;
+    for endpoint in ["ep", "other", "newer"] {
+        bench.put(endpoint).await;
+    }
+    for number in 0..COUNT {
+        bench.emit(&format!("event-{number}")).await;
+    }
+    let db = bench.file.db.clone();
+    let give_up = async |endpoint: &str, at: Timestamp| {
+        let sql = "UPDATE deliveries SET state = 3, at = ? WHERE lane = (SELECT lane FROM lanes WHERE endpoint = ?)";
+        db.execute(sqlx::query(sql).bind(at.cast_signed()).bind(endpoint.to_owned())).await.unwrap();
+    };
+    let count = async |lane: Lane| db.count_given_up(lane, 0).await.unwrap();
+    give_up("ep", 1_000).await;
+    give_up("other", 1_000).await;
+    give_up("newer", 1 << 40).await;
+    let (ep, other, newer) = (bench.lane("ep").await, bench.lane("other").await, bench.lane("newer").await);
+    let orders = ["ep", "other", "newer"].map(|endpoint| bench.change(TENANT).recover(endpoint, 0)).to_vec();
+    let outgoing = bench.apply(orders).await;
+    assert_eq!((outgoing.ordered, outgoing.has_fan_outs), (vec![ep], true));
+    assert_eq!((count(ep).await, count(other).await), (250, COUNT as u64));
+    let (mut last, mut lanes) = (0, Vec::new());
+    while let Some(part) = db.recover_deliveries(last, 200).await.unwrap() {
+        assert!(part.deliveries <= 200);
+        last = part.lane;
+        lanes.push(part.lane);
+    }
+    assert_eq!(lanes[..4], [ep, other, newer, ep], "endpoints take turns");
+    assert_eq!((count(ep).await, count(other).await), (0, 0));
+    assert_eq!(count(newer).await, COUNT as u64, "what was given up after the order stays");
 }
