@@ -151,7 +151,13 @@ impl Charge {
 
     /// Takes more without waiting; `false` where the budget or the share of the tenant has no room.
     pub fn grow_to(&mut self, bytes: u64) -> bool {
-        self.permit.grow_to(bytes)
+        let grows = self.permit.grow_to(bytes);
+        if let Some(gauge) = self.gauge.as_mut().filter(|_| grows) {
+            let more = bytes.saturating_sub(gauge.bytes);
+            gauge.bytes += more;
+            gauge.sum.fetch_add(more, Ordering::Relaxed);
+        }
+        grows
     }
 
     pub fn shrink_to(&mut self, bytes: u64) {

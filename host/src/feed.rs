@@ -4,9 +4,11 @@
 //! to its end and then follows the news of commits; where it cannot keep up it reads the feed again, so that nobody ever
 //! misses an event or sees one twice.
 //!
-//! - `live`: what is passed on to streams as it is committed. `stream`: one stream. `wire`: its bytes.
+//! - `live`: what is passed on to streams as it is committed. `stream`: one stream. `pace`: how often the streams of a tenant
+//!   send. `wire`: the bytes of a stream.
 
 mod live;
+mod pace;
 mod stream;
 mod wire;
 
@@ -27,6 +29,7 @@ use crate::{
     limits::{STREAM_CHUNKS_WAITING_MAX, STREAMS_MAX, STREAMS_PER_TENANT_MAX},
 };
 use live::Live;
+use pace::Pacer;
 use stream::Stream;
 
 /// Too many streams are open, of this tenant or of all.
@@ -45,7 +48,13 @@ pub struct Feeds {
 #[derive(Default)]
 struct Open {
     all: usize,
-    tenants: HashMap<Scope, usize>,
+    tenants: HashMap<Scope, OpenOfTenant>,
+}
+
+#[derive(Default)]
+struct OpenOfTenant {
+    count: usize,
+    pacer: Arc<Pacer>,
 }
 
 impl Feeds {
@@ -73,8 +82,8 @@ impl Feeds {
         let seat = Seat::take(&self.open, scope.clone())?;
         let (chunks, receiver) = mpsc::channel(STREAM_CHUNKS_WAITING_MAX);
         let news = self.live.listen(&scope);
-        let (database, budget) = (self.database.clone(), self.budget.clone());
-        let stream = Stream { database, budget, scope, filter, chunks, news };
+        let (database, budget, pacer) = (self.database.clone(), self.budget.clone(), seat.pacer.clone());
+        let stream = Stream { database, budget, pacer, scope, filter, chunks, news };
         let stopped = self.stopped.clone();
         tokio::spawn(async move {
             stream.run(last_id, stopped).await;
@@ -93,18 +102,21 @@ impl Feeds {
 struct Seat {
     open: Arc<Mutex<Open>>,
     scope: Scope,
+    /// Shared by the streams of the tenant.
+    pacer: Arc<Pacer>,
 }
 
 impl Seat {
     fn take(open: &Arc<Mutex<Open>>, scope: Scope) -> Result<Seat, TooManyStreams> {
         let mut state = open.lock();
-        let of_tenant = state.tenants.get(&scope).copied().unwrap_or(0);
+        let of_tenant = state.tenants.get(&scope).map_or(0, |of_tenant| of_tenant.count);
         if state.all >= STREAMS_MAX || of_tenant >= STREAMS_PER_TENANT_MAX {
             return Err(TooManyStreams);
         }
         state.all += 1;
-        state.tenants.insert(scope.clone(), of_tenant + 1);
-        Ok(Seat { open: open.clone(), scope })
+        let of_tenant = state.tenants.entry(scope.clone()).or_default();
+        of_tenant.count += 1;
+        Ok(Seat { open: open.clone(), scope, pacer: of_tenant.pacer.clone() })
     }
 }
 
@@ -113,8 +125,8 @@ impl Drop for Seat {
         let mut state = self.open.lock();
         state.all = state.all.saturating_sub(1);
         if let Some(of_tenant) = state.tenants.get_mut(&self.scope) {
-            *of_tenant = of_tenant.saturating_sub(1);
-            if *of_tenant == 0 {
+            of_tenant.count = of_tenant.count.saturating_sub(1);
+            if of_tenant.count == 0 {
                 state.tenants.remove(&self.scope);
             }
         }

@@ -1,5 +1,7 @@
 //! Server-sent events: the bytes of one event, of a heartbeat, of a word of the host.
 
+use std::borrow::Borrow;
+
 use bytes::Bytes;
 
 use crate::{db::apply::StoredEvent, limits::STREAM_RETRY_MS};
@@ -10,16 +12,9 @@ pub fn hello() -> Bytes {
 }
 
 /// Several as one chunk.
-pub fn events(events: &[StoredEvent]) -> Bytes {
+pub fn events(events: &[impl Borrow<StoredEvent>]) -> Bytes {
     let mut text = String::with_capacity(size_of_all(events));
-    events.iter().for_each(|event| write(event, &mut text));
-    Bytes::from(text)
-}
-
-/// Type and id are of letters, digits and few signs; the body is one JSON text, whose line breaks begin new data lines.
-pub fn event(event: &StoredEvent) -> Bytes {
-    let mut text = String::with_capacity(size(event));
-    write(event, &mut text);
+    events.iter().for_each(|event| write(event.borrow(), &mut text));
     Bytes::from(text)
 }
 
@@ -30,10 +25,11 @@ pub fn size(event: &StoredEvent) -> usize {
 }
 
 /// The bytes of `events`.
-pub fn size_of_all(events: &[StoredEvent]) -> usize {
-    events.iter().map(size).sum()
+pub fn size_of_all(events: &[impl Borrow<StoredEvent>]) -> usize {
+    events.iter().map(|event| size(event.borrow())).sum()
 }
 
+/// Type and id are of letters, digits and few signs; the body is one JSON text, whose line breaks begin new data lines.
 fn write(event: &StoredEvent, text: &mut String) {
     text.push_str("id: ");
     text.push_str(&event.id);
@@ -74,7 +70,8 @@ mod tests {
             is_test: false,
             hops: 0,
         };
-        assert_eq!(event(&stored).len(), size(&stored));
-        assert_eq!(event(&stored), "id: event_1\nevent: note.made\ndata: {\ndata: \"a\": 1\ndata: }\n\n");
+        let chunk = events(&[&stored]);
+        assert_eq!(chunk.len(), size(&stored));
+        assert_eq!(chunk, "id: event_1\nevent: note.made\ndata: {\ndata: \"a\": 1\ndata: }\n\n");
     }
 }
