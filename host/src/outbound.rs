@@ -37,7 +37,7 @@ pub use hops::{HOPS_HEADER, HopsRefusal, next_hops, read_hops};
 pub use login::{ClientAuthentication, Login, LoginSecrets, LoginSettings, OAuthClient};
 pub use outside::Outside;
 pub use reason::Reason;
-pub use resolve::{Lookup, Resolve, SystemResolver};
+pub use resolve::{Lookup, Party, Resolve, SystemResolver};
 pub use retry_after::retry_after_ms;
 pub use target::{Scheme, Target, UrlRefusal, check_url};
 pub use tls::{RootError, Roots};

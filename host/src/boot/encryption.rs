@@ -26,9 +26,13 @@ pub fn load_tls(config: &Config) -> anyhow::Result<Option<Arc<Tls>>> {
     Ok(None)
 }
 
-/// The only one: whoever calls somebody else calls through it.
-pub fn new_client(config: &Config) -> anyhow::Result<Arc<Client>> {
-    let mut roots = Roots::built_in();
-    config.outbound.roots.iter().try_for_each(|file| roots.add_file(file)).context("[outbound] roots")?;
-    Ok(Arc::new(Client::new(roots, Arc::new(SystemResolver::new()))?))
+/// The client of the host and of destinations, and that of webhooks. They share a resolver, and thus the limit of lookups.
+pub fn new_clients(config: &Config) -> anyhow::Result<(Arc<Client>, Arc<Client>)> {
+    let resolver = Arc::new(SystemResolver::new());
+    let new_client = || -> anyhow::Result<Arc<Client>> {
+        let mut roots = Roots::built_in();
+        config.outbound.roots.iter().try_for_each(|file| roots.add_file(file)).context("[outbound] roots")?;
+        Ok(Arc::new(Client::new(roots, resolver.clone())?))
+    };
+    Ok((new_client()?, new_client()?))
 }

@@ -13,7 +13,7 @@ use tokio::{sync::watch, task::JoinHandle};
 use super::{
     Reload, as_function,
     backups::Backups,
-    encryption::new_client,
+    encryption::new_clients,
     folder, networks, oauth,
     operations::Connected,
     serving::{self, Configured, RequestMetrics, Serving, Table, build_table},
@@ -103,7 +103,7 @@ pub async fn open_rooms(
     let keys = open_keys(&stores, &master_keys, &sealing, &committer);
     let registry = open_registry()?;
     let signing = stores.signing_root(&master_keys).await?;
-    let (client, webhook_client) = (new_client(&config)?, new_client(&config)?);
+    let (client, webhook_client) = new_clients(&config)?;
     let rows = oauth::OAuthRows { database: database.clone(), master_keys: master_keys.clone() };
     let oauth = Arc::new(OAuth::open(oauth, Arc::new(rows), client.clone(), clock.now()).await?);
     let outside = Arc::new(Outside { signing, sealing, addresses: config.outbound.clone() });

@@ -19,7 +19,7 @@ use crate::{
     config::Success,
     db::apply::{EventSeq, Lane, StoredEvent},
     limits::ATTEMPT_ANSWER_BYTES_MAX,
-    outbound::{Answer, Call, Failure, HOPS_HEADER, next_hops, retry_after_ms},
+    outbound::{Answer, Call, Failure, HOPS_HEADER, Party, next_hops, retry_after_ms},
     secrets::{SecretText, Signer},
 };
 
@@ -86,6 +86,7 @@ pub async fn perform(parts: &Parts, mut job: Job) -> Ended {
         }
     };
     let call = Call {
+        party: Party::Tenant(job.facts.scope.clone()),
         target,
         method: Method::POST,
         headers,

@@ -16,7 +16,7 @@ use super::{
 use crate::{
     changes::scope::Scope,
     limits::DESTINATION_ANSWER_BYTES_MAX,
-    outbound::{Answer, Call, Login, OAuthClient, PathRefusal, Target, check_url, join},
+    outbound::{Answer, Call, Login, OAuthClient, Party, PathRefusal, Target, check_url, join},
     secrets::SecretText,
 };
 
@@ -72,10 +72,12 @@ impl Attempt<'_> {
     async fn token(&self, client: &Arc<OAuthClient>, refused: Option<&Arc<Token>>) -> Result<Arc<Token>, CallFailure> {
         let owner = (self.scope.plugin(), self.server.tenant.as_ref());
         let name = TokenName::new(owner, self.destination, client);
+        // The token of an operator's destination is fetched for all tenants.
+        let party = self.server.tenant.as_ref().map_or(Party::Host, |_| Party::Tenant(self.scope.clone()));
         let ask = {
             let (parts, client) = (self.parts.clone(), client.clone());
             let (rule, scheme) = (self.server.rule.clone(), self.server.scheme);
-            move || async move { oauth::ask(&parts.client, &client, &rule, scheme).await }
+            move || async move { oauth::ask(&parts.client, party, &client, &rule, scheme).await }
         };
         let token = timeout_at(self.until, self.tokens.get(&name, refused, ask)).await;
         token.unwrap_or_else(|_| Err(CallFailure::not_sent("timeout", "there was no time left to get a token")))
@@ -92,6 +94,7 @@ impl Attempt<'_> {
             headers.insert(AUTHORIZATION, value);
         }
         let call = Call {
+            party: Party::Tenant(self.scope.clone()),
             target: target.clone(),
             method: request.method.clone(),
             headers,

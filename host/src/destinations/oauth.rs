@@ -15,7 +15,9 @@ use crate::{
         DESTINATION_VALUE_BYTES_MAX, TOKEN_ANSWER_BYTES_MAX, TOKEN_LIFE_DEFAULT_MS, TOKEN_LIFE_MS_MAX, TOKEN_MARGIN_MS,
         TOKEN_REQUEST_MS,
     },
-    outbound::{AddressRule, Answer, BodyEnd, Call, Client, ClientAuthentication, OAuthClient, Scheme, check_url},
+    outbound::{
+        AddressRule, Answer, BodyEnd, Call, Client, ClientAuthentication, OAuthClient, Party, Scheme, check_url,
+    },
     secrets::SecretText,
 };
 
@@ -23,6 +25,7 @@ const OAUTH: &str = "oauth";
 
 pub(super) async fn ask(
     sender: &Client,
+    party: Party,
     client: &OAuthClient,
     rule: &AddressRule,
     scheme: Scheme,
@@ -32,7 +35,7 @@ pub(super) async fn ask(
     let (headers, body) = request(client)?;
     let place = target.place().clone();
     let (within, answer_bytes_max) = (Duration::from_millis(TOKEN_REQUEST_MS), TOKEN_ANSWER_BYTES_MAX);
-    let call = Call { target, method: Method::POST, headers, body, within, answer_bytes_max };
+    let call = Call { party, target, method: Method::POST, headers, body, within, answer_bytes_max };
     let answer = sender.send(&call, rule).await.map_err(|failure| CallFailure {
         certainty: Certainty::NotSent,
         class: failure.class.name(),

@@ -19,7 +19,7 @@ use crate::{
         testing::{Bench, scope},
     },
     config::{DestinationKind, OutboundConfig},
-    outbound::{AddressRule, Answer, BodyEnd, ClientAuthentication, Login, Lookup, OAuthClient, Resolve, Roots},
+    outbound::{AddressRule, Answer, BodyEnd, ClientAuthentication, Login, Lookup, OAuthClient, Party, Resolve, Roots},
     secrets::{SealingRoot, SecretText, SigningRoot},
 };
 
@@ -107,7 +107,7 @@ async fn dead_address() -> String {
 struct NoNames;
 
 impl Resolve for NoNames {
-    fn lookup<'a>(&'a self, _name: &'a str) -> Lookup<'a> {
+    fn lookup<'a>(&'a self, _party: &'a Party, _name: &'a str) -> Lookup<'a> {
         Box::pin(async { Err(io::Error::other("no such name")) })
     }
 }

@@ -32,7 +32,7 @@ use super::{
     failure::{Failure, FailureClass},
     own::OwnListeners,
     pool::Pool,
-    resolve::Resolve,
+    resolve::{Party, Resolve},
     target::Target,
     tls::Roots,
 };
@@ -40,6 +40,8 @@ use super::{
 /// What is asked of somebody else's server.
 #[derive(Clone, Debug)]
 pub struct Call {
+    /// Party whose share of lookups the name of the target uses.
+    pub party: Party,
     pub target: Target,
     pub method: Method,
     /// Without those that speak of the connection: they are the client's.
@@ -127,7 +129,7 @@ impl Client {
                 Err(failure) => return Err(named(call, failure)),
             }
         }
-        let (wire, peer) = self.connector.connect(&call.target, rule).await?;
+        let (wire, peer) = self.connector.connect(&call.party, &call.target, rule).await?;
         let mut connection = Connection::start(wire, peer).await?;
         begun.store(true, Ordering::Relaxed);
         let response = connection.ask(request(call), call.answer_bytes_max).await;

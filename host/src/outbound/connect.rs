@@ -19,7 +19,7 @@ use super::{
     metered::Wire,
     own::OwnListeners,
     reason::Reason,
-    resolve::Resolve,
+    resolve::{Party, Resolve},
     target::{Target, Where},
 };
 use crate::limits::{OUTBOUND_ADDRESSES_MAX, OUTBOUND_ADDRESSES_TRIED, OUTBOUND_CONNECT_MS};
@@ -33,13 +33,18 @@ pub(super) struct Connector {
 
 impl Connector {
     /// A socket on which requests can be sent, and to whom it goes.
-    pub(super) async fn connect(&self, target: &Target, rule: &AddressRule) -> Result<(Wire, IpAddr), Failure> {
+    pub(super) async fn connect(
+        &self,
+        party: &Party,
+        target: &Target,
+        rule: &AddressRule,
+    ) -> Result<(Wire, IpAddr), Failure> {
         let until = Instant::now() + Duration::from_millis(OUTBOUND_CONNECT_MS);
         let late = |_| {
             let words = format!("no connection to {} within {OUTBOUND_CONNECT_MS} ms", target.place());
             Failure::new(FailureClass::Timeout, words)
         };
-        let found = timeout_at(until, self.find_addresses(target, rule)).await.map_err(late)??;
+        let found = timeout_at(until, self.find_addresses(party, target, rule)).await.map_err(late)??;
         let (stream, ip) = connect_first(target, &found, until).await?;
         if !target.is_https() {
             return Ok((Wire::Plain(stream), ip));
@@ -54,12 +59,12 @@ impl Connector {
     }
 
     /// At least one, all of them allowed.
-    async fn find_addresses(&self, target: &Target, rule: &AddressRule) -> Result<Vec<IpAddr>, Failure> {
+    async fn find_addresses(&self, party: &Party, target: &Target, rule: &AddressRule) -> Result<Vec<IpAddr>, Failure> {
         let found = match target.host() {
             Where::Address(ip) => vec![*ip],
             Where::Name(name) => self
                 .resolver
-                .lookup(name)
+                .lookup(party, name)
                 .await
                 .map_err(|error| Failure::new(FailureClass::Dns, format!("{name} cannot be looked up: {error}")))?,
         };

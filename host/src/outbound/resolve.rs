@@ -1,6 +1,10 @@
 //! Looking up names: the system's way, so that a call finds what the operator's other programs find.
 //!
-//! Owns how many names are looked up at once. Never judges what it finds, keeps nothing: an answer is used at once.
+//! Owns how many names are looked up at once, of all parties and of each. Never judges what it finds, keeps nothing: an
+//! answer is used at once.
+//!
+//! Invariant: a permit is held until the system returns, because `getaddrinfo` cannot be interrupted. A party whose name
+//! servers are silent holds its share at most, however often its calls time out and start again.
 
 use std::{
     future::Future,
@@ -10,25 +14,50 @@ use std::{
     sync::Arc,
 };
 
-use tokio::sync::Semaphore;
-
-use crate::limits::OUTBOUND_LOOKUPS_MAX;
+use crate::{
+    changes::scope::Scope,
+    fair::{Bounds, Fair, Request},
+    limits::{OUTBOUND_LOOKUPS_EACH_MAX, OUTBOUND_LOOKUPS_MAX},
+};
 
 pub type Lookup<'a> = Pin<Box<dyn Future<Output = io::Result<Vec<IpAddr>>> + Send + 'a>>;
 
+/// Identifies on whose behalf a call is made.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Party {
+    /// The host itself.
+    Host,
+    Tenant(Scope),
+}
+
 /// Finds the addresses of a name, best first.
 pub trait Resolve: Send + Sync {
-    fn lookup<'a>(&'a self, name: &'a str) -> Lookup<'a>;
+    fn lookup<'a>(&'a self, party: &'a Party, name: &'a str) -> Lookup<'a>;
 }
+
+type SystemCall = dyn Fn(&str) -> io::Result<Vec<IpAddr>> + Send + Sync;
 
 /// `getaddrinfo`: hosts file, name servers, whatever the system is set up for.
 pub struct SystemResolver {
-    running: Arc<Semaphore>,
+    running: Arc<Fair<Party>>,
+    system: Arc<SystemCall>,
 }
 
 impl SystemResolver {
     pub fn new() -> SystemResolver {
-        SystemResolver { running: Arc::new(Semaphore::new(OUTBOUND_LOOKUPS_MAX)) }
+        SystemResolver::with(|name| Ok((name, 0).to_socket_addrs()?.map(|address| address.ip()).collect()))
+    }
+
+    /// `system` blocks its thread until it has an answer.
+    pub(super) fn with(system: impl Fn(&str) -> io::Result<Vec<IpAddr>> + Send + Sync + 'static) -> SystemResolver {
+        let running = Fair::new(Bounds {
+            capacity: OUTBOUND_LOOKUPS_MAX,
+            share: OUTBOUND_LOOKUPS_EACH_MAX,
+            // Callers limit their calls, and each call its time.
+            waiting_max: usize::MAX,
+            waiting_each_max: usize::MAX,
+        });
+        SystemResolver { running, system: Arc::new(system) }
     }
 }
 
@@ -39,17 +68,74 @@ impl Default for SystemResolver {
 }
 
 impl Resolve for SystemResolver {
-    fn lookup<'a>(&'a self, name: &'a str) -> Lookup<'a> {
+    fn lookup<'a>(&'a self, party: &'a Party, name: &'a str) -> Lookup<'a> {
         Box::pin(async move {
-            let permit = Arc::clone(&self.running).acquire_owned().await.map_err(io::Error::other)?;
-            let name = name.to_owned();
+            let permit = self.running.acquire(party, Request::of(1), None).await.map_err(io::Error::other)?;
+            let (system, name) = (Arc::clone(&self.system), name.to_owned());
             let found = tokio::task::spawn_blocking(move || {
-                let found = (name.as_str(), 0).to_socket_addrs();
+                let found = system(&name);
                 // Not before: a call that gave up waiting does not end what the system is doing.
                 drop(permit);
                 found
             });
-            Ok(found.await.map_err(io::Error::other)??.map(|address| address.ip()).collect())
+            found.await.map_err(io::Error::other)?
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{net::Ipv4Addr, sync::mpsc};
+
+    use futures_util::FutureExt;
+    use parking_lot::Mutex;
+
+    use super::*;
+
+    fn party(tenant: &str) -> Party {
+        Party::Tenant(Scope::new("notes".into(), tenant.into()).unwrap())
+    }
+
+    /// The system hangs at the name "silent" until the sender is dropped.
+    fn resolver() -> (SystemResolver, mpsc::Sender<()>) {
+        let (release, released) = mpsc::channel();
+        let released = Mutex::new(released);
+        let resolver = SystemResolver::with(move |name| {
+            if name == "silent" {
+                let _disconnected = released.lock().recv();
+            }
+            Ok(vec![Ipv4Addr::LOCALHOST.into()])
+        });
+        (resolver, release)
+    }
+
+    /// Starts lookups and drops them, as calls do that run out of time.
+    fn give_up_lookups(resolver: &SystemResolver, party: &Party, count: u64) {
+        for _ in 0..count {
+            assert!(resolver.lookup(party, "silent").now_or_never().is_none());
+        }
+    }
+
+    #[tokio::test]
+    async fn party_whose_lookups_hang_leaves_lookups_to_others() {
+        let (resolver, _release) = resolver();
+        give_up_lookups(&resolver, &party("acme/test"), OUTBOUND_LOOKUPS_MAX + 100);
+        assert_eq!(resolver.running.used(), OUTBOUND_LOOKUPS_EACH_MAX);
+        for other in [party("globex/test"), Party::Host] {
+            assert!(resolver.lookup(&other, "receiver").await.is_ok(), "{other:?}");
+        }
+    }
+
+    #[tokio::test]
+    async fn lookup_that_was_given_up_keeps_its_permit_until_the_system_returns() {
+        let ((resolver, release), acme) = (resolver(), party("acme/test"));
+        give_up_lookups(&resolver, &acme, OUTBOUND_LOOKUPS_EACH_MAX);
+        let mut waiting = resolver.lookup(&acme, "receiver");
+        assert!((&mut waiting).now_or_never().is_none());
+        assert_eq!((resolver.running.used(), resolver.running.waiting()), (OUTBOUND_LOOKUPS_EACH_MAX, 1));
+        drop(release);
+        assert!(waiting.await.is_ok());
+        let all = Request::of(OUTBOUND_LOOKUPS_MAX);
+        assert!(resolver.running.acquire(&Party::Host, all, None).await.is_ok(), "every permit comes back");
     }
 }

@@ -25,7 +25,8 @@ mod urls;
 #[derive(Default)]
 struct Names {
     answers: Mutex<HashMap<&'static str, Vec<Vec<IpAddr>>>>,
-    lookups: Mutex<Vec<String>>,
+    /// Party of each lookup.
+    lookups: Mutex<Vec<Party>>,
 }
 
 impl Names {
@@ -41,8 +42,8 @@ impl Names {
 }
 
 impl Resolve for Names {
-    fn lookup<'a>(&'a self, name: &'a str) -> Lookup<'a> {
-        self.lookups.lock().push(name.to_owned());
+    fn lookup<'a>(&'a self, party: &'a Party, name: &'a str) -> Lookup<'a> {
+        self.lookups.lock().push(party.clone());
         let mut answers = self.answers.lock();
         let found = answers.get_mut(name).map(|rounds| match rounds.len() {
             0 | 1 => rounds.first().cloned().unwrap_or_default(),
@@ -73,6 +74,7 @@ fn loopback() -> AddressRule {
 fn call(url: &str) -> Call {
     let target = check_url(url, &allow(&["0.0.0.0/0", "::/0"]), Scheme::HttpToo).unwrap();
     Call {
+        party: Party::Host,
         target,
         method: Method::POST,
         headers: HeaderMap::new(),

@@ -18,7 +18,7 @@ use crate::{
     auth::{Environment, Principal, PrincipalKind, keys::check_organization},
     changes::change_set::Timestamp,
     limits::{JWKS_AGE_MS_MAX, JWKS_BYTES_MAX, JWKS_PAUSE_MS, JWKS_REQUEST_MS, KEY_BYTES_MAX},
-    outbound::{AddressRule, BodyEnd, Call, Client, Scheme, check_url},
+    outbound::{AddressRule, BodyEnd, Call, Client, Party, Scheme, check_url},
 };
 
 /// One of them, as the operator named it.
@@ -160,6 +160,7 @@ impl Keeper {
         let rule = AddressRule::everywhere();
         let target = check_url(url, &rule, Scheme::HttpToo).map_err(|refusal| refusal.to_string())?;
         let call = Call {
+            party: Party::Host,
             target,
             method: Method::GET,
             headers: HeaderMap::new(),

@@ -7,7 +7,10 @@ use super::{
     receiver::{OK, Receiver, answer_all},
     *,
 };
-use crate::limits::{OUTBOUND_ADDRESSES_MAX, OUTBOUND_CONNECT_MS};
+use crate::{
+    changes::scope::Scope,
+    limits::{OUTBOUND_ADDRESSES_MAX, OUTBOUND_CONNECT_MS},
+};
 
 const CLOSING: &[u8] = b"HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: 0\r\n\r\n";
 
@@ -102,7 +105,7 @@ async fn a_name_that_has_no_address_or_far_too_many_is_a_failure_of_dns() {
 struct Silent;
 
 impl Resolve for Silent {
-    fn lookup<'a>(&'a self, _: &'a str) -> Lookup<'a> {
+    fn lookup<'a>(&'a self, _: &'a Party, _: &'a str) -> Lookup<'a> {
         Box::pin(pending())
     }
 }
@@ -115,8 +118,20 @@ async fn a_name_server_that_never_answers_costs_the_time_for_connecting() {
 }
 
 #[tokio::test]
+async fn name_is_looked_up_for_the_party_of_its_call() {
+    let names = Names::new(&[]);
+    let client = client_with(Arc::clone(&names));
+    let tenant = Scope::new("notes".into(), "acme/test".into()).unwrap();
+    for party in [Party::Host, Party::Tenant(tenant)] {
+        let call = Call { party: party.clone(), ..call("https://unknown.example/") };
+        client.send(&call, &loopback()).await.unwrap_err();
+        assert_eq!(names.lookups.lock().pop(), Some(party));
+    }
+}
+
+#[tokio::test]
 async fn the_system_finds_localhost() {
-    let found = SystemResolver::new().lookup("localhost").await.unwrap();
+    let found = SystemResolver::new().lookup(&Party::Host, "localhost").await.unwrap();
     assert!(!found.is_empty() && found.iter().all(IpAddr::is_loopback), "{found:?}");
 }
 
