@@ -2,8 +2,9 @@
 -- others are looked through after it, in transactions of their own.
 CREATE TABLE recoveries (
     lane INTEGER PRIMARY KEY,
-    -- Given up from `since` up to the time of the order.
+    -- Those that were given up at this time or later.
     since INTEGER NOT NULL,
+    -- When it was ordered: the time at which they are due.
     ordered_at INTEGER NOT NULL,
     -- deliveries.event up to which they were looked through.
     after INTEGER NOT NULL

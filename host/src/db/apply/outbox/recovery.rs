@@ -1,7 +1,7 @@
 //! Makes deliveries again that were given up, a bounded number in each transaction.
 //!
 //! Invariants: the place up to which they were looked through is written together with what was found there, so that an order is
-//! carried out to its end whenever the process ends. What was given up after the order stays as it is.
+//! carried out to its end whenever the process ends. It looks at each delivery once.
 
 use sqlx::SqliteConnection;
 
@@ -42,8 +42,8 @@ pub(in crate::db) async fn recover_part(
         .bind(int(limit as u64))
         .fetch_all(&mut *connection)
         .await?;
-    let times = int(recovery.since)..=int(recovery.ordered_at);
-    let events: Vec<EventSeq> = seen.iter().filter(|(_, at)| times.contains(at)).map(|(event, _)| *event).collect();
+    let since = int(recovery.since);
+    let events: Vec<EventSeq> = seen.iter().filter(|(_, at)| *at >= since).map(|(event, _)| *event).collect();
     if !events.is_empty() {
         let sql = "UPDATE deliveries SET state = 1, due = ?2, at = ?2 \
                    WHERE lane = ?1 AND event IN (SELECT value FROM json_each(?3))";
