@@ -336,18 +336,23 @@ pub const HTTP_NUMBERS: [&Number; 8] = [
 ];
 pub const PLUGIN_WORDS: [&Word; 6] = [&COMPONENT, &MOUNT, &GRANTS, &SHOW_PRIVATE_KEYS, &ORIGIN_HEADERS, &EXAMPLES];
 /// Headers that `origin-headers` may list.
-pub const ORIGIN_HEADER_NAMES: [&str; 12] = [
+pub const ORIGIN_HEADER_NAMES: [&str; 17] = [
     "accept-ch",
+    "activate-storage-access",
     "alt-svc",
+    "attribution-reporting-register-source",
     "clear-site-data",
     "expect-ct",
     "nel",
+    "observe-browsing-topics",
     "origin-agent-cluster",
     "public-key-pins",
     "report-to",
     "reporting-endpoints",
     "service-worker-allowed",
     "set-cookie",
+    "set-login",
+    "shared-storage-write",
     "strict-transport-security",
 ];
 pub const WEBHOOK_WORDS: [&Word; 2] = [&SCHEDULE, &SUCCESS];

@@ -150,8 +150,9 @@ impl Stream {
 
     /// Until something may have been missed.
     async fn listen(&mut self, mut at: EventSeq) -> Result<EventSeq, End> {
+        // Events that the filter leaves out are not sent, so they postpone no heartbeat.
+        let mut quiet = next_heartbeat();
         loop {
-            let quiet = Instant::now() + Duration::from_millis(STREAM_HEARTBEAT_MS);
             let heard = tokio::select! {
                 heard = timeout_at(quiet, self.news.recv()) => heard,
                 () = self.chunks.closed() => return Err(End::Gone),
@@ -160,11 +161,12 @@ impl Stream {
                 Err(_quiet) => {
                     self.pacer.wait().await;
                     self.send(wire::heartbeat()).await?;
+                    quiet = next_heartbeat();
                 }
                 Ok(Ok(Heard::Event(event))) if event.seq <= at => {}
                 Ok(Ok(Heard::Event(event))) if !self.shows(&event) => at = event.seq,
                 Ok(Ok(Heard::Event(event))) => match self.show(event).await? {
-                    Continue(reached) => at = reached,
+                    Continue(reached) => (at, quiet) = (reached, next_heartbeat()),
                     Break(reached) => return Ok(reached),
                 },
                 Ok(Ok(Heard::Gap) | Err(RecvError::Lagged(_))) => return Ok(at),
@@ -233,6 +235,10 @@ impl Stream {
     async fn charge(&self, bytes: u64) -> Result<Charge, End> {
         self.budget.charge_stream(self.scope.tenant(), bytes, patience()).await.map_err(|_| End::NoMemory)
     }
+}
+
+fn next_heartbeat() -> Instant {
+    Instant::now() + Duration::from_millis(STREAM_HEARTBEAT_MS)
 }
 
 /// The tenant pays for the chunk until the connection has taken it.

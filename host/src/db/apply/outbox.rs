@@ -193,8 +193,8 @@ impl Outbox {
         outgoing.has_fan_outs = fan_outs.write(connection).await?;
         let mut recovers_max = BATCH_RECOVERED_MAX;
         for AcceptedChanges { changes, .. } in &batch.changes {
-            for order in &changes.deliveries {
-                let lane = match (order, self.find_lane(&changes.scope, order)) {
+            for command in &changes.deliveries {
+                let lane = match (command, self.find_lane(&changes.scope, command)) {
                     (_, None) => None,
                     (DeliveryCommand::Redeliver { event, .. }, Some(lane)) => {
                         redeliver(connection, &changes.scope, (lane, event), changes.now).await?
@@ -309,8 +309,8 @@ impl Outbox {
     }
 
     /// `None` where there is no such endpoint any more.
-    fn find_lane(&self, scope: &Scope, order: &DeliveryCommand) -> Option<Lane> {
-        let (DeliveryCommand::Redeliver { endpoint, .. } | DeliveryCommand::Recover { endpoint, .. }) = order;
+    fn find_lane(&self, scope: &Scope, command: &DeliveryCommand) -> Option<Lane> {
+        let (DeliveryCommand::Redeliver { endpoint, .. } | DeliveryCommand::Recover { endpoint, .. }) = command;
         let subscribers = self.scopes.get(scope).map_or(&[][..], Vec::as_slice);
         subscribers.iter().find(|known| known.id == *endpoint).map(|known| known.lane)
     }

@@ -162,6 +162,22 @@ async fn lone_stream_and_streams_of_another_tenant_are_not_delayed() {
 }
 
 #[tokio::test]
+async fn stream_whose_filter_shows_nothing_sends_heartbeats_all_the_same() {
+    let world = World::open().await;
+    let mut acme = world.tenant("acme/test", 1, 16);
+    acme.streams[0].filter = Filter { event_types: vec!["other".into()], ..Filter::default() };
+    let (events, scope) = (acme.events.clone(), acme.scope.clone());
+    listen_until(&mut acme.streams, async {
+        for seq in 1..=10 {
+            emit(&events, &scope, seq, 20);
+            sleep(Duration::from_millis(STREAM_HEARTBEAT_MS / 4)).await;
+        }
+    })
+    .await;
+    assert_eq!(received(&mut acme.readers[0]), [wire::heartbeat(), wire::heartbeat()]);
+}
+
+#[tokio::test]
 async fn stream_with_a_slow_reader_delays_no_other() {
     let world = World::open().await;
     let mut acme = world.tenant("acme/test", 2, 1);

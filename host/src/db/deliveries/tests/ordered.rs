@@ -147,8 +147,8 @@ async fn recovery_of_many_is_bounded_in_each_transaction_and_comes_to_its_end() 
     give_up("other", 5_000).await;
     give_up("early", 4_999).await;
     let (ep, other, early) = (bench.lane("ep").await, bench.lane("other").await, bench.lane("early").await);
-    let orders = ["ep", "other", "early"].map(|endpoint| bench.change(TENANT).recover(endpoint, 5_000)).to_vec();
-    let outgoing = bench.apply(orders).await;
+    let commands = ["ep", "other", "early"].map(|endpoint| bench.change(TENANT).recover(endpoint, 5_000)).to_vec();
+    let outgoing = bench.apply(commands).await;
     assert_eq!((outgoing.ordered, outgoing.has_fan_outs), (vec![ep], true));
     assert_eq!((count(ep).await, count(other).await), (250, COUNT as u64));
     let (mut last, mut lanes) = (0, Vec::new());
