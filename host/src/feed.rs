@@ -30,7 +30,7 @@ use crate::{
 };
 use live::Live;
 use pace::Pacer;
-use stream::Stream;
+use stream::{Stream, next_heartbeat};
 
 /// Too many streams are open, of this tenant or of all.
 #[derive(Debug, PartialEq, Eq)]
@@ -83,7 +83,8 @@ impl Feeds {
         let (chunks, receiver) = mpsc::channel(STREAM_CHUNKS_WAITING_MAX);
         let news = self.live.listen(&scope);
         let (database, budget, pacer) = (self.database.clone(), self.budget.clone(), seat.pacer.clone());
-        let stream = Stream { database, budget, pacer, scope, filter, chunks, news };
+        let heartbeat_at = next_heartbeat();
+        let stream = Stream { database, budget, pacer, scope, filter, chunks, news, heartbeat_at };
         let stopped = self.stopped.clone();
         tokio::spawn(async move {
             stream.run(last_id, stopped).await;

@@ -336,11 +336,14 @@ pub const HTTP_NUMBERS: [&Number; 8] = [
 ];
 pub const PLUGIN_WORDS: [&Word; 6] = [&COMPONENT, &MOUNT, &GRANTS, &SHOW_PRIVATE_KEYS, &ORIGIN_HEADERS, &EXAMPLES];
 /// Headers that `origin-headers` may list.
-pub const ORIGIN_HEADER_NAMES: [&str; 17] = [
+pub const ORIGIN_HEADER_NAMES: [&str; 22] = [
     "accept-ch",
     "activate-storage-access",
     "alt-svc",
+    "attribution-reporting-register-os-source",
+    "attribution-reporting-register-os-trigger",
     "attribution-reporting-register-source",
+    "attribution-reporting-register-trigger",
     "clear-site-data",
     "expect-ct",
     "nel",
@@ -349,11 +352,13 @@ pub const ORIGIN_HEADER_NAMES: [&str; 17] = [
     "public-key-pins",
     "report-to",
     "reporting-endpoints",
+    "secure-session-registration",
     "service-worker-allowed",
     "set-cookie",
     "set-login",
     "shared-storage-write",
     "strict-transport-security",
+    "use-as-dictionary",
 ];
 pub const WEBHOOK_WORDS: [&Word; 2] = [&SCHEDULE, &SUCCESS];
 pub const WEBHOOK_NUMBERS: [&Number; 2] = [&WEBHOOK_TIMEOUT, &DISABLE_AFTER];

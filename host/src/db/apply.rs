@@ -23,6 +23,8 @@ use super::{Database, DbError, swaps};
 use crate::changes::change_set::{ChangeSet, Timestamp, Version};
 use fold::Folded;
 use journal::Chains;
+#[cfg(test)]
+pub(in crate::db) use outbox::GIVEN_UP;
 use outbox::Outbox;
 pub use outbox::{EventSeq, HostRecord, Lane, Outgoing, StoredEvent};
 pub(in crate::db) use outbox::{FAN_OUT_DELIVERIES, NewDelivery, Recovery, bind_delivery, recover_part};

@@ -56,6 +56,11 @@ async fn run(db: &Database, sql: &'static str) {
 }
 
 impl Database {
+    pub async fn give_up_all_deliveries(&self, at: Timestamp) {
+        let query = sqlx::query("UPDATE deliveries SET state = 3, at = ?").bind(at.cast_signed());
+        self.execute(query).await.unwrap();
+    }
+
     /// As if the writer's connection had died between two transactions.
     pub async fn lose_connection(&self) {
         self.begin_batch().await.unwrap().abandon().await;

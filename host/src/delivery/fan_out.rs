@@ -27,8 +27,8 @@ use crate::{
 /// What one transaction did.
 pub enum Made {
     New(MadeDeliveries),
-    /// Deliveries of this endpoint are due again.
-    Again(Lane),
+    /// Deliveries of this endpoint are due again; `None`: none that was examined is.
+    Again(Option<Lane>),
 }
 
 /// One transaction.
@@ -89,7 +89,7 @@ impl FanOutTask {
         }
     }
 
-    /// `None` where neither kind has anything left.
+    /// `None` if nothing of either kind is left.
     async fn make_part(&mut self) -> Result<Option<Part>, DbError> {
         for _ in 0..2 {
             self.made_again = !self.made_again;
@@ -110,16 +110,16 @@ impl FanOutTask {
 
     async fn make_again(&mut self) -> Result<Option<Part>, DbError> {
         let part = self.database.recover_deliveries(self.last_lane, self.limit).await?;
-        let Some(RecoveredDeliveries { lane, deliveries, took }) = part else { return Ok(None) };
+        let Some(RecoveredDeliveries { lane, deliveries, is_due, took }) = part else { return Ok(None) };
         self.last_lane = lane;
-        Ok(Some(Part { made: Made::Again(lane), deliveries, took }))
+        Ok(Some(Part { made: Made::Again(is_due.then_some(lane)), deliveries, took }))
     }
 
     /// A damaged database is reported once, by `Health`.
     fn report(&self, error: &DbError) {
         self.database.health().note(error);
         if !self.database.health().is_damaged() {
-            tracing::error!(%error, "failed to make the deliveries of an event; trying again");
+            tracing::error!(%error, "failed to make deliveries; trying again");
         }
     }
 }

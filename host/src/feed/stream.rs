@@ -49,6 +49,8 @@ pub struct Stream {
     pub news: broadcast::Receiver<Heard>,
     pub budget: Arc<Budget>,
     pub pacer: Arc<Pacer>,
+    /// When the reader gets a heartbeat unless something is sent before. What a filter leaves out does not postpone it.
+    pub heartbeat_at: Instant,
 }
 
 /// Why a stream ends. Readers come back and go on where they were.
@@ -116,6 +118,9 @@ impl Stream {
     /// The next page is read when the reader has received the previous one.
     async fn catch_up(&mut self, mut at: EventSeq) -> Result<EventSeq, End> {
         loop {
+            if self.heartbeat_at <= Instant::now() {
+                self.send_heartbeat().await?;
+            }
             let room = self.room().await?;
             // It counts as a full page: to read it costs as much, whether the filter shows its events or not.
             self.pacer.wait().await;
@@ -125,6 +130,7 @@ impl Stream {
                 let chunk = wire::events(&page.events);
                 drop(page.events);
                 room.send(fitted(charge, chunk));
+                self.heartbeat_at = next_heartbeat();
             }
             at = page.reached;
             if !page.more {
@@ -150,23 +156,17 @@ impl Stream {
 
     /// Until something may have been missed.
     async fn listen(&mut self, mut at: EventSeq) -> Result<EventSeq, End> {
-        // Events that the filter leaves out are not sent, so they postpone no heartbeat.
-        let mut quiet = next_heartbeat();
         loop {
             let heard = tokio::select! {
-                heard = timeout_at(quiet, self.news.recv()) => heard,
+                heard = timeout_at(self.heartbeat_at, self.news.recv()) => heard,
                 () = self.chunks.closed() => return Err(End::Gone),
             };
             match heard {
-                Err(_quiet) => {
-                    self.pacer.wait().await;
-                    self.send(wire::heartbeat()).await?;
-                    quiet = next_heartbeat();
-                }
+                Err(_quiet) => self.send_heartbeat().await?,
                 Ok(Ok(Heard::Event(event))) if event.seq <= at => {}
                 Ok(Ok(Heard::Event(event))) if !self.shows(&event) => at = event.seq,
                 Ok(Ok(Heard::Event(event))) => match self.show(event).await? {
-                    Continue(reached) => (at, quiet) = (reached, next_heartbeat()),
+                    Continue(reached) => at = reached,
                     Break(reached) => return Ok(reached),
                 },
                 Ok(Ok(Heard::Gap) | Err(RecvError::Lagged(_))) => return Ok(at),
@@ -188,6 +188,7 @@ impl Stream {
         let chunk = wire::events(&events);
         self.pacer.count_bytes(chunk.len());
         room.send(fitted(charge, chunk));
+        self.heartbeat_at = next_heartbeat();
         Ok(reached)
     }
 
@@ -217,6 +218,13 @@ impl Stream {
         (events, Continue(at))
     }
 
+    async fn send_heartbeat(&mut self) -> Result<(), End> {
+        self.pacer.wait().await;
+        self.send(wire::heartbeat()).await?;
+        self.heartbeat_at = next_heartbeat();
+        Ok(())
+    }
+
     async fn send(&self, chunk: Bytes) -> Result<(), End> {
         let room = self.room().await?;
         let charge = self.charge(chunk.len() as u64).await?;
@@ -237,7 +245,7 @@ impl Stream {
     }
 }
 
-fn next_heartbeat() -> Instant {
+pub fn next_heartbeat() -> Instant {
     Instant::now() + Duration::from_millis(STREAM_HEARTBEAT_MS)
 }
 

@@ -13,6 +13,8 @@ pub const EXPIRES_AT_MAX: u64 = 1 << 48;
 pub const CREDENTIALS_LIVE_MAX: usize = 1_000;
 /// Credentials that one call may issue. Each is a row in several indexes, and so is each of its attributes.
 pub const CREDENTIALS_ISSUED_MAX: usize = 100;
+/// Credentials that one call may revoke: all that one attribute may have.
+pub const CREDENTIALS_REVOKED_MAX: usize = CREDENTIALS_LIVE_MAX;
 /// How long a credential that has ended is kept for those who ask what became of it.
 pub const ENDED_CREDENTIALS_KEPT_MS: u64 = 30 * 24 * 60 * 60 * 1_000;
 /// Credentials issued by plugins that operators are shown, the newest; their own keys are all shown.

@@ -15,7 +15,7 @@ use crate::changes::credential::{
     Attribute, CredentialChange, CredentialKind, EndedCredential, NewCredential, owner_of,
 };
 use crate::db::credentials::IssuedCredential;
-use crate::limits::{CREDENTIALS_ISSUED_MAX, CREDENTIALS_LIVE_MAX, KEY_SECRET_CHARACTERS};
+use crate::limits::{CREDENTIALS_ISSUED_MAX, CREDENTIALS_LIVE_MAX, CREDENTIALS_REVOKED_MAX, KEY_SECRET_CHARACTERS};
 use crate::secrets::key_text::{base62, hash_text};
 
 /// Events take stream 1 of the seed, the plugin's own randomness stream 0.
@@ -180,6 +180,9 @@ impl Draft {
     }
 
     fn end_credential(&mut self, credential: IssuedCredential) -> Result<(), DraftError> {
+        if self.credentials.revoked.len() >= CREDENTIALS_REVOKED_MAX {
+            return Err(misuse(format!("a call revokes at most {CREDENTIALS_REVOKED_MAX} keys and tokens")));
+        }
         self.collect(200)?;
         let IssuedCredential { id, hash, attributes, .. } = credential;
         self.credentials.revoked.push(EndedCredential { id, hash, attributes });

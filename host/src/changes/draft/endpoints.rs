@@ -8,7 +8,7 @@ use crate::changes::endpoint::Endpoint;
 use crate::db::DbError;
 use crate::db::deliveries::{DeliveryPage, DeliveryState, StoredAttempt};
 use crate::db::model::ENDPOINTS;
-use crate::limits::ENDPOINTS_MAX;
+use crate::limits::{DELIVERY_COMMAND_BYTES, DELIVERY_COMMANDS_MAX, ENDPOINTS_MAX};
 
 /// An endpoint as the call sees it, its own writes included.
 #[derive(Clone, Debug)]
@@ -100,7 +100,7 @@ impl Draft {
         if self.find_endpoint(endpoint).await?.is_none() || self.database().find_event(&scope, event).await?.is_none() {
             return Ok(false);
         }
-        self.deliveries.push(DeliveryCommand::Redeliver { endpoint: endpoint.into(), event: event.into() });
+        self.command(DeliveryCommand::Redeliver { endpoint: endpoint.into(), event: event.into() })?;
         Ok(true)
     }
 
@@ -109,8 +109,24 @@ impl Draft {
         if self.find_endpoint(endpoint).await?.is_none() {
             return Ok(false);
         }
-        self.deliveries.push(DeliveryCommand::Recover { endpoint: endpoint.into(), since });
+        let earlier = self.deliveries.iter_mut().find_map(|command| match command {
+            DeliveryCommand::Recover { endpoint: other, since } if **other == *endpoint => Some(since),
+            _ => None,
+        });
+        match earlier {
+            Some(earlier) => *earlier = since.min(*earlier),
+            None => self.command(DeliveryCommand::Recover { endpoint: endpoint.into(), since })?,
+        }
         Ok(true)
+    }
+
+    fn command(&mut self, command: DeliveryCommand) -> Result<(), DraftError> {
+        if self.deliveries.len() >= DELIVERY_COMMANDS_MAX {
+            return Err(misuse(format!("a call sends at most {DELIVERY_COMMANDS_MAX} deliveries again")));
+        }
+        self.collect(DELIVERY_COMMAND_BYTES)?;
+        self.deliveries.push(command);
+        Ok(())
     }
 }
 

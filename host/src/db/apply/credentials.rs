@@ -7,7 +7,7 @@ use sqlx::SqliteConnection;
 use super::Batch;
 use super::rows::{ChunkedSql, Query, int, write_rows};
 use crate::changes::change_set::{ChangeSet, Timestamp};
-use crate::changes::credential::{Attribute, CredentialChange, EndedCredential, NewCredential};
+use crate::changes::credential::{Attribute, CredentialChange, NewCredential};
 use crate::changes::scope::Scope;
 use crate::db::DbError;
 
@@ -43,18 +43,22 @@ struct KeyRow<'a> {
 pub(super) async fn write_credentials(connection: &mut SqliteConnection, batch: &Batch) -> Result<(), DbError> {
     let (mut issued, mut revoked) = (Vec::new(), Vec::new());
     for changes in batch.changes.iter().map(|accepted| &accepted.changes) {
+        let mut ids = Vec::new();
         for change in &changes.credentials {
             match change {
                 CredentialChange::Issue(new) => issued.push(key_row(changes, new)?),
-                CredentialChange::Revoke(ended) => revoked.push((ended, changes.now)),
+                CredentialChange::Revoke(ended) => ids.push(&*ended.id),
             }
+        }
+        if !ids.is_empty() {
+            revoked.push((ids, changes.now));
         }
     }
     write_rows(connection, &KEYS, &issued, bind_key).await?;
     let attributes = issued.iter().flat_map(|row| row.new.attributes.iter().map(move |attribute| (row, attribute)));
     write_rows(connection, &ATTRIBUTES, &attributes.collect::<Vec<_>>(), bind_attribute).await?;
-    for (ended, now) in revoked {
-        revoke(connection, ended, now).await?;
+    for (ids, now) in revoked {
+        revoke(connection, &json(&ids)?, now).await?;
     }
     Ok(())
 }
@@ -100,11 +104,14 @@ fn bind_attribute(query: Query, (row, attribute): &(&KeyRow<'_>, &Attribute)) ->
         .bind(row.new.id.clone())
 }
 
-async fn revoke(connection: &mut SqliteConnection, ended: &EndedCredential, now: Timestamp) -> Result<(), DbError> {
-    let sql = "UPDATE keys SET revoked_at = coalesce(revoked_at, ?), ends_at = min(ends_at, ?), sealed = NULL \
-               WHERE id = ? AND label IS NOT NULL";
-    sqlx::query(sql).bind(int(now)).bind(int(now)).bind(ended.id.clone()).execute(&mut *connection).await?;
-    detach(connection, &ended.id).await
+/// `ids`: a JSON array.
+async fn revoke(connection: &mut SqliteConnection, ids: &str, now: Timestamp) -> Result<(), DbError> {
+    let sql = "UPDATE keys SET revoked_at = coalesce(revoked_at, ?1), ends_at = min(ends_at, ?1), sealed = NULL \
+               WHERE id IN (SELECT value FROM json_each(?2)) AND label IS NOT NULL";
+    sqlx::query(sql).bind(int(now)).bind(ids.to_owned()).execute(&mut *connection).await?;
+    let sql = "DELETE FROM key_attributes WHERE key IN (SELECT value FROM json_each(?))";
+    sqlx::query(sql).bind(ids.to_owned()).execute(connection).await?;
+    Ok(())
 }
 
 /// What is revoked is found no more.

@@ -26,6 +26,8 @@ mod recovery;
 
 pub(in crate::db) use fan_out::FAN_OUT_DELIVERIES;
 use fan_out::FanOuts;
+#[cfg(test)]
+pub(in crate::db) use recovery::GIVEN_UP;
 pub(in crate::db) use recovery::{Recovery, recover_part};
 
 /// The number of an endpoint: see `migrations/0002_deliveries.sql`.

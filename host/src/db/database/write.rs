@@ -182,13 +182,11 @@ impl WriteTransaction {
     /// After an error of a statement: rolled back. A connection that SQLite could open for reading alone is closed, because the
     /// next one may find the file writable again.
     pub async fn undo(self, error: &DbError) -> Result<(), DbError> {
-        match primary_code(error) {
-            Some(8) => {
-                self.abandon().await;
-                Ok(())
-            }
-            _ => self.rollback().await,
+        if !is_read_only(error) {
+            return self.rollback().await;
         }
+        self.abandon().await;
+        Ok(())
     }
 
     /// On an error the outcome is not known, unless `is_surely_undone`.
@@ -242,6 +240,11 @@ impl WriteTransaction {
 /// Errors at COMMIT after which SQLite has certainly not written the commit record: busy, full, constraint.
 pub(in crate::db) fn is_surely_undone(error: &DbError) -> bool {
     matches!(primary_code(error), Some(5 | 13 | 19))
+}
+
+/// READONLY.
+fn is_read_only(error: &DbError) -> bool {
+    primary_code(error) == Some(8)
 }
 
 /// BUSY, LOCKED.

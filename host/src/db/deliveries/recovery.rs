@@ -1,4 +1,4 @@
-//! Goes on with the orders to make deliveries again that were too many for their batch. Endpoints take turns.
+//! Makes deliveries again for commands whose batch could not examine all of them. Endpoints take turns.
 
 use std::time::Duration;
 
@@ -13,25 +13,29 @@ use crate::db::{Database, DbError};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RecoveredDeliveries {
     pub lane: Lane,
-    /// Deliveries that were looked at.
+    /// Deliveries that were examined.
     pub deliveries: usize,
+    /// Whether any of them is due again.
+    pub is_due: bool,
     /// How long it held the writer's connection.
     pub took: Duration,
 }
 
 impl Database {
-    /// Looks at most at `limit` deliveries of one endpoint, the next one after `last` that has any. `None` where none has.
+    /// Examines at most `limit` deliveries of one endpoint: of the next one after `last` for which there is a command. `None`
+    /// if there is none.
     pub async fn recover_deliveries(&self, last: Lane, limit: usize) -> Result<Option<RecoveredDeliveries>, DbError> {
         let found: Option<i64> =
             sqlx::query_scalar("SELECT lane FROM recoveries LIMIT 1").fetch_optional(&*self.readers()).await?;
         if found.is_none() {
             return Ok(None);
         }
-        self.write_lazily(move |write| Box::pin(async move { go_on(write.connection(), last, limit).await })).await
+        self.write_lazily(move |write| Box::pin(async move { recover_next(write.connection(), last, limit).await }))
+            .await
     }
 }
 
-async fn go_on(
+async fn recover_next(
     connection: &mut SqliteConnection,
     last: Lane,
     limit: usize,
@@ -42,7 +46,9 @@ async fn go_on(
     let Some((lane, since, ordered_at, after)) = row else { return Ok(None) };
     let recovery = Recovery { lane, since: unsigned(since)?, ordered_at: unsigned(ordered_at)?, after };
     let part = recover_part(connection, recovery, limit).await?;
-    match part.rest {
+    let exists: Option<i64> =
+        sqlx::query_scalar("SELECT lane FROM lanes WHERE lane = ?").bind(lane).fetch_optional(&mut *connection).await?;
+    match part.rest.filter(|_| exists.is_some()) {
         Some(rest) => {
             let query = sqlx::query("UPDATE recoveries SET after = ? WHERE lane = ?").bind(rest.after).bind(lane);
             query.execute(connection).await?;
@@ -51,5 +57,6 @@ async fn go_on(
             sqlx::query("DELETE FROM recoveries WHERE lane = ?").bind(lane).execute(connection).await?;
         }
     }
-    Ok(Some(RecoveredDeliveries { lane, deliveries: part.seen, took: begun.elapsed() }))
+    let is_due = part.recovered > 0 && exists.is_some();
+    Ok(Some(RecoveredDeliveries { lane, deliveries: part.seen, is_due, took: begun.elapsed() }))
 }

@@ -105,7 +105,7 @@ impl Engine {
                     self.scheduler.leave_stored(lane.cast_unsigned(), first.cast_unsigned(), now);
                 }
             }
-            Made::Again(lane) => self.look_again(*lane, now),
+            Made::Again(lane) => lane.iter().for_each(|lane| self.look_again(*lane, now)),
         }
     }
 

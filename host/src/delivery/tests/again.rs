@@ -1,6 +1,7 @@
 //! What operators and tenants change while deliveries go on.
 
 use super::*;
+use crate::limits::BATCH_RECOVERED_MAX;
 
 #[tokio::test]
 async fn what_was_delivered_is_delivered_again_when_somebody_asks_for_it() {
@@ -80,6 +81,24 @@ async fn what_was_given_up_is_recovered_and_what_ended_before_is_not() {
     world.until_state("ep", &ids[1].0, "delivered").await;
     world.until_state("ep", &ids[0].0, "failed").await;
     assert!(receiver.is_quiet());
+}
+
+#[tokio::test]
+async fn recovery_that_is_too_large_for_its_batch_is_completed_after_it() {
+    let (mut world, mut receiver) = (World::open().await, Receiver::start().await);
+    world.put("ep", &endpoint(&receiver.url)).await;
+    let mut ids = std::collections::HashSet::new();
+    for _ in 0..BATCH_RECOVERED_MAX + 20 {
+        ids.insert(world.emit("thing").await);
+    }
+    world.bench.database.give_up_all_deliveries(5_000).await;
+    let _delivery = world.deliver().await;
+    let recover = Change::Recover { since: 5_000 };
+    assert!(change(&world.parts.committer, &scope(TENANT), "ep", &recover, world.clock.now()).await.unwrap());
+    while !ids.is_empty() {
+        let id = receiver.next().await.id;
+        assert!(ids.remove(&id), "{id} came twice");
+    }
 }
 
 #[tokio::test]

@@ -48,6 +48,7 @@ impl World {
                 news: events.subscribe(),
                 budget: self.budget.clone(),
                 pacer: seat.pacer.clone(),
+                heartbeat_at: next_heartbeat(),
             };
             (stream, reader)
         };
@@ -162,7 +163,7 @@ async fn lone_stream_and_streams_of_another_tenant_are_not_delayed() {
 }
 
 #[tokio::test]
-async fn stream_whose_filter_shows_nothing_sends_heartbeats_all_the_same() {
+async fn stream_sends_heartbeats_while_its_filter_leaves_out_every_event() {
     let world = World::open().await;
     let mut acme = world.tenant("acme/test", 1, 16);
     acme.streams[0].filter = Filter { event_types: vec!["other".into()], ..Filter::default() };
@@ -175,6 +176,21 @@ async fn stream_whose_filter_shows_nothing_sends_heartbeats_all_the_same() {
     })
     .await;
     assert_eq!(received(&mut acme.readers[0]), [wire::heartbeat(), wire::heartbeat()]);
+}
+
+#[tokio::test]
+async fn gaps_postpone_no_heartbeat() {
+    let world = World::open().await;
+    let mut acme = world.tenant("acme/test", 1, 16);
+    for _ in 0..10 {
+        acme.events.send(Heard::Gap).unwrap();
+        let at = acme.streams[0].listen(0).await.unwrap();
+        acme.streams[0].catch_up(at).await.unwrap();
+        sleep(Duration::from_millis(STREAM_HEARTBEAT_MS / 4)).await;
+    }
+    // The clock of the test advances by itself while the feed is read.
+    let chunks = received(&mut acme.readers[0]);
+    assert!(chunks.len() >= 2 && chunks.iter().all(|chunk| *chunk == wire::heartbeat()), "{chunks:?}");
 }
 
 #[tokio::test]

@@ -160,3 +160,46 @@ async fn recovery_of_many_is_bounded_in_each_transaction_and_comes_to_its_end() 
     assert_eq!(lanes[..4], [ep, other, early, ep], "endpoints take turns");
     assert_eq!((count(ep).await, count(other).await, count(early).await), (0, 0, COUNT as u64));
 }
+
+#[tokio::test]
+async fn two_recoveries_of_one_endpoint_become_one_with_the_wider_bounds() {
+    const COUNT: usize = BATCH_RECOVERED_MAX + 250;
+    let mut bench = Bench::open().await;
+    bench.put("ep").await;
+    for number in 0..COUNT {
+        bench.emit(&format!("event-{number}")).await;
+    }
+    let db = bench.file.db.clone();
+    db.execute(sqlx::query("UPDATE deliveries SET state = 3, at = 4000 + event % 2")).await.unwrap();
+    for since in [4_001, 4_000] {
+        let command = bench.change(TENANT).recover("ep", since);
+        bench.apply(vec![command]).await;
+    }
+    let mut parts = 0;
+    while let Some(part) = db.recover_deliveries(0, 100).await.unwrap() {
+        assert!(part.is_due || part.deliveries == 0);
+        parts += 1;
+        assert!(parts < 20);
+    }
+    let lane = bench.lane("ep").await;
+    assert_eq!(db.count_given_up(lane, 0).await.unwrap(), 0);
+}
+
+#[tokio::test]
+async fn recovery_of_a_removed_endpoint_ends() {
+    const COUNT: usize = BATCH_RECOVERED_MAX + 250;
+    let mut bench = Bench::open().await;
+    bench.put("ep").await;
+    for number in 0..COUNT {
+        bench.emit(&format!("event-{number}")).await;
+    }
+    let db = bench.file.db.clone();
+    db.give_up_all_deliveries(5_000).await;
+    let command = bench.change(TENANT).recover("ep", 0);
+    bench.apply(vec![command]).await;
+    let removed = bench.change(TENANT).remove_endpoint("ep");
+    bench.apply(vec![removed]).await;
+    let part = db.recover_deliveries(0, 100).await.unwrap().unwrap();
+    assert!(!part.is_due);
+    assert_eq!(db.recover_deliveries(0, 100).await.unwrap(), None);
+}

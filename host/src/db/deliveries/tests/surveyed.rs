@@ -1,6 +1,7 @@
 //! What an operator sees.
 
 use super::*;
+use crate::db::apply::GIVEN_UP;
 
 fn of_tenant(tenant: &str) -> EndpointFilter {
     EndpointFilter { tenant: Some(tenant.to_owned()), ..EndpointFilter::default() }
@@ -107,6 +108,9 @@ async fn what_is_looked_for_is_found_along_an_index() {
     );
     let survey = survey.await;
     assert!(survey.contains("deliveries_given_up") && !survey.contains("TEMP B-TREE"), "{survey}");
+    let recover = plan(GIVEN_UP).await;
+    assert!(recover.contains("deliveries_given_up (lane=? AND event>?)"), "{recover}");
+    assert!(!recover.contains("TEMP B-TREE"), "{recover}");
     let forget = plan(
         "DELETE FROM deliveries WHERE (lane, event) IN \
          (SELECT json_extract(value, '$[0]'), json_extract(value, '$[1]') FROM json_each('[[1,2]]'))",
