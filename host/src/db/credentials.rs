@@ -34,7 +34,7 @@ pub struct IssuedCredential {
 const COLUMNS: &str = "keys.id, keys.kind, keys.hash, keys.label, keys.attributes, keys.created_at, keys.expires_at, \
                        keys.last_used_at";
 /// By the index of attributes: valid ones only.
-const CARRYING: &str = "FROM key_attributes JOIN keys ON keys.id = key_attributes.key WHERE key_attributes.plugin = ? \
+const CARRYING: &str = "FROM key_attributes CROSS JOIN keys ON keys.id = key_attributes.key WHERE key_attributes.plugin = ? \
                         AND key_attributes.tenant = ? AND key_attributes.name = ? AND key_attributes.value = ? \
                         AND key_attributes.ends_at > ?";
 

@@ -110,7 +110,7 @@ static ATTEMPTS: LazyLock<ChunkedSql> = LazyLock::new(|| {
         "INSERT OR IGNORE INTO attempts (lane, event, number, at, duration_ms, outcome, status, answer) \
          SELECT d.lane, d.event, d.attempts + 1, v.column3, v.column4, v.column5, v.column6, v.column7 FROM (VALUES ",
         "(?,?,?,?,?,?,?)",
-        ") v JOIN deliveries d ON d.lane = v.column1 AND d.event = v.column2",
+        ") v CROSS JOIN deliveries d ON d.lane = v.column1 AND d.event = v.column2",
     )
 });
 

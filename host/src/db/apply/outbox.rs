@@ -369,7 +369,7 @@ async fn load_subscribers(
     }
     let sql = format!(
         "SELECT l.lane, e.id, e.body FROM \"{table}\" e \
-         JOIN lanes l ON l.plugin = ?1 AND l.tenant = e.tenant AND l.endpoint = e.id WHERE e.tenant = ?2 ORDER BY l.lane"
+         CROSS JOIN lanes l ON l.plugin = ?1 AND l.tenant = e.tenant AND l.endpoint = e.id WHERE e.tenant = ?2 ORDER BY l.lane"
     );
     let rows: Vec<(Lane, String, String)> = sqlx::query_as(AssertSqlSafe(sql))
         .bind(scope.plugin().clone())

@@ -26,31 +26,25 @@ pub struct DueRetry {
     pub due: Timestamp,
 }
 
+// Indexes and the order of tables are named: with its statistics SQLite reads all events where an endpoint has few deliveries.
+pub(super) const FRESH: &str = "SELECT d.event, e.subject FROM deliveries d INDEXED BY deliveries_fresh \
+                                CROSS JOIN events e ON e.seq = d.event \
+                                WHERE d.state = 0 AND d.lane = ? AND d.event >= ? ORDER BY d.event LIMIT ?";
+pub(super) const DUE: &str = "SELECT event, attempts, due FROM deliveries INDEXED BY deliveries_due \
+                              WHERE state = 1 AND lane = ? AND due >= ? ORDER BY due LIMIT ?";
+
 impl Database {
     /// Of one lane, from an event on, the oldest first.
     pub async fn find_fresh(&self, lane: Lane, from: EventSeq, limit: u32) -> Result<Vec<FreshDelivery>, DbError> {
-        let rows: Vec<(EventSeq, String)> = sqlx::query_as(
-            "SELECT d.event, e.subject FROM deliveries d JOIN events e ON e.seq = d.event \
-             WHERE d.state = 0 AND d.lane = ? AND d.event >= ? ORDER BY d.event LIMIT ?",
-        )
-        .bind(lane)
-        .bind(from)
-        .bind(limit)
-        .fetch_all(&*self.readers())
-        .await?;
+        let rows: Vec<(EventSeq, String)> =
+            sqlx::query_as(FRESH).bind(lane).bind(from).bind(limit).fetch_all(&*self.readers()).await?;
         Ok(rows.into_iter().map(|(event, subject)| FreshDelivery { event, subject: subject.into() }).collect())
     }
 
     /// Of one lane, due at `from` or later, the earliest first.
     pub async fn find_due(&self, lane: Lane, from: Timestamp, limit: u32) -> Result<Vec<DueRetry>, DbError> {
-        let rows: Vec<(EventSeq, u32, i64)> = sqlx::query_as(
-            "SELECT event, attempts, due FROM deliveries WHERE state = 1 AND lane = ? AND due >= ? ORDER BY due LIMIT ?",
-        )
-        .bind(lane)
-        .bind(int(from))
-        .bind(limit)
-        .fetch_all(&*self.readers())
-        .await?;
+        let rows: Vec<(EventSeq, u32, i64)> =
+            sqlx::query_as(DUE).bind(lane).bind(int(from)).bind(limit).fetch_all(&*self.readers()).await?;
         rows.into_iter().map(|(event, attempts, due)| Ok(DueRetry { event, attempts, due: unsigned(due)? })).collect()
     }
 

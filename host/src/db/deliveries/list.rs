@@ -83,7 +83,7 @@ impl Database {
         let Some(lane) = self.find_lane(scope, endpoint).await? else { return Ok(DeliveryPage::default()) };
         let sql = format!(
             "SELECT {DELIVERY_COLUMNS} FROM deliveries d \
-             JOIN events e ON e.seq = d.event WHERE d.lane = ?1 AND d.event < ?2 AND (?3 IS NULL OR d.state = ?3) \
+             CROSS JOIN events e ON e.seq = d.event WHERE d.lane = ?1 AND d.event < ?2 AND (?3 IS NULL OR d.state = ?3) \
              ORDER BY d.event DESC LIMIT ?4"
         );
         let mut search = self.begin_search(scope).await?;
@@ -110,8 +110,8 @@ impl Database {
         let Some(lane) = self.find_lane(scope, endpoint).await? else { return Ok(Vec::new()) };
         type AttemptRow = (u32, i64, i64, String, Option<u16>, Vec<u8>);
         let rows: Vec<AttemptRow> = sqlx::query_as(
-            "SELECT a.number, a.at, a.duration_ms, a.outcome, a.status, a.answer FROM attempts a \
-             JOIN events e ON e.seq = a.event WHERE a.lane = ? AND e.id = ? ORDER BY a.number",
+            "SELECT a.number, a.at, a.duration_ms, a.outcome, a.status, a.answer FROM events e \
+             CROSS JOIN attempts a ON a.event = e.seq WHERE a.lane = ? AND e.id = ? ORDER BY a.number",
         )
         .bind(lane)
         .bind(event)
@@ -129,7 +129,7 @@ impl Database {
     pub async fn delivery_exists(&self, scope: &Scope, endpoint: &str, event: &str) -> Result<bool, DbError> {
         let Some(lane) = self.find_lane(scope, endpoint).await? else { return Ok(false) };
         let found: Option<i64> = sqlx::query_scalar(
-            "SELECT 1 FROM deliveries d JOIN events e ON e.seq = d.event WHERE d.lane = ? AND e.id = ?",
+            "SELECT 1 FROM events e CROSS JOIN deliveries d ON d.event = e.seq WHERE d.lane = ? AND e.id = ?",
         )
         .bind(lane)
         .bind(event)

@@ -1,7 +1,9 @@
 //! What an operator sees.
 
 use super::*;
+use crate::db::DbOptions;
 use crate::db::apply::GIVEN_UP;
+use crate::db::deliveries::due::{DUE, FRESH};
 
 fn of_tenant(tenant: &str) -> EndpointFilter {
     EndpointFilter { tenant: Some(tenant.to_owned()), ..EndpointFilter::default() }
@@ -117,4 +119,26 @@ async fn what_is_looked_for_is_found_along_an_index() {
     );
     let forget = forget.await;
     assert!(forget.contains("SEARCH deliveries USING PRIMARY KEY (lane=? AND event=?)"), "{forget}");
+}
+
+/// SQLite measures its tables when a host stops. Then a few deliveries of an endpoint beside very many events made it read all events.
+#[tokio::test]
+async fn what_the_engine_reads_is_found_along_an_index_with_statistics_too() {
+    let mut bench = busy().await;
+    let mut events = Vec::new();
+    for number in 0..2_000 {
+        events.push(bench.change("quiet/test").event(&format!("many-{number}")));
+    }
+    bench.apply(events).await;
+    bench.file.db.execute(sqlx::query("ANALYZE")).await.unwrap();
+    bench.file.db.close().await.unwrap();
+    let db = Database::open(&bench.file.url(), &DbOptions::default()).await.unwrap();
+    for (sql, index) in [(FRESH, "deliveries_fresh"), (DUE, "deliveries_due"), (GIVEN_UP, "deliveries_given_up")] {
+        let explained = sqlx::AssertSqlSafe(format!("EXPLAIN QUERY PLAN {sql}"));
+        let query = sqlx::query_as::<_, (i64, i64, i64, String)>(explained).bind(1).bind(0).bind(64);
+        let rows = query.fetch_all(&*db.readers()).await.unwrap();
+        let plan = rows.into_iter().map(|row| row.3).collect::<Vec<_>>().join("\n");
+        assert!(plan.contains(index) && !plan.contains("SCAN") && !plan.contains("rowid>?"), "{plan}");
+        assert!(!plan.contains("TEMP B-TREE"), "{plan}");
+    }
 }
