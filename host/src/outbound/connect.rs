@@ -99,6 +99,9 @@ async fn connect_first(target: &Target, found: &[IpAddr], until: Instant) -> Res
             Ok(Ok(stream)) => {
                 // A request is written at once; waiting for more to send would only delay it.
                 stream.set_nodelay(true).map_err(|error| Failure::of_io(&error))?;
+                // Reset when it is closed: a connection that waits for the other side to close it as well holds its local port
+                // for a minute, and a receiver that never closes would use up all ports to its address.
+                stream.set_zero_linger().map_err(|error| Failure::of_io(&error))?;
                 return Ok((stream, *ip));
             }
             Ok(Err(error)) => Failure::of_io(&error),

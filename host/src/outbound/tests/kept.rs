@@ -212,3 +212,22 @@ async fn request_goes_out_as_it_is_with_the_headers_of_the_connection_set_right(
     assert_eq!(lines, ["content-length: 15", &format!("host: {}", receiver.address), agent, "x-signature: abc"]);
     assert_eq!(body, r#"{"type":"ping"}"#);
 }
+
+#[tokio::test]
+async fn connection_that_the_receiver_does_not_close_is_reset_and_leaves_its_port() {
+    let (reset, mut seen) = mpsc::channel(1);
+    let receiver = Receiver::start(move |_, mut stream| {
+        let reset = reset.clone();
+        async move {
+            read_request(&mut stream).await;
+            stream.write_all(b"HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: 2\r\n\r\nok").await.unwrap();
+            while stream.take_error().unwrap().is_none() {
+                tokio::task::yield_now().await;
+            }
+            reset.send(()).await.unwrap();
+        }
+    })
+    .await;
+    client().send(&call_at(receiver.address), &loopback()).await.unwrap();
+    assert_eq!(tokio::time::timeout(Duration::from_secs(10), seen.recv()).await, Ok(Some(())));
+}
