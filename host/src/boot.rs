@@ -157,7 +157,7 @@ async fn open(start: Start, clock: Clock) -> anyhow::Result<Host> {
     let addresses = (interfaces.local_addr()?, operators.local_addr()?);
     let oauth = oauth::settings(&config, addresses.0)?;
     let plan = Plan::of(&config, machine::memory_bytes());
-    for warning in plan.warning().into_iter().chain(Plan::body_warning(&config)) {
+    for warning in plan.warnings(&config) {
         tracing::warn!("{warning}");
     }
     let (rooms, owners) = open_rooms(Arc::new(config), (natives, compiler), (reload, oauth), clock).await?;

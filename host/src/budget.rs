@@ -152,20 +152,21 @@ impl Charge {
     /// Takes more without waiting; `false` where the budget or the share of the tenant has no room.
     pub fn grow_to(&mut self, bytes: u64) -> bool {
         let grows = self.permit.grow_to(bytes);
-        if let Some(gauge) = self.gauge.as_mut().filter(|_| grows) {
-            let more = bytes.saturating_sub(gauge.bytes);
-            gauge.bytes += more;
-            gauge.sum.fetch_add(more, Ordering::Relaxed);
-        }
+        self.update_gauge();
         grows
     }
 
     pub fn shrink_to(&mut self, bytes: u64) {
         self.permit.shrink_to(bytes);
+        self.update_gauge();
+    }
+
+    fn update_gauge(&mut self) {
+        let bytes = self.bytes();
         if let Some(gauge) = &mut self.gauge {
-            let less = gauge.bytes.saturating_sub(bytes);
-            gauge.bytes -= less;
-            gauge.sum.fetch_sub(less, Ordering::Relaxed);
+            // A smaller charge wraps, and so does the sum.
+            gauge.sum.fetch_add(bytes.wrapping_sub(gauge.bytes), Ordering::Relaxed);
+            gauge.bytes = bytes;
         }
     }
 
@@ -229,6 +230,18 @@ mod tests {
         assert_eq!((budget.readings()[0].used, budget.readings()[1].used), (0, 40));
         drop(part);
         assert_eq!((budget.readings()[1].used, budget.calls.used()), (0, 0));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn reading_of_streams_follows_their_charges() {
+        let (budget, acme) = (budget(), Payer::from("acme/test"));
+        let mut charge = budget.charge_stream(&acme, 40, soon()).await.unwrap();
+        assert!(charge.grow_to(60) && !charge.grow_to(1_000));
+        assert_eq!(budget.readings()[2].used, 60);
+        charge.shrink_to(10);
+        assert_eq!(budget.readings()[2].used, 10);
+        drop(charge);
+        assert_eq!(budget.readings()[2].used, 0);
     }
 
     #[tokio::test(start_paused = true)]

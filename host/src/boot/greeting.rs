@@ -1,4 +1,4 @@
-//! What `tenon serve` prints when every plugin serves or was refused.
+//! Text that `tenon serve` prints once every plugin serves or was refused.
 
 use super::Host;
 use crate::cli::banner::{self, FirstAccess};
@@ -18,9 +18,9 @@ impl Host {
         let serving = status.iter().filter(|plugin| plugin.serving.is_some());
         let examples =
             serving.filter_map(|plugin| config.plugins.get(&plugin.name)).flat_map(|plugin| &plugin.examples);
-        let needs_access = self.nobody_has_access().await;
+        let has_credentials = self.has_credentials().await;
         let table = self.rooms.registry.current();
-        let first_access = table.mounted().iter().filter(|_| needs_access).find_map(|mounted| {
+        let first_access = table.mounted().iter().filter(|_| !has_credentials).find_map(|mounted| {
             let (takes, plugin) = (&mounted.manifest.authentication, &*mounted.plugin);
             match () {
                 () if takes.api_keys => Some(FirstAccess::Key(plugin)),
@@ -41,9 +41,9 @@ impl Host {
         })
     }
 
-    /// No key, no client, and no other issuer. False where the keys cannot be read.
-    async fn nobody_has_access(&self) -> bool {
+    /// Returns true if a key, a client or another issuer exists, or if the keys cannot be read.
+    async fn has_credentials(&self) -> bool {
         let has_keys = self.rooms.keys.list().await.map_or(true, |keys| !keys.is_empty());
-        !has_keys && self.rooms.oauth.clients().is_empty() && self.rooms.config.oauth.issuers.is_empty()
+        has_keys || !self.rooms.oauth.clients().is_empty() || !self.rooms.config.oauth.issuers.is_empty()
     }
 }

@@ -52,7 +52,7 @@ impl Plan {
     }
 
     /// A sentence where the limits allow more than there is.
-    pub fn warning(&self) -> Option<String> {
+    fn warning(&self) -> Option<String> {
         let machine = self.machine_bytes.filter(|machine| self.sum() > *machine)?;
         Some(format!(
             "all limits together allow {} MiB, and there are {} MiB of memory: lower `memory-budget-bytes`, \
@@ -62,9 +62,10 @@ impl Plan {
         ))
     }
 
-    /// Returns a sentence if the largest body of a request has no room, or only beside no other body of its tenant.
-    pub fn body_warning(config: &Config) -> Option<String> {
-        compare_body(config.http.body_bytes_max, &config.memory)
+    /// Returns all warnings about memory: the limits exceed the machine, or the largest body of a request does not fit into the
+    /// share of its tenant.
+    pub fn warnings(&self, config: &Config) -> Vec<String> {
+        self.warning().into_iter().chain(compare_body(config.http.body_bytes_max, &config.memory)).collect()
     }
 
     /// Renders one line for each part, and the sum.

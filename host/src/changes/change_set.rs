@@ -165,7 +165,7 @@ pub struct JournalLine {
 }
 
 impl JournalLine {
-    /// All texts of the row.
+    /// Returns the bytes of all strings of the row.
     pub fn bytes(&self) -> usize {
         let decided_by = self.decided_by.as_ref().map_or(0, |by| by.version.len() + by.component.len());
         self.subject.len() + self.operation.len() + self.request_id.len() + decided_by + self.entry.len()

@@ -132,7 +132,7 @@ pub enum CredentialChange {
 }
 
 impl CredentialChange {
-    /// Rows that it writes or deletes.
+    /// Returns the number of rows that it writes or deletes.
     pub fn rows(&self) -> usize {
         let (CredentialChange::Issue(NewCredential { attributes, .. })
         | CredentialChange::Revoke(EndedCredential { attributes, .. })) = self;

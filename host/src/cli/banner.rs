@@ -1,4 +1,4 @@
-//! What `tenon serve` prints when every plugin serves or was refused: where it listens, and lines to paste.
+//! Text that `tenon serve` prints once every plugin serves or was refused: its addresses, and lines to paste.
 
 use std::{net::SocketAddr, path::Path};
 
@@ -14,7 +14,7 @@ pub struct Banner<'a> {
     pub data_dir: &'a Path,
     /// The key of development and the file where it lies.
     pub demo_key: Option<(&'a str, &'a Path)>,
-    /// Where nobody can call anything yet.
+    /// Present while no caller has a credential.
     pub first_access: Option<FirstAccess<'a>>,
     /// Name and version of what serves, and of what does not, why.
     pub plugins: Vec<(&'a str, Result<&'a str, &'a str>)>,
@@ -22,13 +22,13 @@ pub struct Banner<'a> {
     pub examples: Vec<&'a str>,
 }
 
-/// What opens a plugin, by its name.
+/// The first credential to create, and the name of the plugin that accepts it.
 #[derive(Clone, Copy)]
 pub enum FirstAccess<'a> {
     Key(&'a str),
-    /// It takes access tokens alone.
+    /// The plugin accepts access tokens alone.
     Client(&'a str),
-    /// The same, and the host has no issuer.
+    /// The plugin accepts access tokens alone, and the host has no issuer.
     NoIssuer(&'a str),
 }
 

@@ -34,7 +34,6 @@ enum Action {
 
 #[derive(Args)]
 struct Check {
-    /// Those of `tenon serve`
     #[command(flatten)]
     flags: Flags,
     /// Treat warnings as errors
@@ -81,16 +80,13 @@ impl Check {
 }
 
 /// Settings are checked by the schemas of the components, and the sum of the limits against the memory of the machine.
-async fn check_settings(config: config::Config) -> Result<Result<config::Config, ConfigError>, CliError> {
+async fn check_settings(mut config: config::Config) -> Result<Result<config::Config, ConfigError>, CliError> {
     let found = boot::check_settings(&config).await.map_err(|error| CliError::failed(error.as_ref()))?;
     if found.is_empty() {
-        let mut config = config;
-        let of_memory =
-            Plan::of(&config, machine::memory_bytes()).warning().into_iter().chain(Plan::body_warning(&config));
-        let of_memory =
-            of_memory.map(|text| Mistake { severity: Severity::Warning, line: None, text: format!("{text}.") });
-        let of_memory: Vec<_> = of_memory.collect();
-        config.warnings.extend(of_memory);
+        let about_memory = Plan::of(&config, machine::memory_bytes()).warnings(&config).into_iter();
+        let about_memory =
+            about_memory.map(|text| Mistake { severity: Severity::Warning, line: None, text: format!("{text}.") });
+        config.warnings.extend(about_memory);
         return Ok(Ok(config));
     }
     let mistakes = config.warnings.into_iter().chain(found.into_iter().map(Mistake::elsewhere)).collect();

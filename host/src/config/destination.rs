@@ -208,26 +208,31 @@ fn require_https(section: &Section<'_>, base_url: &str, login: &Login) {
     }
 }
 
-/// "env:NAME" or "file:PATH". Where nothing is going to be started, what they name may be elsewhere. `None`: the key is absent.
+/// Reads "env:NAME" or "file:PATH". Returns `None` if the key is absent. A mistake is reported, and a placeholder takes the place
+/// of the secret, so that the login is not reported as incomplete as well. Where nothing is going to be started, a secret that
+/// cannot be read is no mistake: it may be on another machine.
 fn read_secret(section: &mut Section<'_>, key: &'static Word, around: Surroundings<'_>) -> Option<SecretText> {
     let given = section.take_text(key)?;
     let (mistakes, path) = (section.mistakes(), section.path(key.name));
+    let placeholder = || Some(SecretText::new("elsewhere".to_owned()));
     let found = if let Some(name) = given.value.strip_prefix("env:") {
         let missing = || format!("`{path}`: the variable {:.80} is not set.", name.escape_debug());
         around.variables.secret(name).ok_or_else(missing)
     } else if let Some(file) = given.value.strip_prefix("file:") {
         first_line(&around.folder.join(file)).map_err(|why| format!("`{path}`: {:.200}: {why}.", file.escape_debug()))
     } else {
-        Err(format!("`{path}` must be \"env:NAME\" or \"file:PATH\": a secret does not stand in this file."))
+        let text = format!("`{path}` must be \"env:NAME\" or \"file:PATH\": a secret does not stand in this file.");
+        mistakes.at(&given.span, text);
+        return placeholder();
     };
-    let is_reference = given.value.starts_with("env:") || given.value.starts_with("file:");
-    Some(found.unwrap_or_else(|text| {
-        if !is_reference || around.purpose != Purpose::Inspect {
+    match found {
+        Ok(secret) => Some(secret),
+        Err(_) if around.purpose == Purpose::Inspect => placeholder(),
+        Err(text) => {
             mistakes.at(&given.span, text);
+            placeholder()
         }
-        // In the place of the secret, so that the login is not reported as incomplete as well.
-        SecretText::new("elsewhere".to_owned())
-    }))
+    }
 }
 
 fn first_line(path: &Path) -> Result<SecretText, String> {

@@ -166,7 +166,7 @@ async fn revoke(connection: &mut SqliteConnection, id: &str, now: Timestamp) -> 
         .bind(id)
         .execute(&mut *connection)
         .await?;
-    detach(connection, id).await?;
+    detach(connection, &[id]).await?;
     let sql = format!(
         "UPDATE keys SET revoked_at = coalesce(revoked_at, ?1), secret = NULL, sealed = NULL, \
          ends_at = min(ends_at, ?1) WHERE id = ?2 RETURNING {COLUMNS}"

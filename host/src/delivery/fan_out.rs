@@ -1,9 +1,9 @@
-//! Makes the deliveries that were too many for the batch of their events or of the order to make them again, beside the commits
-//! of others.
+//! Makes the deliveries for which a batch had no room: those of new events, and those that a command makes again.
 //!
 //! A single task. Each transaction makes a bounded number of deliveries of one tenant, fewer where they take long, and tenants
-//! take turns; new deliveries and those that are made again alternate. After each the writer's connection is left to others for some time, so that neither commits nor other tenants
-//! wait for long. It runs at the start and whenever the engine wakes it, until nothing is left.
+//! take turns. New deliveries and those that are made again alternate. After each transaction the writer's connection is left to
+//! others for some time, so that neither commits nor other tenants wait for long. The task runs at the start and whenever the
+//! engine wakes it, until nothing is left.
 
 use std::{sync::Arc, time::Duration};
 
@@ -24,14 +24,14 @@ use crate::{
     stop::told,
 };
 
-/// What one transaction did.
+/// The deliveries of one transaction, for the engine.
 pub enum Made {
     New(MadeDeliveries),
-    /// Deliveries of this endpoint are due again; `None`: none that was examined is.
+    /// The endpoint whose deliveries are due again. `None` if the transaction examined deliveries and none of them is.
     Again(Option<Lane>),
 }
 
-/// One transaction.
+/// The result of one transaction, with its size for the next limit.
 struct Part {
     made: Made,
     deliveries: usize,

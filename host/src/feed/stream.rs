@@ -49,7 +49,7 @@ pub struct Stream {
     pub news: broadcast::Receiver<Heard>,
     pub budget: Arc<Budget>,
     pub pacer: Arc<Pacer>,
-    /// When the reader gets a heartbeat unless something is sent before. What a filter leaves out does not postpone it.
+    /// When the stream sends a heartbeat, unless it sends a chunk before. Events that the filter leaves out do not postpone it.
     pub heartbeat_at: Instant,
 }
 

@@ -31,12 +31,12 @@ pub const STREAM_CHUNKS_WAITING_MAX: usize = 1;
 pub const STREAM_EVENTS_KEPT: usize = 128;
 /// Bytes of an event that is passed on to streams as it is committed; larger ones are read from the stored feed.
 pub const STREAM_EVENT_BYTES_KEPT: usize = 16 << 10;
-/// What a chunk counts of the time of its tenant's streams: all of them send at most 5 000 chunks a second. A chunk costs 25 to
+/// Microseconds that a chunk takes of the rate of its tenant's streams: all of them send at most 5 000 a second. A chunk costs 25 to
 /// 60 µs of processor time, so the streams of a tenant use about a quarter of a core.
 pub const STREAM_CHUNK_US: u64 = 200;
-/// The bytes that count a microsecond more: 100 MB a second.
+/// Bytes of a chunk that take another microsecond: 100 MB a second.
 pub const STREAM_BYTES_PER_US: u64 = 100;
-/// What the streams of a tenant may send at once after a quiet time: 25 chunks, a millisecond of processor time.
+/// Microseconds that the streams of a tenant may take at once after a quiet time: 25 chunks, a millisecond of processor time.
 pub const STREAM_BURST_US: u64 = 5_000;
 /// How long a stream may be silent: proxies cut connections on which nothing happens for half a minute.
 pub const STREAM_HEARTBEAT_MS: u64 = 15_000;

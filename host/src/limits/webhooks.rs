@@ -27,13 +27,11 @@ pub const SUBSCRIPTIONS_CACHED: usize = 10_000;
 pub const BATCH_DELIVERIES_EACH: usize = 1_024;
 /// The same for all tenants together: some 20 ms.
 pub const BATCH_DELIVERIES_MAX: usize = 4_096;
-/// Deliveries that were given up which one batch looks through to make them again, for all tenants together. The others are
-/// looked through after the batch, as many in one transaction as deliveries are made in one.
+/// Given-up deliveries that one batch examines to make them again, for all tenants together. Later transactions examine the others,
+/// as many in one as deliveries are made in one.
 pub const BATCH_RECOVERED_MAX: usize = 512;
 /// Commands of one call to make deliveries again: one for each endpoint of a tenant.
 pub const DELIVERY_COMMANDS_MAX: usize = 1_000;
-/// Estimate of the work for one of them, as bytes of a change set.
-pub const DELIVERY_COMMAND_BYTES: usize = 200;
 /// Deliveries that are made in one transaction after their batch, at most.
 pub const FAN_OUT_DELIVERIES_MAX: usize = 1_024;
 /// Pause before deliveries that could not be made are tried again.

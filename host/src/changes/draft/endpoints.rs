@@ -8,7 +8,7 @@ use crate::changes::endpoint::Endpoint;
 use crate::db::DbError;
 use crate::db::deliveries::{DeliveryPage, DeliveryState, StoredAttempt};
 use crate::db::model::ENDPOINTS;
-use crate::limits::{DELIVERY_COMMAND_BYTES, DELIVERY_COMMANDS_MAX, ENDPOINTS_MAX};
+use crate::limits::{CHANGE_ROW_BYTES, DELIVERY_COMMANDS_MAX, ENDPOINTS_MAX};
 
 /// An endpoint as the call sees it, its own writes included.
 #[derive(Clone, Debug)]
@@ -124,7 +124,7 @@ impl Draft {
         if self.deliveries.len() >= DELIVERY_COMMANDS_MAX {
             return Err(misuse(format!("a call sends at most {DELIVERY_COMMANDS_MAX} deliveries again")));
         }
-        self.collect(DELIVERY_COMMAND_BYTES)?;
+        self.collect(CHANGE_ROW_BYTES)?;
         self.deliveries.push(command);
         Ok(())
     }

@@ -39,7 +39,7 @@ struct KeyRow<'a> {
     ends_at: i64,
 }
 
-/// An id is issued once, so what is revoked by the batch that issues it is revoked afterwards.
+/// Issues all keys of the batch before it revokes any: an id is issued once, so no key is issued after its revocation.
 pub(super) async fn write_credentials(connection: &mut SqliteConnection, batch: &Batch) -> Result<(), DbError> {
     let (mut issued, mut revoked) = (Vec::new(), Vec::new());
     for changes in batch.changes.iter().map(|accepted| &accepted.changes) {
@@ -58,7 +58,7 @@ pub(super) async fn write_credentials(connection: &mut SqliteConnection, batch: 
     let attributes = issued.iter().flat_map(|row| row.new.attributes.iter().map(move |attribute| (row, attribute)));
     write_rows(connection, &ATTRIBUTES, &attributes.collect::<Vec<_>>(), bind_attribute).await?;
     for (ids, now) in revoked {
-        revoke(connection, &json(&ids)?, now).await?;
+        revoke(connection, &ids, now).await?;
     }
     Ok(())
 }
@@ -104,19 +104,17 @@ fn bind_attribute(query: Query, (row, attribute): &(&KeyRow<'_>, &Attribute)) ->
         .bind(row.new.id.clone())
 }
 
-/// `ids`: a JSON array.
-async fn revoke(connection: &mut SqliteConnection, ids: &str, now: Timestamp) -> Result<(), DbError> {
+async fn revoke(connection: &mut SqliteConnection, ids: &[&str], now: Timestamp) -> Result<(), DbError> {
     let sql = "UPDATE keys SET revoked_at = coalesce(revoked_at, ?1), ends_at = min(ends_at, ?1), sealed = NULL \
                WHERE id IN (SELECT value FROM json_each(?2)) AND label IS NOT NULL";
-    sqlx::query(sql).bind(int(now)).bind(ids.to_owned()).execute(&mut *connection).await?;
-    let sql = "DELETE FROM key_attributes WHERE key IN (SELECT value FROM json_each(?))";
-    sqlx::query(sql).bind(ids.to_owned()).execute(connection).await?;
-    Ok(())
+    sqlx::query(sql).bind(int(now)).bind(json(&ids)?).execute(&mut *connection).await?;
+    detach(connection, ids).await
 }
 
-/// What is revoked is found no more.
-pub(in crate::db) async fn detach(connection: &mut SqliteConnection, key: &str) -> Result<(), DbError> {
-    sqlx::query("DELETE FROM key_attributes WHERE key = ?").bind(key).execute(connection).await?;
+/// Removes the attributes of revoked keys, so that no search finds them.
+pub(in crate::db) async fn detach(connection: &mut SqliteConnection, keys: &[&str]) -> Result<(), DbError> {
+    let sql = "DELETE FROM key_attributes WHERE key IN (SELECT value FROM json_each(?))";
+    sqlx::query(sql).bind(json(&keys)?).execute(connection).await?;
     Ok(())
 }
 

@@ -26,7 +26,8 @@ pub struct DueRetry {
     pub due: Timestamp,
 }
 
-// Indexes and the order of tables are named: with its statistics SQLite reads all events where an endpoint has few deliveries.
+// The queries name their indexes and the order of their tables. Otherwise, with its statistics, SQLite reads all events if an
+// endpoint has few deliveries.
 pub(super) const FRESH: &str = "SELECT d.event, e.subject FROM deliveries d INDEXED BY deliveries_fresh \
                                 CROSS JOIN events e ON e.seq = d.event \
                                 WHERE d.state = 0 AND d.lane = ? AND d.event >= ? ORDER BY d.event LIMIT ?";

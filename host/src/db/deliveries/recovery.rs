@@ -9,13 +9,13 @@ use crate::db::apply::{Lane, Recovery, recover_part};
 use crate::db::records::unsigned;
 use crate::db::{Database, DbError};
 
-/// What one transaction made again.
+/// The result of one transaction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RecoveredDeliveries {
     pub lane: Lane,
     /// Deliveries that were examined.
     pub deliveries: usize,
-    /// Whether any of them is due again.
+    /// True if any of them is due again.
     pub is_due: bool,
     /// How long it held the writer's connection.
     pub took: Duration,

@@ -96,7 +96,7 @@ impl Engine {
         }
     }
 
-    /// Deliveries that were made after the batch of their event, or of the order to make them again.
+    /// Schedules deliveries that were made after the batch of their event or of their command.
     pub(super) fn take_made(&mut self, made: &Made) {
         let now = self.parts.clock.now();
         match made {

@@ -25,19 +25,16 @@ fn room(number: &str) -> Attribute {
     Attribute::parse(&format!("room={number}")).unwrap()
 }
 
+fn grant(kind: CredentialKind, number: &str, expires_at: Option<Timestamp>) -> Grant {
+    Grant { kind, label: String::new(), attributes: vec![room(number)], scopes: Vec::new(), expires_at }
+}
+
 async fn issue(draft: &mut Draft, number: &str) -> Arc<str> {
     issue_until(draft, number, None).await
 }
 
 async fn issue_until(draft: &mut Draft, number: &str, expires_at: Option<Timestamp>) -> Arc<str> {
-    let grant = Grant {
-        kind: CredentialKind::ApiKey,
-        label: String::new(),
-        attributes: vec![room(number)],
-        scopes: Vec::new(),
-        expires_at,
-    };
-    let (new, _) = draft.make_credential(grant).unwrap();
+    let (new, _) = draft.make_credential(grant(CredentialKind::ApiKey, number, expires_at)).unwrap();
     let id = new.id.clone();
     draft.issue_credential(new).await.unwrap();
     id
@@ -161,18 +158,11 @@ async fn one_more_than_a_tenant_may_have_with_one_attribute_traps() {
     }
     let last = last.unwrap();
     let mut draft = begin(&bench, "acme/test");
-    let grant = || Grant {
-        kind: CredentialKind::Token,
-        label: String::new(),
-        attributes: vec![room("7")],
-        scopes: Vec::new(),
-        expires_at: None,
-    };
-    let (new, _) = draft.make_credential(grant()).unwrap();
+    let (new, _) = draft.make_credential(grant(CredentialKind::Token, "7", None)).unwrap();
     let told = draft.issue_credential(new).await.unwrap_err().to_string();
     assert!(told.contains("at most 1000 valid keys and tokens with one attribute: room=7"), "{told}");
     assert!(draft.revoke_credential(&last).await.unwrap());
-    let (new, _) = draft.make_credential(grant()).unwrap();
+    let (new, _) = draft.make_credential(grant(CredentialKind::Token, "7", None)).unwrap();
     draft.issue_credential(new).await.unwrap();
 }
 
@@ -199,20 +189,13 @@ async fn who_remembers_keys_is_told_before_the_caller_is() {
 }
 
 #[tokio::test]
-async fn one_more_than_a_call_may_issue_traps() {
+async fn call_that_issues_too_many_credentials_traps() {
     let bench = Bench::open().await;
     let mut draft = begin(&bench, "acme/test");
     for number in 0..CREDENTIALS_ISSUED_MAX {
         issue(&mut draft, &number.to_string()).await;
     }
-    let grant = Grant {
-        kind: CredentialKind::Token,
-        label: String::new(),
-        attributes: vec![room("7")],
-        scopes: Vec::new(),
-        expires_at: None,
-    };
-    let (new, _) = draft.make_credential(grant).unwrap();
+    let (new, _) = draft.make_credential(grant(CredentialKind::Token, "7", None)).unwrap();
     let error = draft.issue_credential(new).await.unwrap_err().to_string();
     assert!(error.contains("a call issues at most 100 keys and tokens"), "{error}");
 }

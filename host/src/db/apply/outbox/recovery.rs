@@ -10,26 +10,30 @@ use crate::changes::change_set::Timestamp;
 use crate::db::DbError;
 use crate::db::apply::rows::int;
 
-/// What is left to examine for one endpoint.
+/// The part of a command that is left for one endpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::db) struct Recovery {
     pub lane: Lane,
+    /// Deliveries that were given up earlier stay as they are.
     pub since: Timestamp,
+    /// The time at which the deliveries are due.
     pub ordered_at: Timestamp,
+    /// The last event whose delivery was examined.
     pub after: EventSeq,
 }
 
-/// What one transaction did for a recovery.
+/// The result of one transaction.
 pub(in crate::db) struct RecoveredPart {
     /// Deliveries that were examined.
     pub seen: usize,
-    /// Those that are made again.
+    /// Deliveries that are made again.
     pub recovered: usize,
     /// `None`: all were examined.
     pub rest: Option<Recovery>,
 }
 
-/// Statistics of the tables exist only after a stop, so the index is named: without it SQLite reads all deliveries of the lane.
+/// The query names its index, because SQLite has no statistics before the first stop. Without them it reads all deliveries of
+/// the lane.
 pub(in crate::db) const GIVEN_UP: &str = "SELECT event, at FROM deliveries INDEXED BY deliveries_given_up \
                                           WHERE lane = ? AND event > ? AND state = 3 ORDER BY event LIMIT ?";
 

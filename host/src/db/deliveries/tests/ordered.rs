@@ -127,16 +127,23 @@ async fn recovery_takes_what_was_given_up_since_then_and_nothing_else() {
     assert!(due.len() == 2 && due[0] < 5_000 && due[1] == 99_000, "{due:?}");
 }
 
-#[tokio::test]
-async fn recovery_of_many_is_bounded_in_each_transaction_and_comes_to_its_end() {
-    const COUNT: usize = BATCH_RECOVERED_MAX + 250;
+/// More deliveries of one endpoint than a batch examines.
+const MANY: usize = BATCH_RECOVERED_MAX + 250;
+
+async fn with_many(endpoints: &[&str]) -> Bench {
     let mut bench = Bench::open().await;
-    for endpoint in ["ep", "other", "early"] {
+    for endpoint in endpoints {
         bench.put(endpoint).await;
     }
-    for number in 0..COUNT {
+    for number in 0..MANY {
         bench.emit(&format!("event-{number}")).await;
     }
+    bench
+}
+
+#[tokio::test]
+async fn recovery_of_many_is_bounded_in_each_transaction_and_comes_to_its_end() {
+    let mut bench = with_many(&["ep", "other", "early"]).await;
     let db = bench.file.db.clone();
     let give_up = async |endpoint: &str, at: Timestamp| {
         let sql = "UPDATE deliveries SET state = 3, at = ? WHERE lane = (SELECT lane FROM lanes WHERE endpoint = ?)";
@@ -150,7 +157,7 @@ async fn recovery_of_many_is_bounded_in_each_transaction_and_comes_to_its_end() 
     let commands = ["ep", "other", "early"].map(|endpoint| bench.change(TENANT).recover(endpoint, 5_000)).to_vec();
     let outgoing = bench.apply(commands).await;
     assert_eq!((outgoing.ordered, outgoing.has_fan_outs), (vec![ep], true));
-    assert_eq!((count(ep).await, count(other).await), (250, COUNT as u64));
+    assert_eq!((count(ep).await, count(other).await), (250, MANY as u64));
     let (mut last, mut lanes) = (0, Vec::new());
     while let Some(part) = db.recover_deliveries(last, 200).await.unwrap() {
         assert!(part.deliveries <= 200);
@@ -158,17 +165,12 @@ async fn recovery_of_many_is_bounded_in_each_transaction_and_comes_to_its_end() 
         lanes.push(part.lane);
     }
     assert_eq!(lanes[..4], [ep, other, early, ep], "endpoints take turns");
-    assert_eq!((count(ep).await, count(other).await, count(early).await), (0, 0, COUNT as u64));
+    assert_eq!((count(ep).await, count(other).await, count(early).await), (0, 0, MANY as u64));
 }
 
 #[tokio::test]
 async fn two_recoveries_of_one_endpoint_become_one_with_the_wider_bounds() {
-    const COUNT: usize = BATCH_RECOVERED_MAX + 250;
-    let mut bench = Bench::open().await;
-    bench.put("ep").await;
-    for number in 0..COUNT {
-        bench.emit(&format!("event-{number}")).await;
-    }
+    let mut bench = with_many(&["ep"]).await;
     let db = bench.file.db.clone();
     db.execute(sqlx::query("UPDATE deliveries SET state = 3, at = 4000 + event % 2")).await.unwrap();
     for since in [4_001, 4_000] {
@@ -187,12 +189,7 @@ async fn two_recoveries_of_one_endpoint_become_one_with_the_wider_bounds() {
 
 #[tokio::test]
 async fn recovery_of_a_removed_endpoint_ends() {
-    const COUNT: usize = BATCH_RECOVERED_MAX + 250;
-    let mut bench = Bench::open().await;
-    bench.put("ep").await;
-    for number in 0..COUNT {
-        bench.emit(&format!("event-{number}")).await;
-    }
+    let mut bench = with_many(&["ep"]).await;
     let db = bench.file.db.clone();
     db.give_up_all_deliveries(5_000).await;
     let command = bench.change(TENANT).recover("ep", 0);
