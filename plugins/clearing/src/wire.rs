@@ -3,7 +3,7 @@
 //! Owns the types of JSON: texts are JSON texts, the amount is a JSON number whose digits are never touched. Unknown fields
 //! are ignored. Null is refused in what is sent to this interface, and counts as absent in what it is answered.
 
-use tenon_plugin::json::Object;
+use tenon_plugin::json::{self, Object};
 use tenon_plugin::{Call, Stop};
 
 use crate::rules::date::Date;
@@ -18,9 +18,25 @@ use crate::words;
 /// Fields and their texts; the amount in its digits.
 pub type Fields = Vec<(Field, String)>;
 
+/// The body of a request. An object with a member twice is refused at any depth: two programs could read two payments in it.
+pub fn body<'a>(call: &Call<'a>) -> Result<Object<'a>, Stop> {
+    let body = call.required_object()?;
+    if is_ambiguous(&body) { Err(words::ambiguous()) } else { Ok(body) }
+}
+
+/// The body of a reply. `None`: it nests too deep, is no object, or has a member twice.
+pub fn reply(text: &str) -> Option<Object<'_>> {
+    let nests = json::nests_within(text, json::DEPTH_MAX);
+    nests.then(|| Object::parse(text).ok()).flatten().filter(|body| !is_ambiguous(body))
+}
+
+fn is_ambiguous(body: &Object) -> bool {
+    body.is_ambiguous() || body.members().any(|(_, value)| json::is_ambiguous(value))
+}
+
 /// The message of a request, or everything that is wrong with it.
 pub fn read<T>(call: &Call, read: impl FnOnce(&Raw) -> Result<T, Vec<Invalid>>) -> Result<T, Stop> {
-    read_object(&call.required_object()?, read)
+    read_object(&body(call)?, read)
 }
 
 /// The same of a reply or of a stored message: null is absent.
@@ -173,4 +189,16 @@ pub fn query_text<'a>(call: &Call<'a>, name: &str, field: Field) -> Result<Optio
     let Some(text) = call.query(name) else { return Ok(None) };
     let checked = check_text(field, text, IDENTIFICATION_CHARS_MAX);
     checked.map(|_| Some(text)).map_err(|invalid| words::unprocessable(vec![words::explain(&invalid)]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::reply;
+
+    #[test]
+    fn reply_with_a_member_twice_is_no_reply() {
+        assert!(reply(r#"{"transaction_status":"APPROVED","reason":{"a":1}}"#).is_some());
+        assert!(reply(r#"{"transaction_status":"APPROVED","transaction_status":"REJECTED"}"#).is_none());
+        assert!(reply(r#"{"transaction_status":"APPROVED","reason":{"a":1,"a":2}}"#).is_none());
+    }
 }

@@ -76,6 +76,12 @@ pub fn forbidden() -> Stop {
     FORBIDDEN_HERE.refusal().into()
 }
 
+/// 400 for a body in which an object has a member twice.
+pub fn ambiguous() -> Stop {
+    let sentences = ["The request is not well-formed", "A member of the body is given twice."];
+    Refusal::of_messages(400, BAD_REQUEST, sentences.map(Cow::Borrowed).to_vec()).into()
+}
+
 /// 422 with a sentence for each fault.
 pub fn unprocessable(faults: Vec<String>) -> Stop {
     let first = Cow::Borrowed("The request cannot be processed");

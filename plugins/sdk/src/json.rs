@@ -77,6 +77,18 @@ pub fn nests_within(text: &str, levels: usize) -> bool {
     true
 }
 
+/// Returns true if an object in the text has a member twice, at any depth. An object with more members than [`MEMBERS_MAX`]
+/// counts as one. Recurses as deep as the text nests: check [`nests_within`] first.
+pub fn is_ambiguous(text: &str) -> bool {
+    match text.trim_start().as_bytes().first() {
+        Some(b'{') => !Object::parse(text)
+            .is_ok_and(|object| !object.is_ambiguous() && !object.members().any(|(_, value)| is_ambiguous(value))),
+        Some(b'[') => !serde_json::from_str::<Vec<&RawValue>>(text)
+            .is_ok_and(|items| !items.iter().any(|item| is_ambiguous(item.get()))),
+        _ => false,
+    }
+}
+
 /// The parser's sentence without the place: lines and columns say nothing to a program's author.
 pub(crate) fn explain(error: &serde_json::Error) -> String {
     let text = error.to_string();
@@ -315,6 +327,18 @@ mod tests {
             ("{}", false),
         ] {
             assert_eq!(Object::parse(text).unwrap().is_ambiguous(), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn members_that_stand_twice_are_noticed_at_any_depth() {
+        for (text, expected) in [
+            (r#"{"a":{"b":[{"c":1,"c":1}]}}"#, true),
+            (r#" [{"a":1,"\u0061":2}]"#, true),
+            (r#"{"a":[{"a":1},{"a":1}],"b":"{\"a\":1,\"a\":1}"}"#, false),
+            (r#""a""#, false),
+        ] {
+            assert_eq!(is_ambiguous(text), expected, "{text}");
         }
     }
 

@@ -18,7 +18,7 @@ use crate::rules::limits::{
     ACCOUNT_CHARS_MAX, IDENTIFICATION_CHARS_MAX, IMPORT_MAX, NAME_CHARS_MAX, PROXIES_MAX, PROXY_CHARS_MAX,
 };
 use crate::settings::{self, Side};
-use crate::words;
+use crate::{wire, words};
 
 /// Sentences of one refused import.
 const FAULTS_MAX: usize = 20;
@@ -35,7 +35,7 @@ enum Reach {
 
 pub fn create(call: &Call) -> Outcome {
     let reach = reach(call)?;
-    let mut form = Form::new(call.required_object()?);
+    let mut form = Form::new(wire::body(call)?);
     let partner = owner(call, &reach, &mut form)?;
     let number = number(&mut form);
     if let Some(number) = &number
@@ -72,7 +72,7 @@ pub fn show(call: &Call) -> Outcome {
 /// Replaces the account as a whole; its number never changes.
 pub fn update(call: &Call) -> Outcome {
     let before = load(call)?;
-    let mut form = Form::new(call.required_object()?);
+    let mut form = Form::new(wire::body(call)?);
     let parse = |text: &str| AccountNumber::parse(Field::CreditorAccountNumber, text).ok();
     let number = parse(&before.account_number);
     let asked = form.text("account_number", ACCOUNT_CHARS_MAX);
@@ -109,7 +109,7 @@ pub fn import(call: &Call) -> Outcome {
         updated: usize,
     }
     let reach = reach(call)?;
-    let body = call.required_object()?;
+    let body = wire::body(call)?;
     let objects = body.given("accounts").and_then(|list| serde_json::from_str::<Vec<Object>>(list).ok());
     let objects = objects.filter(|objects| objects.len() <= IMPORT_MAX);
     let objects = objects.ok_or_else(|| words::wrong("accounts", "must be a list of at most 400 accounts"))?;

@@ -21,7 +21,7 @@ pub fn complete(call: &Call) -> Outcome {
 }
 
 fn read(call: &Call) -> Result<(Completion, Option<Transaction<Inbound>>), Stop> {
-    let body = call.required_object()?;
+    let body = wire::body(call)?;
     let known = find_named(call, &body)?;
     Ok((wire::read_object(&body, |raw| Completion::read(raw, currency_of(known.as_ref())))?, known))
 }

@@ -13,7 +13,7 @@ use super::form::Form;
 use crate::records::{self, SECRETS, SETTINGS};
 use crate::rules::limits::TEXT_CHARS_MAX;
 use crate::settings::{self, Side};
-use crate::words;
+use crate::{wire, words};
 
 pub fn show(call: &Call) -> Outcome {
     let name = name(call)?;
@@ -24,7 +24,7 @@ pub fn show(call: &Call) -> Outcome {
 /// In place of the one that was there: secrets that are not given again are gone.
 pub fn put(call: &Call) -> Outcome {
     let name = name(call)?;
-    records::put_destination(call, &read(Form::new(call.required_object()?), name)?)?;
+    records::put_destination(call, &read(Form::new(wire::body(call)?), name)?)?;
     show(call)
 }
 

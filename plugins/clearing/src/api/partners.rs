@@ -12,14 +12,14 @@ use crate::records::{self, DestinationText, Partner};
 use crate::rules::limits::{CLIENTS_MAX, IDENTIFICATION_CHARS_MAX, NAME_CHARS_MAX, TEXT_CHARS_MAX};
 use crate::rules::scheme::Scheme;
 use crate::settings::{self, Side};
-use crate::words;
+use crate::{wire, words};
 
 /// An id of a record has at most 200 bytes.
 const CLIENT_CHARS_MAX: usize = 190;
 
 pub fn create(call: &Call) -> Outcome {
     check_staff(call)?;
-    let body = call.required_object()?;
+    let body = wire::body(call)?;
     let mut form = Form::new(body.clone());
     let id = form.required_text("id", IDENTIFICATION_CHARS_MAX);
     if !is_name(&id) {
@@ -52,7 +52,7 @@ pub fn show(call: &Call) -> Outcome {
 pub fn update(call: &Call) -> Outcome {
     check_staff(call)?;
     let before = load(call, call.parameter("id"))?;
-    let body = call.required_object()?;
+    let body = wire::body(call)?;
     let mut form = Form::new(body.clone());
     if form.text("id", IDENTIFICATION_CHARS_MAX).is_some_and(|id| id != before.id) {
         form.refuse("id", "must not change");

@@ -29,7 +29,7 @@ const OPERATIONS: &str =
 /// The fields of its operation, and beside them the `operation` and the `partner` that it is for.
 pub fn submit(call: &Call) -> Outcome {
     let settings = check_staff(call)?;
-    let body = call.required_object()?;
+    let body = wire::body(call)?;
     let payment = read(call, &body);
     let uetr = payment.as_ref().ok().map(|(payment, _)| payment.uetr.clone());
     let taken = payment.and_then(|(payment, partner)| take(call, &settings, payment, &partner));
@@ -76,7 +76,7 @@ fn take_settlement(call: &Call, settings: &Settings, uetr: &Uetr) -> Result<(Tak
 
 /// Read as the completion that the partner will be told, of this payment: what it does not say of it is filled in.
 fn settlement(call: &Call, payment: &Payment) -> Result<Settlement, Stop> {
-    let mut body = call.required_object()?;
+    let mut body = wire::body(call)?;
     for (field, known) in [
         (Field::Uetr, payment.uetr.as_str()),
         (Field::EndToEndIdentification, payment.end_to_end_identification.as_str()),

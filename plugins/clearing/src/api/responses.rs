@@ -34,7 +34,7 @@ fn respond(call: &Call, operation: Operation) -> Outcome {
 
 /// What is not this client's is not known, in whatever words it is refused.
 fn read(call: &Call, operation: Operation) -> Result<(Response, Option<Transaction<Outbound>>), Stop> {
-    let body = call.required_object()?;
+    let body = wire::body(call)?;
     let known = match find_named(call, &body)? {
         Some(transaction) => match check_speaker(call, &transaction) {
             Ok(()) => Some(transaction),

@@ -11,7 +11,7 @@ use crate::events::NAMES;
 use crate::records::{self, StoredEndpoint, endpoint_text};
 use crate::rules::limits::TEXT_CHARS_MAX;
 use crate::settings::{self, Side};
-use crate::words;
+use crate::{wire, words};
 
 pub use deliveries::{attempts, list as list_deliveries, recover, redeliver, send_test};
 
@@ -91,7 +91,7 @@ fn shown(endpoint: &StoredEndpoint) -> Outcome {
 }
 
 fn read(call: &Call, before: Option<StoredEndpoint>) -> Result<StoredEndpoint, Stop> {
-    let mut form = Form::new(call.required_object()?);
+    let mut form = Form::new(wire::body(call)?);
     let mut endpoint = before.unwrap_or_else(|| StoredEndpoint {
         id: String::new(),
         url: String::new(),

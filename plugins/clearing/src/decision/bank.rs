@@ -5,7 +5,7 @@
 //! where it is another than the payment's. Any other status is no answer.
 
 use tenon_plugin::effects::{OutgoingCall, Response};
-use tenon_plugin::json::{self, Object};
+use tenon_plugin::json::Object;
 use tenon_plugin::{Call, Content, Stop};
 
 use crate::audit;
@@ -101,10 +101,7 @@ fn understood(response: &Response) -> Option<BankReply> {
         Content::Other(blob) => str::from_utf8(&blob.bytes).ok()?,
         Content::Empty => return None,
     };
-    if !json::nests_within(text, json::DEPTH_MAX) {
-        return None;
-    }
-    let body = Object::parse(text).ok()?;
+    let body = wire::reply(text)?;
     match Outcome::of_name(&body.text("transaction_status").ok()??).ok()? {
         Outcome::Approved => {
             let number = body.text("account_number").ok()?;

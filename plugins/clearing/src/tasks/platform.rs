@@ -1,7 +1,7 @@
 //! Timers of the platform's payments, and what its partners answered.
 
 use tenon_plugin::effects::Response as HttpResponse;
-use tenon_plugin::json::{self, Object};
+use tenon_plugin::json::Object;
 use tenon_plugin::tasks::{FiredTask, TaskOutcome, Verdict};
 use tenon_plugin::{Call, Content, Stop};
 
@@ -92,7 +92,7 @@ fn load(call: &Call, task: &FiredTask) -> Result<Option<(Settings, Transaction<O
 
 fn body_of(response: &HttpResponse) -> Option<Object<'_>> {
     let Content::Json(text) = &response.content else { return None };
-    if json::nests_within(text, json::DEPTH_MAX) { Object::parse(text).ok() } else { None }
+    wire::reply(text)
 }
 
 /// The account, or why there is none.

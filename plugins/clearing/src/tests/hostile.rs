@@ -178,6 +178,23 @@ fn no_value_of_a_body_breaks_a_route() {
 }
 
 #[test]
+fn body_with_a_member_twice_is_refused() {
+    let [bank, hub] = stocked();
+    let payment = sound("/v1/clearing/payments").to_string();
+    for (host, path, text) in [
+        (&hub, "/v1/clearing/payments", payment.replacen('{', r#"{"uetr":"","#, 1)),
+        (&bank, AUTHORISE, minimal(AUTHORISE).to_string().replacen('{', r#"{"\u0075etr":"","#, 1)),
+        (&bank, "/v1/clearing/accounts", r#"{"account_number":"7","status":"OPEN","status":"CLOSED"}"#.to_owned()),
+        (&hub, "/v1/clearing/partners", r#"{"id":"b","payment_schemes":[],"destination":{"a":1,"a":1}}"#.to_owned()),
+        (&hub, "/v1/clearing/webhook-endpoints", r#"{"url":"https://a.example","url":"https://b.example"}"#.to_owned()),
+    ] {
+        let answer = host.call(TestCall::new("POST", path).text(&text));
+        let detail = "A member of the body is given twice.".to_owned();
+        assert_eq!((answer.status, &answer.json()["detail"]), (400, &json!(detail)), "{path}: {}", answer.body);
+    }
+}
+
+#[test]
 fn no_id_and_no_parameter_breaks_a_route() {
     let texts = [
         "x",

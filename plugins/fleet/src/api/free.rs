@@ -2,8 +2,7 @@
 //!
 //! Owns what it must be so that everybody who reads it next reads the same: whole texts, finite numbers, no member twice.
 
-use serde_json::value::RawValue;
-use tenon_plugin::json::{self, Object};
+use tenon_plugin::json;
 
 use crate::rules::invalid::Invalid;
 
@@ -28,19 +27,7 @@ fn check(field: &'static str, text: &str, bytes_max: usize, kind: &'static str) 
     if !json::nests_within(text, json::DEPTH_MAX) || !json::is_readable(text) {
         return Err(Invalid::Not { field, kind });
     }
-    if is_ambiguous(text) { Err(Invalid::Ambiguous.within(field)) } else { Ok(()) }
-}
-
-/// Whether an object in it has a member twice: so has one with more members than are read, which in so few bytes cannot all
-/// differ. Recurses no deeper than was looked.
-fn is_ambiguous(text: &str) -> bool {
-    match text.trim_start().as_bytes().first() {
-        Some(b'{') => !Object::parse(text)
-            .is_ok_and(|object| !object.is_ambiguous() && !object.members().any(|(_, value)| is_ambiguous(value))),
-        Some(b'[') => !serde_json::from_str::<Vec<&RawValue>>(text)
-            .is_ok_and(|items| !items.iter().any(|item| is_ambiguous(item.get()))),
-        _ => false,
-    }
+    if json::is_ambiguous(text) { Err(Invalid::Ambiguous.within(field)) } else { Ok(()) }
 }
 
 /// Whether one is the other but for blanks: a client that sends back what it has read writes them in its own way.

@@ -9,7 +9,7 @@ use crate::api::form::Form;
 use crate::api::listing;
 use crate::events::TEST_EVENT;
 use crate::rules::limits::TEXT_CHARS_MAX;
-use crate::words;
+use crate::{wire, words};
 
 const STATES: [&str; 4] = ["pending", "retrying", "delivered", "failed"];
 /// What the host gives at once.
@@ -66,7 +66,7 @@ pub fn redeliver(call: &Call) -> Outcome {
 /// Everything that was given up `since` a time.
 pub fn recover(call: &Call) -> Outcome {
     let endpoint = load(call)?;
-    let mut form = Form::new(call.required_object()?);
+    let mut form = Form::new(wire::body(call)?);
     let since = form.required_text("since", TEXT_CHARS_MAX);
     form.finish()?;
     let since = time::parse(&since).ok_or_else(|| words::wrong("since", "must be a time"))?;
