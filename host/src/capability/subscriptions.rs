@@ -6,12 +6,12 @@ use super::trap;
 use crate::{
     capability::CallState,
     changes::{
-        draft::{DeliveryState, DraftError, EndpointEntry, StoredAttempt, StoredDelivery},
+        draft::{DeliveryState, DraftError, EndpointEntry, StoredAttempt, StoredDelivery, TooMany},
         endpoint::{Algorithm, Endpoint, Signature, SignatureKey, SigningKey},
     },
     limits::{
-        DELIVERIES_LISTED_MAX, ENDPOINT_FILTER_MAX, ENDPOINT_NOTE_BYTES_MAX, ENDPOINT_SIGNATURES_MAX, ENDPOINTS_MAX,
-        SECRET_OVERLAP_MS,
+        DELIVERIES_LISTED_MAX, ENDPOINT_FILTER_MAX, ENDPOINT_NOTE_BYTES_MAX, ENDPOINT_SIGNATURES_MAX,
+        ENDPOINTS_BYTES_MAX, ENDPOINTS_MAX, SECRET_OVERLAP_MS,
     },
     outbound::UrlRefusal,
 };
@@ -47,7 +47,12 @@ impl Host for CallState {
         };
         let done = self.draft().put_endpoint(&endpoint.id, &after).await.map_err(trap)?;
         self.excuse(begun).await;
-        Ok(done.map_err(|_| wit::Refusal::TooMany(ENDPOINTS_MAX)))
+        Ok(done.map_err(|refusal| match refusal {
+            TooMany::Entries => wit::Refusal::TooMany(ENDPOINTS_MAX),
+            TooMany::Bytes => {
+                malformed(format!("the endpoints of a tenant have at most {ENDPOINTS_BYTES_MAX} bytes together"))
+            }
+        }))
     }
 
     async fn remove(&mut self, id: String) -> wasmtime::Result<bool> {
@@ -85,8 +90,7 @@ impl Host for CallState {
         };
         endpoint.key.number = endpoint.key.number.saturating_add(1);
         endpoint.key.previous_until = Some(self.now().saturating_add(SECRET_OVERLAP_MS));
-        // It is there, so it is not one too many.
-        let _ = self.draft().put_endpoint(&id, &endpoint).await.map_err(trap)?;
+        self.draft().rotate_endpoint_key(&id, &endpoint).await.map_err(trap)?;
         self.excuse(begun).await;
         Ok(self.secret_text(&id, &endpoint.key))
     }

@@ -4,6 +4,8 @@
 
 /// Endpoints of one tenant. Each event is compared with all of them while it is written.
 pub const ENDPOINTS_MAX: u32 = 1_000;
+/// Bytes of all endpoints of one tenant: a call may hold the whole list. Less than [`FIND_BYTES_MAX`](super::FIND_BYTES_MAX).
+pub const ENDPOINTS_BYTES_MAX: usize = 4 << 20;
 /// Event types, and subjects, that one endpoint names.
 pub const ENDPOINT_FILTER_MAX: usize = 256;
 /// Signatures of an endpoint besides the one of Standard Webhooks.

@@ -28,8 +28,9 @@ impl Draft {
             self.replace_in(collection, name, body).await?.err()
         } else {
             self.guard("host.destinations").await?;
-            if self.list_in(&collection, DESTINATIONS_MAX).await?.len() >= DESTINATIONS_MAX as usize {
-                return Ok(Err(TooMany));
+            let entries = self.list_in(&collection, DESTINATIONS_MAX).await?;
+            if entries.is_none_or(|entries| entries.len() >= DESTINATIONS_MAX as usize) {
+                return Ok(Err(TooMany::Entries));
             }
             self.insert_in(collection, name, body).await?.err()
         };

@@ -8,7 +8,7 @@ use crate::changes::endpoint::Endpoint;
 use crate::db::DbError;
 use crate::db::deliveries::{DeliveryPage, DeliveryState, StoredAttempt};
 use crate::db::model::ENDPOINTS;
-use crate::limits::{CHANGE_ROW_BYTES, DELIVERY_COMMANDS_MAX, ENDPOINTS_MAX};
+use crate::limits::{CHANGE_ROW_BYTES, DELIVERY_COMMANDS_MAX, ENDPOINTS_BYTES_MAX, ENDPOINTS_MAX};
 
 /// An endpoint as the call sees it, its own writes included.
 #[derive(Clone, Debug)]
@@ -19,9 +19,13 @@ pub struct EndpointEntry {
     pub updated_at: Timestamp,
 }
 
-/// A tenant has as many endpoints as it may.
+/// The collection of a tenant has no room.
 #[derive(Debug, PartialEq, Eq)]
-pub struct TooMany;
+pub enum TooMany {
+    Entries,
+    /// All entries together would be too large.
+    Bytes,
+}
 
 impl Draft {
     pub async fn find_endpoint(&mut self, id: &str) -> Result<Option<EndpointEntry>, DraftError> {
@@ -32,26 +36,40 @@ impl Draft {
     /// In the order of their ids.
     pub async fn list_endpoints(&mut self) -> Result<Vec<EndpointEntry>, DraftError> {
         let collection = self.host_collection(ENDPOINTS)?;
-        self.list_in(&collection, ENDPOINTS_MAX).await?.into_iter().map(endpoint_entry).collect()
+        let Some(entries) = self.list_in(&collection, ENDPOINTS_MAX).await? else {
+            return Err(DraftError::Limit("the endpoints of a tenant are too large to be listed".to_owned()));
+        };
+        entries.into_iter().map(endpoint_entry).collect()
     }
 
-    /// Makes it, or takes the place of the one with this id. Of two calls that add one at the same time, one sees the other.
+    /// Creates the endpoint or replaces the one with this id. Two calls that need more room at the same time conflict.
     pub async fn put_endpoint(&mut self, id: &str, endpoint: &Endpoint) -> Result<Result<(), TooMany>, DraftError> {
         let collection = self.host_collection(ENDPOINTS)?;
-        let body = serde_json::to_string(endpoint).map_err(|error| DbError::Corrupt(error.to_string()))?;
-        let refused = if self.get_in(collection.clone(), id).await?.is_some() {
-            self.replace_in(collection, id, body).await?.err()
-        } else {
+        let body = write(endpoint)?;
+        let before = self.get_in(collection.clone(), id).await?.map(|entry| entry.body.len());
+        if before.is_none_or(|before| body.len() > before) {
             self.guard("host.endpoints").await?;
-            if self.list_endpoints().await?.len() >= ENDPOINTS_MAX as usize {
-                return Ok(Err(TooMany));
+            let Some(entries) = self.list_in(&collection, ENDPOINTS_MAX).await? else { return Ok(Err(TooMany::Bytes)) };
+            let others: usize = entries.iter().filter(|entry| *entry.id != *id).map(|entry| entry.body.len()).sum();
+            if before.is_none() && entries.len() >= ENDPOINTS_MAX as usize {
+                return Ok(Err(TooMany::Entries));
             }
-            self.insert_in(collection, id, body).await?.err()
-        };
-        match refused {
-            None => Ok(Ok(())),
-            Some(refusal) => Err(misuse(format!("endpoint {id:.80} cannot be stored: {refusal:?}"))),
+            if others + body.len() > ENDPOINTS_BYTES_MAX {
+                return Ok(Err(TooMany::Bytes));
+            }
         }
+        let done = match before {
+            Some(_) => self.replace_in(collection, id, body).await?,
+            None => self.insert_in(collection, id, body).await?,
+        };
+        done.map_err(|refusal| misuse(format!("endpoint {id:.80} cannot be stored: {refusal:?}"))).map(Ok)
+    }
+
+    /// Replaces the key of an endpoint. The few bytes that this adds need no room.
+    pub async fn rotate_endpoint_key(&mut self, id: &str, endpoint: &Endpoint) -> Result<(), DraftError> {
+        let collection = self.host_collection(ENDPOINTS)?;
+        let done = self.replace_in(collection, id, write(endpoint)?).await?;
+        done.map_err(|refusal| misuse(format!("endpoint {id:.80} cannot be stored: {refusal:?}")))
     }
 
     /// Whether there was one.
@@ -130,8 +148,68 @@ impl Draft {
     }
 }
 
+fn write(endpoint: &Endpoint) -> Result<String, DbError> {
+    serde_json::to_string(endpoint).map_err(|error| DbError::Corrupt(error.to_string()))
+}
+
 fn endpoint_entry(entry: Entry) -> Result<EndpointEntry, DraftError> {
     let endpoint = Endpoint::parse(&entry.body)
         .map_err(|error| DbError::Corrupt(format!("the endpoint {} cannot be read: {error}", entry.id)))?;
     Ok(EndpointEntry { id: entry.id, endpoint, created_at: entry.created_at, updated_at: entry.updated_at })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::changes::{endpoint::SigningKey, testing::Bench};
+
+    /// About as many bytes in its list of types.
+    fn endpoint(bytes: usize) -> Endpoint {
+        Endpoint {
+            url: "https://a.example".to_owned(),
+            event_types: vec!["x".repeat(bytes)],
+            subjects: Vec::new(),
+            enabled: true,
+            signatures: Vec::new(),
+            note: serde_json::value::to_raw_value("").unwrap(),
+            key: SigningKey { nonce: "00".to_owned(), number: 1, previous_until: None },
+            disabled: None,
+        }
+    }
+
+    async fn filled(count: usize, bytes: usize) -> Bench {
+        let bench = Bench::open().await;
+        for number in 0..count {
+            let put = bench.run(async |draft| {
+                assert_eq!(draft.put_endpoint(&format!("ep-{number}"), &endpoint(bytes)).await?, Ok(()));
+                Ok(())
+            });
+            put.await.unwrap();
+        }
+        bench
+    }
+
+    #[tokio::test]
+    async fn endpoints_of_a_tenant_are_bounded_in_bytes() {
+        let eighth = ENDPOINTS_BYTES_MAX / 8;
+        let bench = filled(7, eighth).await;
+        let mut draft = bench.begin();
+        assert_eq!(draft.put_endpoint("ep-7", &endpoint(eighth)).await.unwrap(), Err(TooMany::Bytes));
+        assert_eq!(draft.put_endpoint("ep-6", &endpoint(2 * eighth)).await.unwrap(), Err(TooMany::Bytes));
+        assert_eq!(draft.put_endpoint("ep-6", &endpoint(eighth / 2)).await.unwrap(), Ok(()));
+        assert_eq!(draft.put_endpoint("ep-7", &endpoint(eighth)).await.unwrap(), Ok(()));
+        assert_eq!(draft.list_endpoints().await.unwrap().len(), 8);
+    }
+
+    #[tokio::test]
+    async fn key_of_an_endpoint_is_replaced_without_room() {
+        let bytes = ENDPOINTS_BYTES_MAX / 8 - 300;
+        let bench = filled(8, bytes).await;
+        let mut rotated = endpoint(bytes);
+        rotated.key = SigningKey { nonce: "0".repeat(4_000), number: 2, previous_until: Some(1) };
+        let mut draft = bench.begin();
+        assert_eq!(draft.put_endpoint("ep-0", &rotated).await.unwrap(), Err(TooMany::Bytes));
+        draft.rotate_endpoint_key("ep-0", &rotated).await.unwrap();
+        assert_eq!(draft.find_endpoint("ep-0").await.unwrap().unwrap().endpoint.key.number, 2);
+    }
 }

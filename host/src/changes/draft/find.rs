@@ -59,12 +59,19 @@ impl Draft {
         Ok(is_it.then(|| vec![stored_entry(&owner, record)]))
     }
 
-    /// All of a collection of the host's own, in the order of their ids, the call's own writes included; of those that are
-    /// durable no more than `limit`.
-    pub(super) async fn list_in(&mut self, collection: &Arc<Collection>, limit: u32) -> Result<Vec<Entry>, DraftError> {
-        let Some(scope) = self.call.scope.clone() else { return Ok(Vec::new()) };
+    /// Returns all entries of a collection of the host, the call's own writes included, in the order of their ids. `None`: more
+    /// than `limit` are durable, or more than `FIND_BYTES_MAX` bytes.
+    pub(super) async fn list_in(
+        &mut self,
+        collection: &Arc<Collection>,
+        limit: u32,
+    ) -> Result<Option<Vec<Entry>>, DraftError> {
+        let Some(scope) = self.call.scope.clone() else { return Ok(Some(Vec::new())) };
         self.running.shared.settle_collection(&scope, &collection.name).await;
         let page = self.database().find_page(&scope, collection, &Query { limit, ..Query::default() }).await?;
+        if page.next.is_some() {
+            return Ok(None);
+        }
         let space = Space::Record(collection.name.clone());
         let mut ids: Vec<Arc<str>> = Vec::new();
         for (id, record) in page.entries {
@@ -79,7 +86,7 @@ impl Draft {
         for id in ids {
             entries.extend(self.get_in(collection.clone(), &id).await?);
         }
-        Ok(entries)
+        Ok(Some(entries))
     }
 
     /// Stops counting at `limit`.
