@@ -115,7 +115,7 @@ pub struct CallState {
     now: Timestamp,
     random: ChaCha8Rng,
     wasi: ClosedWasi,
-    draft: Draft,
+    draft: Box<Draft>,
     questions: Questions,
     host_calls_left: u64,
     host_call_bytes_left: u64,
@@ -138,7 +138,7 @@ pub struct Inputs {
 }
 
 impl CallState {
-    pub fn new(facts: Arc<Facts>, inputs: &Inputs, draft: Draft, questions: Questions) -> CallState {
+    pub fn new(facts: Arc<Facts>, inputs: &Inputs, draft: Box<Draft>, questions: Questions) -> CallState {
         let limits = &facts.limits;
         CallState {
             request_id: inputs.request_id.clone(),
@@ -223,7 +223,7 @@ impl CallState {
     }
 
     /// What the run collected and asked, once it is over.
-    pub fn into_parts(self) -> (Draft, Questions) {
+    pub fn into_parts(self) -> (Box<Draft>, Questions) {
         (self.draft, self.questions)
     }
 

@@ -250,7 +250,7 @@ impl RequestCall<'_> {
         &self,
         said: Result<Answer, Failure>,
         mut charge: Charge,
-        draft: Draft,
+        draft: Box<Draft>,
         contest: &mut Contest,
     ) -> Result<Reply, Unsettled> {
         let call = &self.call;
@@ -272,7 +272,7 @@ impl RequestCall<'_> {
         &self,
         answer: GuestAnswer,
         charge: Option<Charge>,
-        draft: Draft,
+        draft: Box<Draft>,
         contest: &mut Contest,
     ) -> Result<Reply, Unsettled> {
         match answer {
@@ -312,7 +312,7 @@ impl RequestCall<'_> {
         &self,
         (response, charge): (Response, Option<Charge>),
         commits: bool,
-        draft: Draft,
+        draft: Box<Draft>,
         contest: &mut Contest,
     ) -> Result<Reply, Unsettled> {
         let generation = self.call.generation;
@@ -336,7 +336,7 @@ impl RequestCall<'_> {
     }
 
     /// Nothing is changed; what the plugin decided on is durable before the stream begins.
-    async fn stream(&self, feed: Feed, draft: Draft, contest: &mut Contest) -> Result<Reply, Unsettled> {
+    async fn stream(&self, feed: Feed, draft: Box<Draft>, contest: &mut Contest) -> Result<Reply, Unsettled> {
         let Some(scope) = self.call.identity.scope.clone() else {
             let fault = GuestFault::BadAnswer("a stream on an open route, whose callers have no events".into());
             return Err(self.fault(&fault, Some(draft), contest).await);
@@ -350,7 +350,7 @@ impl RequestCall<'_> {
     }
 
     /// A fault of a writing route counts only if what it read still holds: nobody is failed by a state that is gone.
-    async fn fault(&self, fault: &GuestFault, draft: Option<Draft>, contest: &mut Contest) -> Unsettled {
+    async fn fault(&self, fault: &GuestFault, draft: Option<Box<Draft>>, contest: &mut Contest) -> Unsettled {
         if let GuestFault::Outdated(_) = fault {
             return Unsettled::Outdated;
         }

@@ -27,7 +27,7 @@ fn run(bench: &Bench, tenant: &str, seed: u8) -> CallState {
     };
     let inputs = Inputs { request_id: "request_1".into(), now: 1_000, seed: [seed; 32] };
     let identity = CallIdentity { seed: [seed; 32], ..call(&bench.model, tenant) };
-    CallState::new(Arc::new(facts), &inputs, bench.committer.begin(identity), Questions::default())
+    CallState::new(Arc::new(facts), &inputs, Box::new(bench.committer.begin(identity)), Questions::default())
 }
 
 async fn commit(bench: &Bench, state: CallState) {

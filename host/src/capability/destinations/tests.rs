@@ -32,7 +32,12 @@ fn run(bench: &Bench, tenant: &str) -> CallState {
         log: crate::capability::LogLimits::bare(),
     };
     let inputs = Inputs { request_id: "request_1".into(), now: 1_000, seed: [7; 32] };
-    CallState::new(Arc::new(facts), &inputs, bench.committer.begin(call(&bench.model, tenant)), Questions::default())
+    CallState::new(
+        Arc::new(facts),
+        &inputs,
+        Box::new(bench.committer.begin(call(&bench.model, tenant))),
+        Questions::default(),
+    )
 }
 
 async fn commit(bench: &Bench, state: CallState) {

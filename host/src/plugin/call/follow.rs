@@ -10,10 +10,7 @@ use tokio::time::timeout;
 
 use super::{Calls, running::Caller};
 use crate::{
-    changes::{
-        committer::CommitError,
-        draft::{Draft, DraftError},
-    },
+    changes::{committer::CommitError, draft::DraftError},
     failure::Failure,
     limits::{DURABLE_WAIT_MS, RUNS_MAX, TASK_PAYLOAD_BYTES_MAX},
     plugin::{
@@ -86,7 +83,7 @@ impl Calls {
         // The id of a request is its caller's to choose, and may come twice.
         let key = call.inputs.seed.first_chunk::<16>().map(hex::encode).unwrap_or_default();
         for _ in 0..RUNS_MAX {
-            let mut draft: Draft = call.begin();
+            let mut draft = call.begin();
             draft.schedule(name, &key, call.inputs.now, payload.clone()).await?;
             match self.committer.commit(draft.into_changes(None).without_room(), None).await {
                 Err(CommitError::Conflict(_) | CommitError::Discarded) => {}

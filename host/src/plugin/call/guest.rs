@@ -38,7 +38,7 @@ const TOO_MUCH_DATA: &str = "too much data is being copied between the host and 
 pub struct Run<T> {
     pub outcome: Result<T, GuestFault>,
     /// Absent only where the run was cut off by the deadline.
-    pub left: Option<(Draft, Questions)>,
+    pub left: Option<(Box<Draft>, Questions)>,
     /// Memory charge of the run, for its answer; absent in the same case.
     pub charge: Option<Charge>,
     /// Bytes of memory that the guest needed. Absent where the run was cut off, and without a sandbox.
@@ -128,7 +128,7 @@ pub enum GuestFault {
 /// What a run starts with, besides its input.
 pub struct Start<'a> {
     pub inputs: &'a Inputs,
-    pub draft: Draft,
+    pub draft: Box<Draft>,
     pub questions: Questions,
     pub deadline: Instant,
     pub charge: Charge,

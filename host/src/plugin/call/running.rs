@@ -141,15 +141,16 @@ impl<'a> Call<'a> {
         Ok(Call { calls, generation, operation, deadline, payer, memory, permit_by, inputs, identity })
     }
 
-    pub fn begin(&self) -> Draft {
-        self.calls.committer.begin(self.identity.clone())
+    /// Boxed: a draft has 1.7 kB, and a run passes it on a dozen times.
+    pub fn begin(&self) -> Box<Draft> {
+        Box::new(self.calls.committer.begin(self.identity.clone()))
     }
 
     /// Runs the guest once, with the replies so far. Permits are released when it ends; its charge is kept.
     pub async fn run<I: Input>(
         &self,
         input: &I,
-        draft: Draft,
+        draft: Box<Draft>,
         contest: &mut Contest,
         permits: RunPermits<'_>,
     ) -> Run<I::Said> {

@@ -233,7 +233,7 @@ impl TaskCall<'_> {
         }
     }
 
-    async fn finish(&self, mut draft: Draft, contest: &mut Contest) -> Result<TaskEnd, Unsettled> {
+    async fn finish(&self, mut draft: Box<Draft>, contest: &mut Contest) -> Result<TaskEnd, Unsettled> {
         if let Err(error) = draft.finish_task(self.place.kind, &self.place.id).await {
             tracing::error!(task = &*self.place.id, "a task cannot be ended: {error}");
             return Err(Unsettled::Broken(Failure::Unavailable));
@@ -247,7 +247,7 @@ impl TaskCall<'_> {
     async fn fault(
         &self,
         fault: &GuestFault,
-        draft: Option<Draft>,
+        draft: Option<Box<Draft>>,
         fired: &Fired,
         contest: &mut Contest,
     ) -> Result<TaskEnd, Unsettled> {
