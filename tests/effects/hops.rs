@@ -50,3 +50,23 @@ async fn request_above_the_limit_is_refused_and_changes_nothing() {
     assert_eq!(bank.arrived()[1].header(HOPS), "1");
     host.stop().await;
 }
+
+/// A receiver that reacts to each webhook with a request that causes the next, and passes the count on.
+#[tokio::test(flavor = "multi_thread")]
+async fn loop_of_webhooks_and_requests_ends_at_the_limit() {
+    let (host, client, bank) = still_host(Reply::Status(200)).await;
+    client.post("/v1/hooks/hook", json!({"url": bank.url(), "signatures": []})).await.check(200);
+    let mut hops = "0".to_owned();
+    for round in 0..20 {
+        let status = post(&client, &format!("/v1/alarms/rings{round}"), &hops, json!({"then": "mark"})).await;
+        if status == 508 {
+            break;
+        }
+        assert_eq!(status, 204, "after {hops} hops");
+        let arrived = bank.wait_for(round + 1).await;
+        hops = arrived[round].header(HOPS).to_owned();
+    }
+    let counts: Vec<String> = bank.arrived().iter().map(|arrived| arrived.header(HOPS).to_owned()).collect();
+    assert_eq!(counts, ["1", "2", "3", "4", "5", "6", "7", "8", "9"]);
+    host.stop().await;
+}

@@ -169,7 +169,10 @@ async fn a_check_needs_no_server() {
     let (code, text) = end_of(command).await;
     let report: Value = serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}"));
     assert_eq!((code, &report["passed"], &report["version"]), (0, &json!(true), &json!("1.0.0")));
-    assert!(report["notes"].to_string().contains("differences that break callers of today are not seen"), "{report}");
+    let notes = report["notes"].to_string();
+    assert!(notes.contains("differences that break callers of today are not seen"), "{report}");
+    assert!(notes.contains("headers of answers that are dropped: access-control-*"), "{report}");
+    assert!(notes.contains("set-cookie, strict-transport-security, alt-svc, clear-site-data"), "{report}");
 }
 
 #[tokio::test]

@@ -56,6 +56,10 @@ async fn a_certificate_is_replaced_while_a_connection_goes_on() {
     new.write(host.dir.path());
     eventually("the new certificate", async || new.connect(host.base(), &[]).await).await;
     assert!(old.connect(host.base(), &[]).await.is_none(), "new connections are shown the new one");
+    let metrics = host.operator().get("/metrics").await.expect(200).text();
+    let name = "tenon_tls_certificate_expiry_timestamp_seconds{listener=\"interfaces\"} ";
+    let expires_at = metrics.lines().find_map(|line| line.strip_prefix(name)?.parse::<f64>().ok());
+    assert!(expires_at.is_some_and(|seconds| seconds > 2e9), "{metrics}");
     assert_eq!(sender.send_request(list_orders(&key)).await.unwrap().status(), 200);
     drop(sender);
     host.stop().await;

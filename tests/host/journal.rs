@@ -200,5 +200,6 @@ async fn metrics_show_process_database_and_batches() {
     assert!(value("tenon_database_wal_bytes") > 0.0);
     assert!(value("tenon_committer_batch_seconds_count") >= 1.0);
     assert!(value("tenon_committer_batch_changes_sum") >= 1.0);
+    assert!(value("tenon_overlay_bytes") > 0.0);
     host.stop().await;
 }

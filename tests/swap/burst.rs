@@ -99,18 +99,21 @@ async fn deploys_faster_than_compilations_end_with_the_newest() {
 async fn rewriting_the_file_again_and_again_ends_with_the_newest() {
     let folder = tempfile::tempdir().unwrap();
     let program = start(folder.path()).await;
-    let file = folder.path().join("chameleon.wasm");
-    let component = chameleon(2, &[]);
+    let one = Instant::now();
+    assert_eq!(program.deploy("chameleon", &heavy(2)).await.unwrap().status, 200);
+    let one = one.elapsed();
+    let (file, component, newest) = (folder.path().join("chameleon.wasm"), heavy(3), heavy(4));
     for number in 0..1_000 {
         fs::write(&file, guests::stamped(&component, &number.to_string())).unwrap();
     }
-    fs::write(&file, chameleon(3, &[])).unwrap();
-    let mut most = 0;
+    fs::write(&file, newest).unwrap();
+    let (last, mut most) = (Instant::now(), 0);
     until("the newest serves", async || {
         most = most.max(program.compiling().len());
-        (serving_version(&program).await == "1.3.0").then_some(())
+        (serving_version(&program).await == "1.4.0").then_some(())
     })
     .await;
+    assert!(last.elapsed() < 3 * one + Duration::from_secs(2), "{:?} for {one:?}", last.elapsed());
     assert!(most <= 2, "{most} processes at once");
 }
 

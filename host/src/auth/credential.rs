@@ -172,6 +172,30 @@ mod tests {
         }
     }
 
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn credentials_of_requests_leave_no_copy_in_freed_memory() {
+        use crate::secrets::{
+            new_key_text,
+            wiped::tests::{SEARCHING, count_copies, masked},
+        };
+
+        let _alone = SEARCHING.lock();
+        let text = new_key_text().unwrap();
+        let needle = masked(text.as_bytes());
+        // The buffers of hyper are not wiped; these are.
+        let query = Zeroizing::new(["api_key=", text.as_str()].concat());
+        let value = Zeroizing::new(["Bearer ", text.as_str()].concat().into_bytes());
+        let value = http::HeaderValue::from_maybe_shared(bytes::Bytes::from_owner(value)).unwrap();
+        let headers = HeaderMap::from_iter([(header::AUTHORIZATION, value)]);
+        let found = find_credential(&headers, &query, EVERYWHERE).unwrap();
+        assert_eq!(found, Some(text));
+        drop((headers, query));
+        assert!(count_copies(&needle) > 0, "the credential that was found");
+        drop(found);
+        assert_eq!(count_copies(&needle), 0);
+    }
+
     #[test]
     fn the_path_is_left_without_the_token_whatever_stands_around_it() {
         let hide = |path: &str| hide_parameter(path, "/v1/pages/{ticket}/state", "ticket", "token_1");

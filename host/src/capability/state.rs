@@ -416,6 +416,26 @@ impl ResourceLimiter for MemoryMeter {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{
+        budget::{Budget, Payer},
+        config::MemoryConfig,
+        fair::Request,
+    };
+
+    #[tokio::test]
+    async fn growth_is_charged_to_the_budget_and_refused_above_the_share_of_the_tenant() {
+        let budget = Budget::new(&MemoryConfig { budget_bytes: 400, tenant_percent: 50 });
+        let (acme, until) = (Payer::from("acme/test"), tokio::time::Instant::now() + Duration::from_secs(60));
+        let _held = budget.charge_call(&acme, Request::of(10), until).await.unwrap();
+        let mut meter = MemoryMeter::new(&PluginLimits { memory_bytes: 1_000, ..PluginLimits::default() });
+        meter.charge = Some(budget.charge_call(&acme, Request::of(10), until).await.unwrap());
+        assert!(meter.memory_growing(0, 140, None).unwrap(), "the share is 150 bytes");
+        assert_eq!(budget.readings()[0].used, 150);
+        assert!(!meter.memory_growing(140, 141, None).unwrap());
+        assert_eq!(meter.refused, Some(141));
+        assert!(!meter.exceeded, "its own limit is not reached");
+        assert_eq!(budget.readings()[0].used, 150);
+    }
 
     #[test]
     fn all_memories_of_an_instance_share_one_limit() {

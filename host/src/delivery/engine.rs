@@ -149,6 +149,12 @@ impl Engine {
         metrics.set_waiting(counts.held, counts.first_in_flight + counts.retries_in_flight);
     }
 
+    /// Takes the next read of rows from the scheduler; returns false if there is none.
+    #[cfg(test)]
+    pub(super) fn take_load(&mut self) -> bool {
+        self.scheduler.wants(self.parts.clock.now()).is_some()
+    }
+
     #[expect(clippy::disallowed_methods, reason = "one task for each attempt; the scheduler bounds them")]
     fn start(&mut self, Start { lane, seq, .. }: Start) {
         let (lane, seq) = (lane.cast_signed(), seq.cast_signed());

@@ -118,13 +118,20 @@ mod tests {
     #[test]
     fn origin_wide_headers_are_dropped_unless_the_operator_lists_them() {
         let dropped = std::cell::RefCell::new(Vec::new());
-        let headers = [("Set-Cookie", "a=b"), ("strict-transport-security", "max-age=1"), ("etag", "\"1\"")];
+        let headers = [
+            ("Set-Cookie", "a=b"),
+            ("strict-transport-security", "max-age=1"),
+            ("alt-svc", "h3=\":443\""),
+            ("clear-site-data", "\"*\""),
+            ("etag", "\"1\""),
+        ];
         let note = |name: &HeaderName| dropped.borrow_mut().push(name.to_string());
         let response =
             build_response(answer(200, &headers, "{}"), Outlet::uncharged(), &["set-cookie".to_owned()], note).unwrap();
         assert_eq!(response.headers()["set-cookie"], "a=b");
         assert_eq!(response.headers()["etag"], "\"1\"");
-        assert_eq!(dropped.into_inner(), ["strict-transport-security"]);
+        assert_eq!(response.headers().len(), 3, "and the media type");
+        assert_eq!(dropped.into_inner(), ["strict-transport-security", "alt-svc", "clear-site-data"]);
     }
 
     #[test]

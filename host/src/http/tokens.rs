@@ -315,3 +315,28 @@ fn uncached(mut response: Response<Body>) -> Response<Body> {
     response.headers_mut().insert(header::PRAGMA, HeaderValue::from_static("no-cache"));
     response
 }
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+    use crate::secrets::{
+        new_key_text,
+        wiped::tests::{SEARCHING, count_copies, masked},
+    };
+
+    #[test]
+    fn client_secrets_leave_no_copy_in_freed_memory() {
+        let _alone = SEARCHING.lock();
+        let text = new_key_text().unwrap();
+        let needle = masked(text.as_bytes());
+        let form = ["grant_type=client_credentials&client_id=c&client_secret=", text.as_str()].concat();
+        // The buffers of hyper are not wiped; this one is.
+        let bytes = Bytes::from_owner(Zeroizing::new(form.into_bytes()));
+        let content = Content::Other { media_type: FORM.to_owned(), bytes };
+        let sent = read(&HeaderMap::new(), &content).unwrap();
+        drop((text, content));
+        assert!(count_copies(&needle) > 0, "the proof holds the secret");
+        drop(sent);
+        assert_eq!(count_copies(&needle), 0);
+    }
+}

@@ -34,20 +34,29 @@ impl Write for Length {
 }
 
 #[cfg(all(test, target_os = "linux"))]
-mod tests {
-    use std::{fs::File, os::unix::fs::FileExt};
+pub(crate) mod tests {
+    use std::{fs::File, hint::black_box, os::unix::fs::FileExt};
+
+    use parking_lot::Mutex;
 
     use super::*;
-    use crate::secrets::{SecretText, new_key_text, private_file};
+    use crate::secrets::{
+        SecretText, new_key_text,
+        password::{PasswordOutcome, PasswordWork},
+        private_file,
+    };
 
     const MASK: u8 = 0xa5;
 
-    fn masked(bytes: &[u8]) -> Vec<u8> {
+    /// Held by each test that searches: the buffer of a search contains what other tests hold.
+    pub(crate) static SEARCHING: Mutex<()> = Mutex::new(());
+
+    pub(crate) fn masked(bytes: &[u8]) -> Vec<u8> {
         bytes.iter().map(|byte| byte ^ MASK).collect()
     }
 
     /// Counts the text in the memory of this process. `needle` is masked, so that the search does not find itself.
-    fn count_copies(needle: &[u8]) -> usize {
+    pub(crate) fn count_copies(needle: &[u8]) -> usize {
         let memory = File::open("/proc/self/mem").unwrap();
         let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
         let first = needle[0] ^ MASK;
@@ -85,6 +94,7 @@ mod tests {
 
     #[test]
     fn secrets_leave_no_copy_in_freed_memory() {
+        let _alone = SEARCHING.lock();
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("a.token");
         let text = new_key_text().unwrap();
@@ -98,5 +108,26 @@ mod tests {
         assert!(count_copies(&needle) > 0);
         drop(read);
         assert_eq!(count_copies(&needle), 0, "the file that was read");
+    }
+
+    /// Overwrites the part of the stack that earlier calls have used.
+    #[inline(never)]
+    fn overwrite_stack() {
+        black_box(&mut [0_u8; 256 << 10]);
+    }
+
+    #[test]
+    fn passwords_leave_no_copy_in_freed_memory() {
+        let _alone = SEARCHING.lock();
+        let text = new_key_text().unwrap();
+        let needle = masked(text.as_bytes());
+        let work = PasswordWork::verify(text.to_string(), None).unwrap();
+        drop(text);
+        assert_eq!(work.compute().unwrap(), PasswordOutcome::Verified(false));
+        assert!(count_copies(&needle) > 0, "the work holds its password");
+        drop(work);
+        // BLAKE2b keeps its last block on the stack.
+        overwrite_stack();
+        assert_eq!(count_copies(&needle), 0);
     }
 }

@@ -154,8 +154,9 @@ mod tests {
     use super::*;
     use crate::changes::timer::TaskKind;
     use crate::db::feed::{FeedBounds, FeedFilter};
+    use crate::db::model::PrepareOptions;
     use crate::db::tasks::TaskFilter;
-    use crate::db::testing::{TestFile, model, scope};
+    use crate::db::testing::{TestFile, index, model, scope};
 
     async fn ask_for_ever(search: &mut Search) {
         let endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n";
@@ -201,7 +202,8 @@ mod tests {
 
     #[tokio::test]
     async fn sums_counts_and_surveys_do_not_use_the_connections_for_single_records() {
-        let model = model(vec![]);
+        let (unique, model) = (model(vec![index("by-title", &["title"], true)]), model(vec![]));
+        let options = PrepareOptions::default();
         let file = TestFile::with(&model).await;
         let seats = [file.db.begin_survey().await.unwrap(), file.db.begin_survey().await.unwrap()];
         let (acme, things) = (scope("notes", "acme/test"), model.collection("things").unwrap());
@@ -217,6 +219,7 @@ mod tests {
             _ = file.db.list_due_lines() => panic!("lines have a seat"),
             _ = file.db.list_endpoints() => panic!("endpoints have a seat"),
             _ = file.db.oldest_pending() => panic!("deliveries have a seat"),
+            _ = file.db.check_model(&unique, &options) => panic!("checks of an index have a seat"),
             () = reads => {}
         }
         seats.into_iter().for_each(Search::finish);

@@ -1,7 +1,10 @@
 //! An engine that missed notifications of commits catches up with the database.
 
 use super::*;
-use crate::db::testing::{hide_lanes, show_lanes};
+use crate::{
+    db::testing::{hide_lanes, show_lanes},
+    limits::DELIVERY_LOADS_AT_ONCE_MAX,
+};
 
 #[tokio::test]
 async fn engine_whose_reading_of_endpoints_fails_tries_again_without_another_commit() {
@@ -25,6 +28,21 @@ async fn engine_whose_reading_of_endpoints_fails_tries_again_without_another_com
     sent.sort();
     assert_eq!(arrived, sent);
     assert!(receiver.is_quiet());
+}
+
+#[tokio::test]
+async fn engine_reads_a_bounded_number_of_queues_before_it_receives_notifications() {
+    let world = World::open().await;
+    let put = world.bench.run(async |draft| {
+        for queue in 0..4 * DELIVERY_LOADS_AT_ONCE_MAX {
+            draft.put_endpoint(&format!("ep{queue}"), &endpoint("http://127.0.0.1:9/hook")).await?.unwrap();
+        }
+        Ok(())
+    });
+    put.await.unwrap();
+    let (mut engine, _views) = world.engine().await;
+    // `engine` has made one pass.
+    assert!(engine.take_load(), "one pass has read the rows of all queues");
 }
 
 #[tokio::test]

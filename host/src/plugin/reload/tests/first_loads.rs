@@ -44,6 +44,27 @@ fn reasons(status: &[PluginStatus], plugin: &str) -> String {
 }
 
 #[tokio::test]
+async fn plugin_that_is_ready_serves_while_another_one_loads() {
+    let place = Place::new();
+    replace(&place.folder.path().join("things.wasm"), &plugin("things", "0.5.0", &["/v1/things"]));
+    place.write(&notes("0.1.0"));
+    place.data.slow.send_replace(Some("notes".into()));
+    let host = place.begin(&["notes", "things"]);
+    let things_serves = async {
+        while host.serves() != ["0.5.0"] {
+            host.reloader.status().await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(60), things_serves).await.unwrap();
+    let status = host.reloader.status().await;
+    let notes = status.iter().find(|status| &*status.name == "notes").unwrap();
+    assert_eq!(notes.state, PluginState::Preparing);
+    place.data.slow.send_replace(None);
+    host.reloader.wait_for_first_loads().await;
+    assert_eq!(host.serves(), ["0.1.0", "0.5.0"]);
+}
+
+#[tokio::test]
 async fn refused_file_takes_no_route_of_a_plugin_that_loads_later() {
     let place = with_a_file_that_takes_another_route().await;
     for slow in ["things", "notes"] {
