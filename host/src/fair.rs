@@ -21,6 +21,7 @@ use tokio::{
 use state::{Position, State};
 
 pub mod cores;
+pub mod pace;
 mod slices;
 mod state;
 #[cfg(test)]

@@ -8,7 +8,6 @@
 //!   send. `wire`: the bytes of a stream.
 
 mod live;
-mod pace;
 mod stream;
 mod wire;
 
@@ -26,10 +25,10 @@ use crate::{
     budget::Budget,
     changes::{committer::Committer, scope::Scope},
     db::Database,
+    fair::pace::Pacer,
     limits::{STREAM_CHUNKS_WAITING_MAX, STREAMS_MAX, STREAMS_PER_TENANT_MAX},
 };
 use live::Live;
-use pace::Pacer;
 use stream::{Stream, next_heartbeat};
 
 /// Too many streams are open, of this tenant or of all.

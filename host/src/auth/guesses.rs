@@ -92,7 +92,8 @@ impl Blocked {
 }
 
 /// Returns the address that failures count for. IPv6 counts by network, which holds more addresses than can be counted.
-fn network(address: IpAddr) -> IpAddr {
+/// Returns the address that stands for all addresses of one peer: of IPv6 its /64.
+pub fn network(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(address) => {
             let [a, b, c, d, ..] = address.segments();

@@ -22,7 +22,7 @@ use tokio::{
     time::{Instant, sleep_until, timeout_at},
 };
 
-use super::{Filter, live::Heard, pace::Pacer, wire};
+use super::{Filter, live::Heard, wire};
 use crate::{
     budget::{Budget, Charge},
     changes::scope::Scope,
@@ -31,9 +31,10 @@ use crate::{
         apply::{EventSeq, StoredEvent},
         feed::{FeedBounds, FeedPage},
     },
+    fair::pace::Pacer,
     limits::{
-        STREAM_HEARTBEAT_MS, STREAM_LIFE_MS, STREAM_PAGE_BYTES, STREAM_PAGE_CHARGE_BYTES, STREAM_PAGE_ROWS,
-        STREAM_PATIENCE_MS,
+        STREAM_BYTES_PER_US, STREAM_CHUNK_US, STREAM_HEARTBEAT_MS, STREAM_LIFE_MS, STREAM_PAGE_BYTES,
+        STREAM_PAGE_CHARGE_BYTES, STREAM_PAGE_ROWS, STREAM_PATIENCE_MS,
     },
     stop::told,
 };
@@ -123,8 +124,8 @@ impl Stream {
             }
             let room = self.room().await?;
             // It counts as a full page: to read it costs as much, whether the filter shows its events or not.
-            self.pacer.wait().await;
-            self.pacer.count_bytes(STREAM_PAGE_BYTES);
+            self.pacer.wait(STREAM_CHUNK_US).await;
+            self.pacer.count(STREAM_PAGE_BYTES as u64 / STREAM_BYTES_PER_US);
             let (page, charge) = self.read(at).await?;
             if !page.events.is_empty() {
                 let chunk = wire::events(&page.events);
@@ -182,11 +183,11 @@ impl Stream {
     /// Sends an event together with those that arrive while it waits. Breaks if others may have been missed.
     async fn show(&mut self, event: Arc<StoredEvent>) -> Result<ControlFlow<EventSeq, EventSeq>, End> {
         let room = self.room().await?;
-        self.pacer.wait().await;
+        self.pacer.wait(STREAM_CHUNK_US).await;
         let mut charge = self.charge(wire::size(&event) as u64).await?;
         let (events, reached) = self.gather(event, &mut charge);
         let chunk = wire::events(&events);
-        self.pacer.count_bytes(chunk.len());
+        self.pacer.count(chunk.len() as u64 / STREAM_BYTES_PER_US);
         room.send(fitted(charge, chunk));
         self.heartbeat_at = next_heartbeat();
         Ok(reached)
@@ -219,7 +220,7 @@ impl Stream {
     }
 
     async fn send_heartbeat(&mut self) -> Result<(), End> {
-        self.pacer.wait().await;
+        self.pacer.wait(STREAM_CHUNK_US).await;
         self.send(wire::heartbeat()).await?;
         self.heartbeat_at = next_heartbeat();
         Ok(())

@@ -255,8 +255,10 @@ impl<C: Calls> Service<C> {
             PrincipalKind::Anonymous => {
                 anonymous_caller(self.origins.client_address(course.peer.address, &head.headers))
             }
-            // Of the same name for every tenant that it visits.
-            PrincipalKind::Plugin => format!("{} {}", principal.subject, principal.tenant).into(),
+            // Other tenants have plugins of this name, and clients of this name at other issuers.
+            PrincipalKind::Plugin | PrincipalKind::OAuthClient => {
+                format!("{} {}", principal.subject, principal.tenant).into()
+            }
             _ => Arc::clone(&principal.subject),
         };
         course.rate = self.rates.check(&mounted.plugin, limits, &caller);

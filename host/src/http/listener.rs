@@ -43,15 +43,19 @@ use super::{
     body_memory::BodyMemory,
     content::Crowded,
     origin::{Peer, Wire},
+    service::Uncalled,
     slots::{ConnectionCounts, Slot, Slots, TooManyOfPeer},
     tls::{self, Tls},
     watched::Watched,
 };
 use crate::{
+    auth::guesses::network,
     config::HttpConfig,
+    fair::pace::Pacers,
     limits::{
-        ACCEPT_PAUSE_MS, HEAD_BYTES_MAX, HTTP2_CONNECTION_WINDOW_BYTES, HTTP2_HEAD_BYTES_MAX, HTTP2_SEND_BYTES,
-        HTTP2_STREAM_WINDOW_BYTES, PEER_SILENT_MS, SOCKET_SEND_BYTES, STOP_GRACE_MS, STREAMS_PER_CONNECTION,
+        ACCEPT_PAUSE_MS, HANDSHAKE_CORE_US, HEAD_BYTES_MAX, HTTP2_CONNECTION_WINDOW_BYTES, HTTP2_HEAD_BYTES_MAX,
+        HTTP2_SEND_BYTES, HTTP2_STREAM_WINDOW_BYTES, OWN_ANSWER_CORE_US, PEER_SILENT_MS, SOCKET_SEND_BYTES,
+        STOP_GRACE_MS, STREAMS_PER_CONNECTION,
     },
 };
 
@@ -154,6 +158,7 @@ async fn run<A: Answers>(
     tokio::pin!(stop);
     let slots = Slots::new(&settings, service.counts());
     let (stage, _) = watch::channel(Stage::Serving);
+    let paces = Arc::new(Paces { handshakes: Pacers::of_machine(), answers: Pacers::of_machine() });
     let start = |stream: TcpStream, slot: Slot| {
         let connection = Connection {
             service: Arc::clone(&service),
@@ -162,6 +167,7 @@ async fn run<A: Answers>(
             patience: Patience::of(&settings),
             grace: Duration::from_millis(STOP_GRACE_MS.min(settings.shutdown_ms / 2)),
             stage: stage.subscribe(),
+            paces: Arc::clone(&paces),
             slot,
         };
         tokio::spawn(connection.run(stream));
@@ -226,6 +232,12 @@ async fn accept(listener: &TcpListener, slots: &Arc<Slots>) -> Option<(TcpStream
     }
 }
 
+/// Of addresses: what the host does for them without a call.
+struct Paces {
+    handshakes: Pacers<IpAddr>,
+    answers: Pacers<IpAddr>,
+}
+
 struct Connection<A> {
     service: Arc<A>,
     acceptor: Option<TlsAcceptor>,
@@ -234,6 +246,7 @@ struct Connection<A> {
     /// Time that an idle connection of HTTP/1.1 is still served when the host stops.
     grace: Duration,
     stage: watch::Receiver<Stage>,
+    paces: Arc<Paces>,
     slot: Slot,
 }
 
@@ -269,8 +282,12 @@ impl<A: Answers> Connection<A> {
         (stream, address): (TcpStream, IpAddr),
         until: Instant,
     ) -> Option<TlsStream<TcpStream>> {
+        let handshake = async {
+            self.paces.handshakes.wait(&network(address), HANDSHAKE_CORE_US).await;
+            tls::accept(acceptor, stream).await
+        };
         tokio::select! {
-            shaken = tokio::time::timeout_at(until, tls::accept(acceptor, stream)) => match shaken {
+            shaken = tokio::time::timeout_at(until, handshake) => match shaken {
                 Ok(Ok(stream)) => Some(stream),
                 Ok(Err(error)) => {
                     tracing::debug!(%address, %error, "TLS handshake failed");
@@ -292,12 +309,12 @@ impl<A: Answers> Connection<A> {
     {
         let activity = &self.slot.activity;
         let answer = service_fn(|mut request: Request<Incoming>| {
-            let (service, slots) = (Arc::clone(&self.service), self.slot.slots());
+            let (service, slots, paces) = (Arc::clone(&self.service), self.slot.slots(), Arc::clone(&self.paces));
             let running = activity.begin(request.version() == Version::HTTP_2);
             if running.is_crowded() {
                 request.extensions_mut().insert(Crowded);
             }
-            answer_one(service, slots, running, request, peer)
+            answer_one(service, (slots, paces), running, request, peer)
         });
         let builder = builder(self.header_timeout);
         let stream = TokioIo::new(Watched::new(stream, activity.clone()));
@@ -339,7 +356,7 @@ impl<A> Connection<A> {
 /// The future of the answer is apart: a stream of HTTP/2 would keep its memory until the answer is read.
 async fn answer_one<A: Answers>(
     service: Arc<A>,
-    slots: Arc<Slots>,
+    (slots, paces): (Arc<Slots>, Arc<Paces>),
     mut running: Running,
     request: Request<Incoming>,
     peer: Peer,
@@ -354,6 +371,9 @@ async fn answer_one<A: Answers>(
     }
     let mut response = Box::pin(service.answer(request, peer)).await;
     running.shrink_memory();
+    if let Some(Uncalled(address)) = response.extensions_mut().remove() {
+        paces.answers.wait(&address, OWN_ANSWER_CORE_US).await;
+    }
     A::hold(response.body_mut(), running);
     if !is_http2 && slots.is_stopping.load(Ordering::Relaxed) {
         response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));

@@ -4,7 +4,7 @@
 //! is not served says nothing about data, and it is all in the OpenAPI document anyway.
 
 use std::{
-    net::Ipv4Addr,
+    net::{IpAddr, Ipv4Addr},
     sync::{Arc, atomic::AtomicU64},
 };
 
@@ -35,7 +35,7 @@ use super::{
 use crate::{
     auth::{
         Keys, Principal,
-        guesses::{Allowance, Guesses},
+        guesses::{Allowance, Guesses, network},
         oauth::OAuth,
     },
     budget::{Budget, Charge},
@@ -101,6 +101,10 @@ pub struct Service<C: Calls> {
     general: Wording,
 }
 
+/// In the extensions of an answer that no plugin was called for: the address whose pace it takes.
+#[derive(Clone, Copy)]
+pub(super) struct Uncalled(pub IpAddr);
+
 /// What is known of a request while it is answered.
 pub(super) struct Course<G> {
     pub request_id: Arc<str>,
@@ -113,6 +117,8 @@ pub(super) struct Course<G> {
     pub tenant: Option<Arc<str>>,
     mounted: Option<Arc<Mounted<G>>>,
     route: Option<Arc<Route>>,
+    /// True once a plugin was called: the call is charged to its tenant or address.
+    is_called: bool,
 }
 
 /// Where a request goes.
@@ -200,6 +206,7 @@ impl<C: Calls> Service<C> {
             tenant: None,
             mounted: None,
             route: None,
+            is_called: false,
         };
         let direction = self.find_route(&head, &mut course);
         let mut response = match (check_framing(&head), direction) {
@@ -210,6 +217,10 @@ impl<C: Calls> Service<C> {
         };
         self.finish(&head, &course, &mut response);
         discard_rest(&head, &mut body).await;
+        if !course.is_called && course.caller.is_none() {
+            let address = self.origins.client_address(peer.address, &head.headers);
+            response.extensions_mut().insert(Uncalled(network(address)));
+        }
         response
     }
 
@@ -295,6 +306,7 @@ impl<C: Calls> Service<C> {
             Ok(admitted) => admitted,
             Err(refused) => return self.word(refused, head, course),
         };
+        course.is_called = true;
         let failure = match self.calls.call(admitted).await {
             Ok(Reply::Feed(feed)) => match self.calls.stream(feed, last_event_id(head)) {
                 Some(chunks) => return stream(chunks),

@@ -135,8 +135,9 @@ impl<C: Calls> Service<C> {
         let (content, _charge) = read_content(head, body, limits).await?;
         let Sent { proof, request } = read(&head.headers, &content)?;
         let now = (self.clock)();
-        let client = self.oauth.authenticate_client(&proof, now).await?;
-        self.check_token_rate(&BY_CLIENT, &client.id)?;
+        let proven = self.oauth.verify_client(&proof, now)?;
+        self.check_token_rate(&BY_CLIENT, &proven.client.id)?;
+        let client = self.oauth.use_proof(proven, now).await?;
         if self.is_exposed(head, client.environment.name(), course) {
             self.tell_exposure(&client.id, course);
             return Err(GrantError::Request("a live client has to use https").into());

@@ -36,8 +36,6 @@ pub const STREAM_EVENT_BYTES_KEPT: usize = 16 << 10;
 pub const STREAM_CHUNK_US: u64 = 200;
 /// Bytes of a chunk that take another microsecond: 100 MB a second.
 pub const STREAM_BYTES_PER_US: u64 = 100;
-/// Microseconds that the streams of a tenant may take at once after a quiet time: 25 chunks, a millisecond of processor time.
-pub const STREAM_BURST_US: u64 = 5_000;
 /// How long a stream may be silent: proxies cut connections on which nothing happens for half a minute.
 pub const STREAM_HEARTBEAT_MS: u64 = 15_000;
 /// How long a reader may take nothing.

@@ -125,3 +125,12 @@ pub const HTTP2_CONTROL_FRAME_BYTES: u64 = 32;
 /// Control frames that a request accounts for; bytes of answers that account for one.
 pub const HTTP2_CONTROL_FRAMES_PER_REQUEST: u64 = 16;
 pub const HTTP2_BYTES_PER_CONTROL_FRAME: u64 = 512;
+/// Microseconds of paced work that one party may do at once after a quiet time.
+pub const PACE_BURST_US: u64 = 5_000;
+/// Parties whose pace is remembered: some 2 MB.
+pub const PACED_PARTIES_MAX: usize = 10_000;
+/// Microseconds of one core that an answer without a call (404, 401, 429, a document) takes of the pace of its address: 5 000 answers
+/// a second with two cores. It costs 10 to 20 µs.
+pub const OWN_ANSWER_CORE_US: u64 = 400;
+/// The same of a TLS handshake: 1 000 a second with two cores. It costs some 500 µs.
+pub const HANDSHAKE_CORE_US: u64 = 2_000;

@@ -66,16 +66,28 @@ impl<'t> Assertion<'t> {
     }
 }
 
+/// An assertion that proves its client, unless it was used before.
+#[derive(Debug)]
+pub(super) struct Verified {
+    hash: [u8; 32],
+    forget_at: Timestamp,
+}
+
 impl OAuth {
-    pub(super) async fn take_assertion(
+    pub(super) fn verify_assertion(
         &self,
         assertion: &Assertion<'_>,
         client: &ClientRow,
         (issuer, now): (&str, Timestamp),
-    ) -> Result<(), GrantError> {
+    ) -> Result<Verified, GrantError> {
         assertion.check(client, issuer, now).map_err(GrantError::Client)?;
         let forget_at = assertion.claims.ends_at().saturating_add(TOKEN_LEEWAY_MS);
-        match self.store.note_assertion(assertion.hash(), forget_at, now).await {
+        Ok(Verified { hash: assertion.hash(), forget_at })
+    }
+
+    /// Stores that the assertion was used.
+    pub(super) async fn use_assertion(&self, verified: Verified, now: Timestamp) -> Result<(), GrantError> {
+        match self.store.note_assertion(verified.hash, verified.forget_at, now).await {
             Ok(true) => Ok(()),
             Ok(false) => Err(GrantError::Client("it was used before")),
             Err(error) => Err(GrantError::Unavailable(error)),

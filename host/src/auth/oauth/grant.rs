@@ -7,7 +7,11 @@ use std::sync::Arc;
 
 use serde_json::json;
 
-use super::{ClientRow, OAuth, assertion::Assertion, client::has_secret};
+use super::{
+    ClientRow, OAuth,
+    assertion::{Assertion, Verified},
+    client::has_secret,
+};
 use crate::{
     auth::{key::generate_id, store::StoreError},
     changes::change_set::Timestamp,
@@ -23,6 +27,13 @@ pub(super) const ACCESS_TOKEN: &str = "at+jwt";
 pub enum Proof {
     Secret { client: String, secret: SecretText },
     Assertion { kind: String, text: SecretText, client: Option<String> },
+}
+
+/// A client whose proof is right, but may have been used before.
+#[derive(Debug)]
+pub struct ProvenClient {
+    pub client: Arc<ClientRow>,
+    assertion: Option<Verified>,
 }
 
 /// What stands in the form besides the proof.
@@ -76,14 +87,15 @@ impl GrantError {
 }
 
 impl OAuth {
-    /// The client that proved itself.
-    pub async fn authenticate_client(&self, proof: &Proof, now: Timestamp) -> Result<Arc<ClientRow>, GrantError> {
+    /// Returns the client that proves itself. The proof counts once [`use_proof`](OAuth::use_proof) has accepted it.
+    pub fn verify_client(&self, proof: &Proof, now: Timestamp) -> Result<ProvenClient, GrantError> {
         let issuer = self.issuer().ok_or(GrantError::Client("the host gives out no tokens"))?;
         match proof {
             Proof::Secret { client, secret } => {
                 let client = self.clients.find_live(client);
                 let fits = has_secret(client.as_deref(), secret.expose(), now);
-                client.filter(|_| fits).ok_or(GrantError::Client("no such client, or another secret"))
+                let client = client.filter(|_| fits).ok_or(GrantError::Client("no such client, or another secret"))?;
+                Ok(ProvenClient { client, assertion: None })
             }
             Proof::Assertion { kind, text, client } => {
                 if kind != ASSERTION_TYPE {
@@ -95,10 +107,19 @@ impl OAuth {
                 }
                 let client = self.clients.find_live(assertion.client_id());
                 let client = client.ok_or(GrantError::Client("no such client"))?;
-                self.take_assertion(&assertion, &client, (issuer, now)).await?;
-                Ok(client)
+                let assertion = Some(self.verify_assertion(&assertion, &client, (issuer, now))?);
+                Ok(ProvenClient { client, assertion })
             }
         }
+    }
+
+    /// Stores that an assertion was used: a second use is refused. A request that is refused for another reason must not come here,
+    /// so that its client can repeat it.
+    pub async fn use_proof(&self, proven: ProvenClient, now: Timestamp) -> Result<Arc<ClientRow>, GrantError> {
+        if let Some(assertion) = proven.assertion {
+            self.use_assertion(assertion, now).await?;
+        }
+        Ok(proven.client)
     }
 
     /// A token for a client that has proved itself.

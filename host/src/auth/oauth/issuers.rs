@@ -1,8 +1,8 @@
 //! Issuers besides the host: whose tokens a plugin takes, whom they stand for, and their public keys.
 //!
-//! Keys of an address are got when a token first needs them, again when they are old or a token names one that is not among
-//! them, and never more often than once in `JWKS_PAUSE_MS`; where who asked has gone before the answer, once in
-//! `JWKS_REQUEST_MS`. Where getting them fails, those that are known go on.
+//! The keys of a URL are requested when a token first needs them, and again when they are old or a token names one that is not
+//! among them, but only once in `JWKS_PAUSE_MS`. A task of its own requests them, so that a caller that hangs up does not end the
+//! request. A token whose key is known does not wait for it. If the request fails, the known keys stay.
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
@@ -47,7 +47,7 @@ pub enum KeySource {
 }
 
 pub(super) struct Issuers {
-    known: Vec<Keeper>,
+    known: Vec<Arc<Keeper>>,
 }
 
 /// An issuer and its keys.
@@ -55,8 +55,8 @@ pub(super) struct Keeper {
     settings: Issuer,
     outbound: Arc<Client>,
     keys: RwLock<Got>,
-    /// One asks, the others wait for what comes of it.
-    asking: tokio::sync::Mutex<()>,
+    /// Held by the task that requests the keys; callers wait for its end.
+    renewing: Arc<tokio::sync::Mutex<()>>,
 }
 
 #[derive(Clone, Default)]
@@ -74,14 +74,14 @@ impl Issuers {
                 KeySource::Set(keys) => Got { keys: Arc::new(keys.clone()), ..Got::default() },
                 KeySource::Url(_) => Got::default(),
             };
-            let (keys, asking) = (RwLock::new(keys), tokio::sync::Mutex::default());
-            Keeper { settings, outbound: Arc::clone(&outbound), keys, asking }
+            let (keys, renewing) = (RwLock::new(keys), Arc::default());
+            Arc::new(Keeper { settings, outbound: Arc::clone(&outbound), keys, renewing })
         };
         Issuers { known: issuers.into_iter().map(keeper).collect() }
     }
 
     /// The one that these claims are of, for this plugin and one of their audiences.
-    pub fn find(&self, claims: &Claims, plugin: &str) -> Option<&Keeper> {
+    pub fn find(&self, claims: &Claims, plugin: &str) -> Option<&Arc<Keeper>> {
         let fits =
             |known: &Issuer| known.issuer == claims.iss && *known.plugin == *plugin && claims.aud.has(&known.audience);
         self.known.iter().find(|keeper| fits(&keeper.settings))
@@ -123,28 +123,48 @@ impl Keeper {
         &self.settings
     }
 
-    pub async fn verify(&self, jws: &Jws<'_>, now: Timestamp) -> Result<(), &'static str> {
-        let wanting = |got: &Got| !got.keys.knows(jws) || now.saturating_sub(got.got_at) >= JWKS_AGE_MS_MAX;
-        if let KeySource::Url(url) = &self.settings.keys
-            && self.is_due(wanting, now)
-        {
-            let _alone = self.asking.lock().await;
-            if self.is_due(wanting, now) {
-                self.renew(url, now).await;
-            }
+    pub async fn verify(self: &Arc<Self>, jws: &Jws<'_>, now: Timestamp) -> Result<(), &'static str> {
+        if let KeySource::Url(url) = &self.settings.keys {
+            self.renew_if_due(url, jws, now).await;
         }
         let keys = Arc::clone(&self.keys.read().keys);
         if keys.verifies(jws) { Ok(()) } else { Err("no key of its issuer has signed it") }
     }
 
-    fn is_due(&self, wanting: impl Fn(&Got) -> bool, now: Timestamp) -> bool {
+    #[expect(clippy::disallowed_methods, reason = "one request for keys at a time, which a timeout ends")]
+    async fn renew_if_due(self: &Arc<Self>, url: &str, jws: &Jws<'_>, now: Timestamp) {
+        if !self.is_due(jws, now) {
+            return;
+        }
+        let waits = !self.keys.read().keys.knows(jws);
+        let lock = Arc::clone(&self.renewing);
+        let alone = match lock.clone().try_lock_owned() {
+            Ok(alone) => alone,
+            Err(_) if !waits => return,
+            Err(_) => lock.lock_owned().await,
+        };
+        if !self.is_due(jws, now) {
+            return;
+        }
+        let (keeper, url) = (Arc::clone(self), url.to_owned());
+        let renewal = tokio::spawn(async move {
+            keeper.renew(&url, now).await;
+            drop(alone);
+        });
+        if waits {
+            // A panic leaves the keys as they were.
+            let _ = renewal.await;
+        }
+    }
+
+    /// True if the keys are old or lack the one of the token, and may be requested.
+    fn is_due(&self, jws: &Jws<'_>, now: Timestamp) -> bool {
         let got = self.keys.read();
-        wanting(&got) && now >= got.next_at
+        let is_old = now.saturating_sub(got.got_at) >= JWKS_AGE_MS_MAX;
+        (is_old || !got.keys.knows(jws)) && now >= got.next_at
     }
 
     async fn renew(&self, url: &str, now: Timestamp) {
-        // Noted before: whoever hangs up meanwhile has asked all the same.
-        self.keys.write().next_at = now.saturating_add(JWKS_REQUEST_MS);
         let asked = self.ask(url).await;
         let next_at = now.saturating_add(JWKS_PAUSE_MS);
         let mut got = self.keys.write();

@@ -101,6 +101,10 @@ fn new_client(plugin: &str) -> NewClient {
     }
 }
 
+async fn authenticate(oauth: &OAuth, proof: &Proof, now: Timestamp) -> Result<Arc<ClientRow>, GrantError> {
+    oauth.use_proof(oauth.verify_client(proof, now)?, now).await
+}
+
 async fn ask(
     oauth: &OAuth,
     client: &CreatedClient,
@@ -109,7 +113,7 @@ async fn ask(
 ) -> Result<Granted, GrantError> {
     let secret = SecretText::new(client.secret.as_ref().unwrap().to_string());
     let proof = Proof::Secret { client: client.row.id.to_string(), secret };
-    let row = oauth.authenticate_client(&proof, now).await?;
+    let row = authenticate(oauth, &proof, now).await?;
     let grant_type = Some("client_credentials".to_owned());
     oauth.grant(&row, &TokenRequest { grant_type, scope: scope.map(str::to_owned), audience: None }, now)
 }
@@ -180,7 +184,7 @@ async fn an_unknown_client_and_a_wrong_secret_are_refused_alike() {
         (&*revoked.row.id, revoked.secret.as_ref().unwrap().as_str()),
     ] {
         let proof = Proof::Secret { client: id.to_owned(), secret: SecretText::new(secret.to_owned()) };
-        let refused = oauth.authenticate_client(&proof, NOW).await.unwrap_err();
+        let refused = oauth.verify_client(&proof, NOW).unwrap_err();
         assert_eq!(refused.to_string(), "invalid_client: no such client, or another secret");
     }
 }

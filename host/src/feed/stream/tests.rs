@@ -8,7 +8,7 @@ use crate::{
     config::MemoryConfig,
     fair::Request,
     feed::{Open, Seat},
-    limits::{STREAM_BURST_US, STREAM_CHUNK_US, STREAM_EVENTS_KEPT},
+    limits::{PACE_BURST_US, STREAM_CHUNK_US, STREAM_EVENTS_KEPT},
 };
 
 /// Streams read an empty feed: their events come from the test.
@@ -117,7 +117,7 @@ async fn streams_of_a_tenant_share_a_rate_of_chunks_and_miss_no_event() {
         sent += chunks.len() as u64;
         assert_eq!(numbers(&chunks), (1..=200).collect::<Vec<_>>());
     }
-    assert!(sent <= (elapsed_us + STREAM_BURST_US) / STREAM_CHUNK_US + 1, "{sent} chunks in {elapsed_us} µs");
+    assert!(sent <= (elapsed_us + PACE_BURST_US) / STREAM_CHUNK_US + 1, "{sent} chunks in {elapsed_us} µs");
 }
 
 #[tokio::test]
@@ -131,7 +131,7 @@ async fn event_after_a_quiet_time_reaches_a_few_streams_at_once_and_the_rest_in_
         sleep(Duration::from_millis(1)).await;
         let at_once = count();
         // The clock of the test moves in steps of a millisecond.
-        assert!(0 < at_once && at_once <= (STREAM_BURST_US + 3_000) / STREAM_CHUNK_US + 1, "{at_once} streams");
+        assert!(0 < at_once && at_once <= (PACE_BURST_US + 3_000) / STREAM_CHUNK_US + 1, "{at_once} streams");
         sleep(Duration::from_millis(500)).await;
         assert_eq!(count(), 1_000 - at_once);
     })

@@ -7,7 +7,7 @@ use super::{
     connections::{charged, eventually, http2_client, setup},
     *,
 };
-use crate::limits::{HTTP2_STREAM_BYTES, STREAMS_PER_CONNECTION};
+use crate::limits::{HTTP2_STREAM_BYTES, OWN_ANSWER_CORE_US, PACE_BURST_US, STREAMS_PER_CONNECTION};
 
 /// Opens as many streams as one connection may have, of a reader whose windows stay shut. Returns the statuses, what is
 /// charged while nothing is read.
@@ -80,4 +80,28 @@ async fn large_upload_over_http_2_is_no_flood() {
     assert_eq!(response.status(), 200);
     assert!(response.into_body().collect().await.unwrap().to_bytes().len() > 8 << 20);
     assert_eq!(server.connections.reading().flooded, 0);
+}
+
+#[tokio::test]
+async fn answers_without_a_call_are_paced_and_calls_are_not() {
+    let server = TestServer::start().await;
+    let (sender, _connection) = http2_client(&server).await;
+    let began = std::time::Instant::now();
+    let request = || http::Request::get(format!("http://{}/nope", server.address)).body(String::new()).unwrap();
+    let missing = (0..STREAMS_PER_CONNECTION).map(|_| sender.clone().send_request(request()));
+    let paced = async {
+        for response in futures_util::future::join_all(missing).await {
+            assert_eq!(response.unwrap().status(), 404);
+        }
+        began.elapsed()
+    };
+    let called = async {
+        assert_eq!(server.ask("GET /v1/notes", &[], "").await.status, 200);
+        began.elapsed()
+    };
+    let (paced, called) = tokio::join!(paced, called);
+    let cores = std::thread::available_parallelism().unwrap().get() as u64;
+    let least = u64::from(STREAMS_PER_CONNECTION - 1) * (OWN_ANSWER_CORE_US / cores) - PACE_BURST_US;
+    assert!(paced >= Duration::from_micros(least), "{paced:?} of {least} us");
+    assert!(called < paced, "{called:?} of {paced:?}");
 }

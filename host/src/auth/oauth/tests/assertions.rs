@@ -33,7 +33,7 @@ impl Signer {
 
     async fn show(&self, text: String) -> Result<Arc<ClientRow>, GrantError> {
         let proof = Proof::Assertion { kind: KIND.into(), text: SecretText::new(text), client: None };
-        self.oauth.authenticate_client(&proof, NOW).await
+        authenticate(&self.oauth, &proof, NOW).await
     }
 
     async fn show_claims(&self, name: &str, value: Value) -> Result<Arc<ClientRow>, GrantError> {
@@ -116,11 +116,11 @@ async fn a_signature_or_type_that_is_not_the_clients_proves_nothing() {
         text: good(),
         client: None,
     };
-    assert!(signer.oauth.authenticate_client(&saml, NOW).await.is_err());
+    assert!(signer.oauth.verify_client(&saml, NOW).is_err());
     let another = Proof::Assertion { kind: KIND.into(), text: good(), client: Some("client_other".into()) };
-    assert!(signer.oauth.authenticate_client(&another, NOW).await.is_err());
+    assert!(signer.oauth.verify_client(&another, NOW).is_err());
     let as_secret = Proof::Secret { client: signer.id.clone(), secret: SecretText::new(String::new()) };
-    assert!(signer.oauth.authenticate_client(&as_secret, NOW).await.is_err());
+    assert!(signer.oauth.verify_client(&as_secret, NOW).is_err());
     signer.oauth.revoke_client(&signer.id, NOW, None).await.unwrap();
     assert!(signer.show(good().expose().to_owned()).await.is_err());
 }

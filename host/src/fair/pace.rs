@@ -1,0 +1,146 @@
+//! Limits the processor time of work that needs no permit: one party does it piece by piece, at a limited rate.
+//!
+//! Such work is short: a chunk of a stream, an answer without a call, a TLS handshake. But if many pieces of one party are ready
+//! at the same time, all others wait until the runtime has done each of them. Here they wait for their turn instead.
+
+use std::{collections::HashMap, sync::Arc, time::Duration};
+
+use parking_lot::Mutex;
+use tokio::time::{Instant, sleep};
+
+use super::Key;
+use crate::limits::{PACE_BURST_US, PACED_PARTIES_MAX};
+
+/// The rate of one party.
+pub struct Pacer {
+    /// Orders the pieces that wait. Its holder waits for the time alone.
+    queue: tokio::sync::Mutex<()>,
+    /// When the pieces counted so far would have been done at the limited rate.
+    busy_until: Mutex<Instant>,
+}
+
+impl Default for Pacer {
+    fn default() -> Pacer {
+        Pacer { queue: tokio::sync::Mutex::default(), busy_until: Mutex::new(Instant::now()) }
+    }
+}
+
+impl Pacer {
+    /// Waits until the next piece may be done, and counts it. Pieces proceed in the order of their calls. Dropping the future
+    /// leaves the queue.
+    pub async fn wait(&self, us: u64) {
+        let _first = self.queue.lock().await;
+        let soon = Instant::now() + Duration::from_micros(PACE_BURST_US);
+        let pause = self.busy_until.lock().saturating_duration_since(soon);
+        if !pause.is_zero() {
+            sleep(pause).await;
+        }
+        self.count(us);
+    }
+
+    /// Counts what is known only after a piece has waited.
+    pub fn count(&self, us: u64) {
+        let mut busy_until = self.busy_until.lock();
+        *busy_until = (*busy_until).max(Instant::now()) + Duration::from_micros(us);
+    }
+
+    fn is_idle(&self) -> bool {
+        *self.busy_until.lock() <= Instant::now()
+    }
+}
+
+/// Rates of many parties, in a bounded map. A party that is quiet is not in it.
+pub struct Pacers<K> {
+    parties: Mutex<HashMap<K, Arc<Pacer>>>,
+    /// All of them compute pieces.
+    cores: u64,
+}
+
+impl<K: Key> Pacers<K> {
+    pub fn of_machine() -> Pacers<K> {
+        let cores = std::thread::available_parallelism().map_or(1, |cores| cores.get() as u64);
+        Pacers { parties: Mutex::default(), cores }
+    }
+
+    /// As [`Pacer::wait`] of the party. `core_us` is divided by the number of cores.
+    pub async fn wait(&self, party: &K, core_us: u64) {
+        let pacer = self.find(party);
+        pacer.wait(core_us / self.cores).await;
+    }
+
+    fn find(&self, party: &K) -> Arc<Pacer> {
+        let mut parties = self.parties.lock();
+        if let Some(pacer) = parties.get(party) {
+            return Arc::clone(pacer);
+        }
+        if parties.len() >= PACED_PARTIES_MAX {
+            parties.retain(|_, pacer| Arc::strong_count(pacer) > 1 || !pacer.is_idle());
+        }
+        if parties.len() >= PACED_PARTIES_MAX {
+            // Memory comes first: all begin again.
+            parties.clear();
+        }
+        Arc::clone(parties.entry(party.clone()).or_default())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::{FutureExt, future::join_all};
+
+    use super::*;
+
+    const PIECE_US: u64 = 200;
+
+    async fn elapsed(pacer: &Pacer, chunks: usize, bytes: usize) -> Duration {
+        let began = Instant::now();
+        for _ in 0..chunks {
+            pacer.wait(PIECE_US).await;
+            pacer.count(bytes as u64 / 100);
+        }
+        began.elapsed()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn rate_of_pieces_is_limited_after_a_burst() {
+        let pacer = Pacer::default();
+        assert_eq!(elapsed(&pacer, 20, 0).await, Duration::ZERO);
+        let (seconds, chunks) = (2, 2 * 1_000_000 / PIECE_US);
+        let took = elapsed(&pacer, usize::try_from(chunks).unwrap(), 0).await;
+        let (least, most) = (Duration::from_millis(seconds * 1_000 - 10), Duration::from_millis(seconds * 1_000 + 10));
+        assert!(least <= took && took <= most, "{took:?}");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn pieces_count_what_they_cost_later() {
+        let pacer = Pacer::default();
+        let took = elapsed(&pacer, 1_000, 100_000).await;
+        assert!(Duration::from_secs(1) <= took && took <= Duration::from_millis(1_300), "{took:?}");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn pieces_that_leave_the_queue_delay_no_other() {
+        let pacer = Pacer::default();
+        while pacer.wait(PIECE_US).now_or_never().is_some() {}
+        let dropped = join_all((0..1_000).map(|_| pacer.wait(PIECE_US))).now_or_never();
+        assert!(dropped.is_none(), "they wait");
+        let took = elapsed(&pacer, 1, 0).await;
+        assert!(took <= Duration::from_millis(2), "{took:?}");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn party_that_waits_delays_no_other() {
+        let pacers = Pacers::of_machine();
+        while pacers.wait(&1, 1_000_000).now_or_never().is_some() {}
+        assert!(pacers.wait(&2, 1_000_000).now_or_never().is_some());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn number_of_parties_in_memory_is_bounded() {
+        let pacers = Pacers::of_machine();
+        for party in 0..2 * PACED_PARTIES_MAX {
+            pacers.wait(&party, 1_000_000).await;
+        }
+        assert!(pacers.parties.lock().len() <= PACED_PARTIES_MAX);
+    }
+}
