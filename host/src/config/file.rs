@@ -3,7 +3,7 @@
 use std::{
     collections::BTreeMap,
     net::{IpAddr, Ipv4Addr, SocketAddr},
-    path::Path,
+    path::{Path, PathBuf},
     sync::Arc,
 };
 
@@ -84,9 +84,8 @@ impl<'a> Reader<'a> {
         let database_default = data_dir.join(DATABASE_FILE);
         let database_url = self.database(&mut top).database(self.mistakes, folder, &database_default);
         let master_key = self.master_key();
-        let has_master_key =
-            !self.source.purpose.requires_files() || master_key.is_some() || data_dir.join(MASTER_KEY_FILE).exists();
-        let environment = self.environment(environment, has_master_key);
+        let missing_key = if master_key.is_some() { None } else { self.find_missing_key(&data_dir) };
+        let environment = self.environment(environment, missing_key.as_deref());
         let Source { variables, purpose, .. } = *self.source;
         let around = Surroundings { folder, variables, purpose, environment, plugins: &[] };
         let own = production::OwnAddresses { environment, listen, admin_listen };
@@ -166,17 +165,36 @@ impl<'a> Reader<'a> {
         Some(SecretText::new(text.to_owned()))
     }
 
-    fn environment(&self, text: Option<Placed<String>>, has_master_key: bool) -> Environment {
+    /// Returns the file of the master key if there is none. A file that a start refuses is a mistake.
+    fn find_missing_key(&self, data_dir: &Path) -> Option<PathBuf> {
+        if !self.source.purpose.requires_files() {
+            return None;
+        }
+        let file = data_dir.join(MASTER_KEY_FILE);
+        match MasterKeys::read(&file) {
+            Ok(Some(_)) => None,
+            Ok(None) => Some(file),
+            Err(error) => {
+                self.mistakes.elsewhere(format!("{error}."));
+                None
+            }
+        }
+    }
+
+    fn environment(&self, text: Option<Placed<String>>, missing_key: Option<&Path>) -> Environment {
         let Some(text) = text else { return Environment::Development };
         match text.value.as_str() {
             "development" => Environment::Development,
-            "production" if has_master_key => Environment::Production,
             "production" => {
-                self.mistakes.at(
-                    &text.span,
-                    "production needs a master key of yours: set TENON_MASTER_KEY to what `tenon secrets new-key` prints, \
-                     or write that into master.key (mode 0600) in the data folder.",
-                );
+                if let Some(file) = missing_key {
+                    let sentences = format!(
+                        "production needs a master key of yours, and there is no file {}. If your data folder is another one, name \
+                         it with `data-dir`. For a new one, set TENON_MASTER_KEY to what `tenon secrets new-key` prints, or write \
+                         that into this file (mode 0600).",
+                        file.display()
+                    );
+                    self.mistakes.at(&text.span, sentences);
+                }
                 Environment::Production
             }
             other => {

@@ -201,6 +201,44 @@ fn the_master_key_of_production_may_be_elsewhere_when_nothing_is_started() {
     assert!(read_for(Purpose::Inspect, text, &Flags::default(), &Variables::default()).is_ok());
 }
 
+/// Mistakes of a production file without TENON_MASTER_KEY.
+fn judge_key_file(purpose: Purpose, data_dir: &Path) -> Vec<String> {
+    let text = format!("environment = \"production\"\ndata-dir = {data_dir:?}\n");
+    read_for(purpose, &text, &Flags::default(), &Variables::default()).err().unwrap_or_default()
+}
+
+#[test]
+fn master_key_file_is_checked_as_a_start_reads_it() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join(crate::secrets::MASTER_KEY_FILE);
+    let found = judge_key_file(Purpose::Check, folder.path());
+    assert!(found[0].contains(&format!("there is no file {}", file.display())), "{found:?}");
+    std::fs::write(&file, "ab".repeat(32)).unwrap();
+    std::fs::set_permissions(&file, PermissionsExt::from_mode(0o644)).unwrap();
+    for purpose in [Purpose::Serve, Purpose::Check] {
+        let found = judge_key_file(purpose, folder.path());
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert!(found[0].starts_with(&format!("{} can be read by others", file.display())), "{found:?}");
+    }
+    std::fs::set_permissions(&file, PermissionsExt::from_mode(0o600)).unwrap();
+    assert_eq!(judge_key_file(Purpose::Check, folder.path()), Vec::<String>::new());
+    std::fs::write(&file, "words").unwrap();
+    let found = judge_key_file(Purpose::Check, folder.path());
+    assert!(found[0].starts_with(&format!("{} must hold keys of 32 bytes", file.display())), "{found:?}");
+}
+
+#[test]
+fn master_key_file_that_cannot_be_read_is_not_reported_as_missing() {
+    let folder = tempfile::tempdir().unwrap();
+    let data_dir = folder.path().join("plain");
+    std::fs::write(&data_dir, "a file, not a folder").unwrap();
+    let found = judge_key_file(Purpose::Serve, &data_dir);
+    assert_eq!(found.len(), 1, "{found:?}");
+    let expected = format!("{}: Not a directory", data_dir.join(crate::secrets::MASTER_KEY_FILE).display());
+    assert!(found[0].starts_with(&expected), "{found:?}");
+}
+
 #[test]
 fn what_needs_a_restart_is_named_and_plugins_do_not() {
     let before = read("").unwrap();
