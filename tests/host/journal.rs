@@ -190,6 +190,17 @@ async fn config_check_loads_the_component_of_a_plugin_without_settings() {
 }
 
 #[tokio::test]
+async fn config_check_warns_of_a_limit_of_open_files_below_the_connections() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("plugins.toml");
+    fs::write(&file, "[http]\nconnections-max = 150\n").unwrap();
+    let mut command = Command::new("sh");
+    command.args(["-c", "ulimit -n 100 && exec \"$0\" config check --json --config \"$1\""]).arg(tenon()).arg(&file);
+    let (code, text) = end_of(command).await;
+    assert!(code == 0 && text.contains("`http.connections-max` is 27 instead of 150"), "{text}");
+}
+
+#[tokio::test]
 async fn configuration_of_the_service_has_no_errors_and_other_flags_are_checked_with_it() {
     let folder = tempfile::tempdir().unwrap();
     fs::copy("../docs/systemd/plugins.toml", folder.path().join("plugins.toml")).unwrap();

@@ -23,7 +23,10 @@ use super::{
     section::{Placed, Section},
     syntax,
 };
-use crate::budget::{machine, plan::default_connections};
+use crate::budget::{
+    machine,
+    plan::{connections_within, default_connections, files_for},
+};
 use crate::limits::{BUDGET_BYTES_DEFAULT, BUDGET_BYTES_MIN, BUDGET_PERCENT};
 use crate::outbound::AddressRule;
 use crate::secrets::{MASTER_KEY_FILE, MasterKeys, SecretText};
@@ -42,6 +45,8 @@ pub struct Source<'a> {
     pub flags: &'a Flags,
     pub variables: &'a Variables,
     pub purpose: Purpose,
+    /// Files that the host may have open. `None`: there is no limit, or another machine is going to serve.
+    pub open_files_max: Option<u64>,
 }
 
 impl Source<'_> {
@@ -262,10 +267,11 @@ fn read_http(mut section: Section<'_>, source: &Source<'_>, environment: Environ
         }
     }
     let count = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
-    let connections_max = match count(section.number(&keys::CONNECTIONS)) {
-        0 => count(default_connections(machine::memory_bytes())),
+    let connections_wanted = match section.number(&keys::CONNECTIONS) {
+        0 => default_connections(machine::memory_bytes()),
         given => given,
     };
+    let connections_max = count(cap_connections(connections_wanted, source.open_files_max, mistakes));
     let per_peer = match count(section.number(&keys::CONNECTIONS_PER_PEER)) {
         0 => connections_max.div_ceil(4),
         given => given,
@@ -285,6 +291,21 @@ fn read_http(mut section: Section<'_>, source: &Source<'_>, environment: Environ
     };
     section.finish();
     config
+}
+
+/// Returns `wanted`, or with a warning the number of connections that the limit of open files has room for.
+fn cap_connections(wanted: u64, open_files_max: Option<u64>, mistakes: &Mistakes<'_>) -> u64 {
+    let Some(files) = open_files_max else { return wanted };
+    let room = connections_within(files);
+    if wanted <= room {
+        return wanted;
+    }
+    let needed = files_for(wanted);
+    mistakes.warn(format!(
+        "the process may open {files} files, so `http.connections-max` is {room} instead of {wanted}. Raise the limit of open files \
+         (`ulimit -n`, `LimitNOFILE` of systemd) to {needed}, or set `http.connections-max` to at most {room}."
+    ));
+    room
 }
 
 /// Coins that are worth something never lie on a simulated blockchain by oversight.

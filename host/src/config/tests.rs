@@ -12,7 +12,7 @@ fn read_with(text: &str, flags: &Flags, variables: &Variables) -> Result<Config,
 
 fn read_for(purpose: Purpose, text: &str, flags: &Flags, variables: &Variables) -> Result<Config, Vec<String>> {
     let path = Path::new("/etc/tenon/plugins.toml");
-    file::read(&file::Source { path, flags, variables, purpose }, text)
+    file::read(&file::Source { path, flags, variables, purpose, open_files_max: None }, text)
         .map_err(|mistakes| mistakes.iter().filter(|mistake| mistake.is_error()).map(Mistake::to_string).collect())
 }
 
@@ -240,6 +240,23 @@ fn master_key_file_that_cannot_be_read_is_not_reported_as_missing() {
 }
 
 #[test]
+fn limit_of_open_files_caps_connections_with_a_warning() {
+    let (path, flags, variables) = (Path::new("plugins.toml"), Flags::default(), Variables::default());
+    let (purpose, open_files_max) = (Purpose::Serve, Some(100));
+    let source = file::Source { path, flags: &flags, variables: &variables, purpose, open_files_max };
+    for text in ["", "[http]\nconnections-max = 150\n"] {
+        let config = file::read(&source, text).unwrap();
+        assert_eq!(config.http.connections_max, 27);
+        assert_eq!(config.http.connections_per_peer_max, 7);
+        assert_eq!(config.warnings.len(), 1, "{:?}", config.warnings);
+        assert!(config.warnings[0].text.contains("may open 100 files"), "{:?}", config.warnings);
+    }
+    let config = file::read(&source, "[http]\nconnections-max = 27\n").unwrap();
+    assert_eq!(config.http.connections_max, 27);
+    assert_eq!(config.warnings, Vec::new());
+}
+
+#[test]
 fn what_needs_a_restart_is_named_and_plugins_do_not() {
     let before = read("").unwrap();
     let after = read(&format!("listen = \"127.0.0.1:1\"\n[http]\nshutdown-ms = 1\n{PLUGIN}")).unwrap();
@@ -261,8 +278,13 @@ fn read_beside_certificates(purpose: Purpose, text: &str) -> Result<Config, Vec<
         std::fs::write(folder.path().join(name), pem).unwrap();
     }
     let (flags, variables) = (Flags::default(), Variables::default());
-    let source =
-        file::Source { path: &folder.path().join("plugins.toml"), flags: &flags, variables: &variables, purpose };
+    let source = file::Source {
+        path: &folder.path().join("plugins.toml"),
+        flags: &flags,
+        variables: &variables,
+        purpose,
+        open_files_max: None,
+    };
     let is_error = |mistake: &&Mistake| mistake.is_error();
     file::read(&source, text).map_err(|mistakes| mistakes.iter().filter(is_error).map(Mistake::to_string).collect())
 }
@@ -318,7 +340,7 @@ proptest::proptest! {
     #[test]
     fn no_file_breaks_the_reader(text in r#"(\[?(plugins|http|retention|environment|listen|x)(\.notes|\.limits|\.calls)?\]?|[ =\n"'\[\]{},.#0-9a-f-]|\PC){0,40}"#) {
         let (flags, variables) = (Flags::default(), Variables::default());
-        let source = file::Source { path: Path::new("plugins.toml"), flags: &flags, variables: &variables, purpose: Purpose::Inspect };
+        let source = file::Source { path: Path::new("plugins.toml"), flags: &flags, variables: &variables, purpose: Purpose::Inspect, open_files_max: None };
         if let Err(mistakes) = file::read(&source, &text) {
             let lines = text.split('\n').count();
             assert!(!mistakes.is_empty());
@@ -334,7 +356,8 @@ fn judge_production(text: &str) -> (Vec<String>, Vec<String>) {
     let path = Path::new("/etc/tenon/plugins.toml");
     let (flags, key) = (Flags::default(), "ab".repeat(32));
     let variables = Variables::from_pairs([("TENON_MASTER_KEY", key.as_str())]);
-    let source = file::Source { path, flags: &flags, variables: &variables, purpose: Purpose::Serve };
+    let source =
+        file::Source { path, flags: &flags, variables: &variables, purpose: Purpose::Serve, open_files_max: None };
     let found = file::read(&source, &format!("{PRODUCTION}{text}"));
     let found = found.map_or_else(|mistakes| mistakes, |config| config.warnings);
     let (errors, warnings): (Vec<_>, Vec<_>) = found.iter().partition(|mistake| mistake.is_error());
