@@ -122,6 +122,7 @@ impl<'a> Reader<'a> {
             warnings: Vec::new(),
         };
         production::check_links(&config, self.mistakes);
+        production::check_listen(&config, self.mistakes);
         for issuer in config.oauth.issuers.iter().filter(|issuer| !config.plugins.contains_key(&issuer.plugin)) {
             let (name, plugin) = (&issuer.name, issuer.plugin.escape_debug());
             self.mistakes.elsewhere(format!("`oauth.issuers.{name}.plugin`: there is no plugin \"{plugin}\"."));

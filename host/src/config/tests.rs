@@ -407,6 +407,29 @@ fn production_warns_of_an_operators_listener_on_all_addresses() {
 }
 
 #[test]
+fn production_warns_of_an_interface_that_refuses_live_keys_of_other_machines() {
+    for address in ["0.0.0.0:8080", "[::]:8080", "10.0.0.5:8080"] {
+        let (errors, warnings) = judge_production(&format!("listen = \"{address}\""));
+        assert_eq!(errors, Vec::<String>::new());
+        assert_eq!(warnings.len(), 1, "{warnings:?}");
+        assert!(warnings[0].starts_with(&format!("`listen` is {address}")), "{warnings:?}");
+        assert!(warnings[0].ends_with("`http.tls-key`, or `http.trusted-proxies`."), "{warnings:?}");
+    }
+    for quiet in [
+        "listen = \"127.0.0.1:8080\"",
+        "listen = \"[::1]:8080\"",
+        "listen = \"0.0.0.0:8080\"\n[http]\ntrusted-proxies = [\"10.0.0.9\"]",
+    ] {
+        assert_eq!(judge_production(quiet), (Vec::new(), Vec::new()), "{quiet}");
+    }
+    assert_eq!(
+        read("listen = \"0.0.0.0:8080\"").unwrap().warnings,
+        Vec::new(),
+        "in development there are no such refusals"
+    );
+}
+
+#[test]
 fn production_without_a_public_url_is_warned_of() {
     let key = "ab".repeat(32);
     let variables = Variables::from_pairs([("TENON_MASTER_KEY", key.as_str())]);
