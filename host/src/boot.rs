@@ -63,7 +63,7 @@ use backups::Backups;
 pub use backups::report as backup_report;
 pub use check::{check_component, check_plugins, compile_components};
 use encryption::load_tls;
-pub use examine::{CheckLine, CheckState, Examination, ExaminationReport, Pages, examine};
+pub use examine::{CheckLine, CheckRemedy, CheckState, Examination, ExaminationReport, Pages, examine};
 use performing::{Ongoing, Performer};
 use process::Signals;
 pub use process::{raise_descriptor_limit, signalled};
