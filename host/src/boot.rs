@@ -61,9 +61,9 @@ use crate::{
 
 use backups::Backups;
 pub use backups::report as backup_report;
-pub use check::{check_component, check_settings, compile_components};
+pub use check::{check_component, check_plugins, compile_components};
 use encryption::load_tls;
-pub use examine::{CheckLine, CheckState, Examination, ExaminationReport, Pages, examine};
+pub use examine::{CheckLine, CheckRemedy, CheckState, Examination, ExaminationReport, Pages, examine};
 use performing::{Ongoing, Performer};
 use process::Signals;
 pub use process::{raise_descriptor_limit, signalled};

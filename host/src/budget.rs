@@ -6,7 +6,7 @@
 //! Within each sum one tenant, or one address of callers without a key, may hold its share.
 //!
 //! All other memory has bounds of its own: the overlay, the queue of the committer, caches of the database,
-//! buffers of connections, slots of the pool. `machine` reads how much memory there is; `plan` adds everything up.
+//! buffers of connections, slots of the pool. `machine` reads how much memory there is, and how many files; `plan` adds everything up.
 
 use std::sync::{
     Arc,

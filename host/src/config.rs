@@ -43,6 +43,7 @@ pub use plugin_values::{
 pub use sources::{Flags, Variables};
 
 use crate::{
+    budget::machine,
     limits,
     outbound::{AddressRule, Scheme},
     secrets::{SecretText, certificate::CertificateFiles},
@@ -285,7 +286,8 @@ fn load_for(purpose: Purpose, flags: &Flags, variables: &Variables) -> Result<Co
     let path = named.unwrap_or_else(|| PathBuf::from(DEFAULT_FILE));
     let text = read_file(&path)
         .map_err(|text| ConfigError { file: path.clone(), mistakes: vec![Mistake::elsewhere(text)] })?;
-    let source = file::Source { path: &path, flags, variables, purpose };
+    let open_files_max = if purpose.requires_files() { machine::open_files_max() } else { None };
+    let source = file::Source { path: &path, flags, variables, purpose, open_files_max };
     file::read(&source, &text).map_err(|mistakes| ConfigError { file: path, mistakes })
 }
 

@@ -44,6 +44,9 @@ pub enum SecretError {
     KeyText(usize),
     #[error("must hold from 1 to {max} different keys, and holds {found}", max = crate::limits::MASTER_KEYS_MAX)]
     KeyCount { found: usize },
+    /// `place`: the variable or the file that holds the keys.
+    #[error("{place} {source}")]
+    KeyPlace { place: String, source: Box<SecretError> },
     #[error(
         "there is no master key: set TENON_MASTER_KEY to what `tenon secrets new-key` prints, or write that into {0} (mode 0600)"
     )]

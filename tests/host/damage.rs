@@ -399,10 +399,16 @@ async fn lost_components_master_key_and_compiled_code_are_named_or_made_again() 
     fs::remove_dir_all(folder.file("components")).unwrap();
     let (code, printed) = folder.db("check", &[]).await;
     assert!(code == 1 && printed.contains(&folder.file("components").display().to_string()), "{printed}");
+    assert!(printed.contains("Deploy what is missing again") && !printed.contains("newest backup"), "{printed}");
     // The component's own file is the same one: it is kept again.
     folder.serves_all().await;
     let (code, printed) = folder.db("check", &[]).await;
     assert_eq!(code, 0, "{printed}");
+    let mut command = Command::new(tenon());
+    command.args(["db", "check", "--data-dir"]).arg(folder.data()).env("TENON_MASTER_KEY", "ab".repeat(32));
+    let (code, printed) = end_of(command).await;
+    assert!(code == 1 && printed.contains("Bring back the master key"), "{printed}");
+    assert!(!printed.contains("tenon restore"), "{printed}");
     let key = fs::read(folder.file("master.key")).unwrap();
     fs::remove_file(folder.file("master.key")).unwrap();
     let message = folder.refused_start().await;

@@ -1,9 +1,12 @@
 //! The operators' journal, the access log, guesses of the operators' token, and what `config check` finds.
 
-use std::{fs, process::Command};
+use std::{fs, path::Path, process::Command};
 
 use serde_json::{Value, json};
-use tenon_bench::program::{PluginSection, Program, ProgramPlan};
+use tenon_bench::{
+    guests,
+    program::{PluginSection, Program, ProgramPlan},
+};
 
 use super::{
     commands::good,
@@ -164,6 +167,37 @@ async fn config_check_separates_errors_from_warnings() {
     let (code, report) = check("memory-budget-bytes = 900_000_000_000_000\n", &["--strict"]).await;
     let text = report["warnings"][0]["text"].as_str().unwrap();
     assert!(code == 1 && text.starts_with("all limits together allow 858"), "{text}");
+}
+
+#[tokio::test]
+async fn config_check_loads_the_component_of_a_plugin_without_settings() {
+    let folder = tempfile::tempdir().unwrap();
+    let (file, words) = (folder.path().join("plugins.toml"), folder.path().join("words.wasm"));
+    fs::write(&words, "words").unwrap();
+    let check = async |component: &Path| {
+        fs::write(&file, format!("[plugins.notes]\ncomponent = {component:?}\ngrants = [\"records\"]\n")).unwrap();
+        let mut command = Command::new(tenon());
+        command.args(["config", "check", "--json", "--config"]).arg(&file).arg("--data-dir").arg(folder.path());
+        let (code, text) = end_of(command).await;
+        (code, serde_json::from_str::<Value>(&text).unwrap()["mistakes"].to_string())
+    };
+    let (code, mistakes) = check(words.as_path()).await;
+    assert_eq!(code, 1, "{mistakes}");
+    assert!(mistakes.contains("plugin notes would be refused: is not WebAssembly."), "{mistakes}");
+    let (code, mistakes) = check(guests::component_path("outsider").as_path()).await;
+    assert_eq!(code, 1, "{mistakes}");
+    assert!(mistakes.contains("imports ledger, which plugins.toml does not grant"), "{mistakes}");
+}
+
+#[tokio::test]
+async fn config_check_warns_of_a_limit_of_open_files_below_the_connections() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("plugins.toml");
+    fs::write(&file, "[http]\nconnections-max = 150\n").unwrap();
+    let mut command = Command::new("sh");
+    command.args(["-c", "ulimit -n 100 && exec \"$0\" config check --json --config \"$1\""]).arg(tenon()).arg(&file);
+    let (code, text) = end_of(command).await;
+    assert!(code == 0 && text.contains("`http.connections-max` is 27 instead of 150"), "{text}");
 }
 
 #[tokio::test]

@@ -113,6 +113,18 @@ async fn a_token_that_others_can_read_is_refused_at_the_start() {
 }
 
 #[tokio::test]
+async fn master_key_that_others_can_read_is_refused_and_its_path_is_printed_once() {
+    let place = Place::new("");
+    let key = place.data().join("master.key");
+    fs::create_dir_all(place.data()).unwrap();
+    fs::write(&key, "ab".repeat(32)).unwrap();
+    fs::set_permissions(&key, fs::Permissions::from_mode(0o644)).unwrap();
+    let text = place.serve(&[]).await;
+    assert!(text.contains("master.key can be read by others"), "{text}");
+    assert_eq!(text.matches("master.key").count(), 1, "{text}");
+}
+
+#[tokio::test]
 async fn production_without_a_master_key_is_refused() {
     let text = Place::new("environment = \"production\"").serve(&[]).await;
     assert!(text.contains("production needs a master key") && text.contains("tenon secrets new-key"), "{text}");

@@ -1,6 +1,6 @@
 //! `tenon plugin check`: everything up to *publish* for one component, without a server or in a running one. Changes
 //! nothing but the cache of compiled code. `tenon plugin compile`: fills that cache ahead of a start.
-//! `tenon config check`: whether the settings of the plugins fit their components.
+//! `tenon config check`: whether the grants, limits and settings of the plugins fit their components.
 
 use std::{fs, sync::Arc};
 
@@ -210,22 +210,23 @@ async fn compile(loader: &Loader, candidate: &Candidate, source: CompileSource) 
     }
 }
 
-/// Returns the reasons why plugins that have settings would be refused with them, by their own components. Missing components
-/// are skipped.
-pub async fn check_settings(config: &Config) -> anyhow::Result<Vec<String>> {
-    if config.plugins.values().all(|section| section.settings.is_empty()) {
+/// Returns the reasons why the components that plugins.toml names would be refused with their grants, limits and settings.
+pub async fn check_plugins(config: &Config) -> anyhow::Result<Vec<String>> {
+    if config.plugins.is_empty() {
         return Ok(Vec::new());
     }
     let offline = Offline::open(config)?;
     let mut found = Vec::new();
-    for (name, section) in config.plugins.iter().filter(|(_, section)| !section.settings.is_empty()) {
-        let Ok(bytes) = fs::read(&section.component).map(Bytes::from) else { continue };
-        let hash = components::hash(&bytes);
-        let candidate = Candidate { plugin: name.clone(), bytes, hash, config: Arc::new(section.clone()) };
-        if let Err(refusal) = offline.load(&candidate).await? {
-            found
-                .extend(refusal.reasons.into_iter().map(|reason| format!("plugin {name} would be refused: {reason}.")));
-        }
+    for (name, section) in &config.plugins {
+        let reasons = match fs::read(&section.component).map(Bytes::from) {
+            Err(error) => vec![format!("{} cannot be read: {error}", section.component.display())],
+            Ok(bytes) => {
+                let hash = components::hash(&bytes);
+                let candidate = Candidate { plugin: name.clone(), bytes, hash, config: Arc::new(section.clone()) };
+                offline.load(&candidate).await?.err().map(|refusal| refusal.reasons).unwrap_or_default()
+            }
+        };
+        found.extend(reasons.into_iter().map(|reason| format!("plugin {name} would be refused: {reason}.")));
     }
     Ok(found)
 }

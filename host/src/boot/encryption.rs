@@ -10,20 +10,10 @@ use crate::{
     outbound::{Client, Roots, SystemResolver},
 };
 
-/// `None`: plain HTTP. That live keys are going to be refused then is said before the first one comes.
+/// `None`: plain HTTP.
 pub fn load_tls(config: &Config) -> anyhow::Result<Option<Arc<Tls>>> {
-    if let Some(files) = &config.http.tls {
-        return Ok(Some(Arc::new(Tls::load(files)?)));
-    }
-    let may_be_hidden = !config.http.trusted_proxies.is_empty() || config.listen.ip().is_loopback();
-    if !super::is_development(config) && !may_be_hidden {
-        tracing::warn!(
-            "live keys will be refused: {} speaks plain HTTP. Set http.tls-certificate and http.tls-key, or name the proxy \
-             that serves TLS in http.trusted-proxies",
-            config.listen
-        );
-    }
-    Ok(None)
+    let Some(files) = &config.http.tls else { return Ok(None) };
+    Ok(Some(Arc::new(Tls::load(files)?)))
 }
 
 /// The client of the host and of destinations, and that of webhooks. They share a resolver, and thus the limit of lookups.

@@ -4,6 +4,7 @@
 //! If the files themselves are damaged, SQLite does not open them: it would discard evidence that a later start needs.
 
 use std::{
+    fmt::Display,
     fs,
     path::{Path, PathBuf},
     sync::Arc,
@@ -19,7 +20,7 @@ use crate::{
         files::{Remedy, check_chains, marker_path, restore_command},
         journal::{Chain, Flaw},
     },
-    secrets::{MasterKeys, SealedRow, SealedRows},
+    secrets::{MasterKeys, SealedRow, SealedRows, SecretError},
 };
 
 /// The files and settings that a check covers.
@@ -48,6 +49,8 @@ pub struct CheckLine {
     /// The extent of the check, or the reason why it was skipped.
     pub detail: String,
     pub findings: Vec<String>,
+    /// `None`: nothing is damaged.
+    pub remedy: Option<CheckRemedy>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -58,12 +61,46 @@ pub enum CheckState {
     Skipped,
 }
 
+/// The repair of what a check found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum CheckRemedy {
+    /// A backup.
+    Restore,
+    /// The master key that sealed the secrets. Those in a backup were sealed under it as well.
+    MasterKey,
+    /// The components that are missing or damaged. A backup has them, too.
+    Deploy,
+    /// A copy of the simulated blockchains, which backups do not contain.
+    ReplaceChains,
+}
+
+/// The result of one check.
+struct Checked {
+    detail: String,
+    findings: Vec<String>,
+    /// For the findings, if there are any.
+    remedy: CheckRemedy,
+}
+
+impl Checked {
+    /// A backup repairs what was found.
+    fn new(detail: impl Into<String>, findings: Vec<String>) -> Checked {
+        Checked { detail: detail.into(), findings, remedy: CheckRemedy::Restore }
+    }
+
+    /// The check ended with an error of the database.
+    fn failed(error: &impl Display) -> Checked {
+        Checked::new("", vec![error.to_string()])
+    }
+}
+
 #[derive(Debug, Serialize)]
 pub struct ExaminationReport {
     pub database: String,
     pub intact: bool,
     pub checks: Vec<CheckLine>,
-    /// The command to run; `None` if nothing is damaged that a backup contains.
+    /// The command that restores a backup; `None` if a backup does not repair what is damaged.
     pub restore: Option<String>,
 }
 
@@ -73,13 +110,13 @@ pub async fn examine(wanted: Examination, progress: &Arc<Progress>) -> anyhow::R
     lines.begin("files")?;
     match open(&wanted, &path).await {
         Ok((database, detail)) => {
-            lines.add("files", display_path(&path), detail, Vec::new());
+            lines.add("files", display_path(&path), Checked::new(detail, Vec::new()));
             examine_content(&mut lines, &wanted, &database).await?;
             database.close().await?;
         }
         Err(error) if !error.is_damage() && !is_lost(&wanted, &path) => return Err(error.into()),
         Err(error) => {
-            lines.add("files", display_path(&path), String::new(), vec![error.to_string()]);
+            lines.add("files", display_path(&path), Checked::failed(&error));
             lines.skip(
                 "pages, schema, components, secrets, ledger, journal",
                 display_path(&path),
@@ -87,8 +124,9 @@ pub async fn examine(wanted: Examination, progress: &Arc<Progress>) -> anyhow::R
             );
         }
     }
-    let restore = (!lines.intact()).then(|| restore_command(&path));
     examine_chains(&mut lines, &wanted.data_dir).await?;
+    let has_backup = |line: &CheckLine| matches!(line.remedy, Some(CheckRemedy::Restore | CheckRemedy::Deploy));
+    let restore = lines.checks.iter().any(has_backup).then(|| restore_command(&path));
     Ok(ExaminationReport { database: display_path(&path), intact: lines.intact(), checks: lines.checks, restore })
 }
 
@@ -99,14 +137,15 @@ async fn examine_chains(lines: &mut Lines<'_>, data_dir: &Path) -> anyhow::Resul
     }
     let (check, subject) = ("simulated blockchains", display_path(&file));
     lines.begin(check)?;
+    let checked = |findings| Checked { remedy: CheckRemedy::ReplaceChains, ..Checked::new("pages", findings) };
     match check_chains(&file, lines.progress.continuation_check()).await {
         Ok(mut mistakes) => {
             if !mistakes.is_empty() {
                 mistakes.push(Remedy::ReplaceChains(file).to_string());
             }
-            lines.add(check, subject, "pages".to_owned(), mistakes);
+            lines.add(check, subject, checked(mistakes));
         }
-        Err(error) if error.is_damage() => lines.add(check, subject, "pages".to_owned(), vec![error.to_string()]),
+        Err(error) if error.is_damage() => lines.add(check, subject, checked(vec![error.to_string()])),
         Err(error) if lines.intact() => return Err(error.into()),
         Err(error) => lines.skip(check, subject, &error.to_string()),
     }
@@ -142,14 +181,16 @@ impl Lines<'_> {
         Ok(self.progress.begin(check)?)
     }
 
-    fn add(&mut self, check: &'static str, subject: String, detail: String, findings: Vec<String>) {
-        let state = if findings.is_empty() { CheckState::Ok } else { CheckState::Damaged };
-        self.checks.push(CheckLine { check, subject, state, detail, findings });
+    fn add(&mut self, check: &'static str, subject: String, checked: Checked) {
+        let Checked { detail, findings, remedy } = checked;
+        let (state, remedy) =
+            if findings.is_empty() { (CheckState::Ok, None) } else { (CheckState::Damaged, Some(remedy)) };
+        self.checks.push(CheckLine { check, subject, state, detail, findings, remedy });
     }
 
     fn skip(&mut self, check: &'static str, subject: String, why: &str) {
-        let state = CheckState::Skipped;
-        self.checks.push(CheckLine { check, subject, state, detail: why.to_owned(), findings: Vec::new() });
+        let (state, detail) = (CheckState::Skipped, why.to_owned());
+        self.checks.push(CheckLine { check, subject, state, detail, findings: Vec::new(), remedy: None });
     }
 }
 
@@ -162,7 +203,7 @@ async fn open(wanted: &Examination, path: &Path) -> Result<(Database, String), D
 async fn examine_content(lines: &mut Lines<'_>, wanted: &Examination, database: &Database) -> anyhow::Result<()> {
     let file = display_path(database.path());
     lines.begin("identity")?;
-    lines.add("identity", file.clone(), String::new(), sentences(database.check_identity().await));
+    lines.add("identity", file.clone(), Checked::new("", sentences(database.check_identity().await)));
     lines.begin("pages")?;
     let pages = match wanted.pages {
         Pages::Thorough => database.check_pages_thoroughly().await,
@@ -170,15 +211,14 @@ async fn examine_content(lines: &mut Lines<'_>, wanted: &Examination, database: 
     };
     let detail = if wanted.pages == Pages::Thorough { "pages, indexes, foreign keys" } else { "pages, foreign keys" };
     let is_readable = pages.is_ok();
-    lines.add("pages", file.clone(), detail.to_owned(), sentences(pages));
+    lines.add("pages", file.clone(), Checked::new(detail, sentences(pages)));
     if !is_readable {
         lines.skip("components, secrets, ledger, journal", file, "the pages cannot be read");
         return Ok(());
     }
     lines.begin("components")?;
-    let (detail, findings) = check_components(wanted, database).await;
     let components = folder::component_folder(&wanted.data_dir);
-    lines.add("components", display_path(&components), detail, findings);
+    lines.add("components", display_path(&components), check_components(wanted, database).await);
     examine_books(lines, wanted, database).await
 }
 
@@ -187,34 +227,33 @@ async fn examine_books(lines: &mut Lines<'_>, wanted: &Examination, database: &D
     lines.begin("secrets")?;
     match &wanted.master_keys {
         Some(keys) => {
-            let (detail, findings) = check_secrets(keys, database).await;
-            lines.add("secrets", file.clone(), detail, findings);
+            lines.add("secrets", file.clone(), check_secrets(keys, database).await);
         }
         None => {
             lines.skip("secrets", file.clone(), "there is no master key: set TENON_MASTER_KEY, or bring master.key")
         }
     }
     lines.begin("ledger")?;
-    let (detail, findings) = match database.ledger_sums().await {
+    let checked = match database.ledger_sums().await {
         Ok(sums) => {
             let wrong = sums.iter().filter(|sum| sum.sum != 0);
             let wrong = wrong.map(|sum| {
                 format!("the balances of {} of {} of {} add up to {}", sum.asset, sum.plugin, sum.tenant, sum.sum)
             });
-            (format!("{} sums", sums.len()), wrong.collect())
+            Checked::new(format!("{} sums", sums.len()), wrong.collect())
         }
-        Err(error) => (String::new(), vec![error.to_string()]),
+        Err(error) => Checked::failed(&error),
     };
-    lines.add("ledger", file.clone(), detail, findings);
+    lines.add("ledger", file.clone(), checked);
     lines.begin("journal")?;
-    let (detail, findings) = match database.follow_all_chains().await {
-        Ok(chains) => (
+    let checked = match database.follow_all_chains().await {
+        Ok(chains) => Checked::new(
             format!("{} lines", chains.iter().map(Chain::lines).sum::<u64>()),
             chains.iter().filter_map(flaw_of).collect(),
         ),
-        Err(error) => (String::new(), vec![error.to_string()]),
+        Err(error) => Checked::failed(&error),
     };
-    lines.add("journal", file, detail, findings);
+    lines.add("journal", file, checked);
     Ok(())
 }
 
@@ -223,12 +262,12 @@ fn flaw_of(chain: &Chain) -> Option<String> {
     Some(format!("the chain of {} of {} breaks at line {seq}: {kind}", chain.plugin, chain.tenant))
 }
 
-async fn check_components(wanted: &Examination, database: &Database) -> (String, Vec<String>) {
+async fn check_components(wanted: &Examination, database: &Database) -> Checked {
     let needed = match database.list_needed_components().await {
         Ok(needed) => needed,
-        Err(error) => return (String::new(), vec![error.to_string()]),
+        Err(error) => return Checked::failed(&error),
     };
-    let checked = format!("{} published", needed.len());
+    let detail = format!("{} published", needed.len());
     let mut findings = Vec::new();
     for (plugin, hash) in needed {
         let path = folder::component_path(&wanted.data_dir, &hash);
@@ -238,16 +277,22 @@ async fn check_components(wanted: &Examination, database: &Database) -> (String,
             Err(error) => findings.push(format!("{} of {plugin} cannot be read: {error}", path.display())),
         }
     }
-    (checked, findings)
+    Checked { remedy: CheckRemedy::Deploy, ..Checked::new(detail, findings) }
 }
 
-async fn check_secrets(keys: &MasterKeys, database: &Database) -> (String, Vec<String>) {
+async fn check_secrets(keys: &MasterKeys, database: &Database) -> Checked {
     let rows = match Stores::new(database.clone()).list().await {
         Ok(rows) => rows,
-        Err(error) => return (String::new(), vec![error.to_string()]),
+        Err(error) => return Checked::failed(&error),
     };
-    let opened = |SealedRow { name, sealed }: &SealedRow| {
-        keys.open(name, sealed).err().map(|error| format!("{}: {error}", name.row_key()))
-    };
-    (format!("{} sealed", rows.len()), rows.iter().filter_map(opened).collect())
+    let mut checked =
+        Checked { remedy: CheckRemedy::MasterKey, ..Checked::new(format!("{} sealed", rows.len()), Vec::new()) };
+    for SealedRow { name, sealed } in &rows {
+        let Err(error) = keys.open(name, sealed) else { continue };
+        if !matches!(error, SecretError::UnknownKey(_)) {
+            checked.remedy = CheckRemedy::Restore;
+        }
+        checked.findings.push(format!("{}: {error}", name.row_key()));
+    }
+    checked
 }

@@ -328,8 +328,7 @@ impl Rooms {
 }
 
 fn load_master_keys(config: &Config) -> anyhow::Result<Arc<MasterKeys>> {
-    let keys = MasterKeys::load(config.master_key.as_ref(), &config.data_dir, config.environment);
-    Ok(Arc::new(keys.with_context(|| folder::master_key_source(config))?))
+    Ok(Arc::new(MasterKeys::load(config.master_key.as_ref(), &config.data_dir, config.environment)?))
 }
 
 async fn open_database(config: &Config, missing_key: Option<PathBuf>) -> anyhow::Result<Database> {

@@ -1,7 +1,14 @@
-//! The memory of the machine, or of the control group that the process runs in. Linux only; elsewhere
-//! it is not known.
+//! The memory of the machine, or of the control group that the process runs in: on Linux only, elsewhere it is not known.
+//! The open files that the process may have.
 
 use std::{fs, path::Path};
+
+use rustix::process::{Resource, getrlimit};
+
+/// Files that the process may have open after `serve` has raised its limit. `None`: there is no limit.
+pub fn open_files_max() -> Option<u64> {
+    getrlimit(Resource::Nofile).maximum
+}
 
 /// Bytes that the process may use.
 pub fn memory_bytes() -> Option<u64> {

@@ -1,14 +1,15 @@
-//! The memory that all limits allow together, compared with the memory of the machine.
+//! The memory that all limits allow together, compared with the memory of the machine. How many connections have room.
 
 use crate::{
     config::{Config, MemoryConfig},
     limits::{
         ADMIN_COMPONENT_BYTES_MAX, ADMIN_COMPONENTS_READ, BODIES_PERCENT, BODY_COPIES, COMMIT_QUEUE_BYTES_MAX,
         CONNECTION_BYTES, CONNECTIONS_DEFAULT_MAX, CONNECTIONS_DEFAULT_MIN, CONNECTIONS_PERCENT, DB_READERS,
-        DB_SEARCHERS, DELIVERY_BODIES_BYTES_MAX, HTTP2_CONNECTION_WINDOW_BYTES, HTTP2_FULL_WINDOWS,
-        HTTP2_REQUEST_BYTES, HTTP2_SMALL_BODY_BYTES, HTTP2_SMALL_HEAD_BYTES, HTTP2_SMALL_REQUESTS,
-        LARGE_CHANGES_BYTES_MAX, MEMORY_RESIDENT_BYTES, OVERLAY_BYTES_MAX, OVERLAY_PINNED_BYTES_MAX, POOL_CALLS_MAX,
-        POOL_CALLS_MIN, PROCESS_BYTES, READER_CACHE_KIB, STACK_RESIDENT_BYTES, TABLE_RESIDENT_BYTES, WRITER_CACHE_KIB,
+        DB_SEARCHERS, DELIVERY_BODIES_BYTES_MAX, FILES_OF_CONNECTIONS_PERCENT, FILES_OF_HOST,
+        HTTP2_CONNECTION_WINDOW_BYTES, HTTP2_FULL_WINDOWS, HTTP2_REQUEST_BYTES, HTTP2_SMALL_BODY_BYTES,
+        HTTP2_SMALL_HEAD_BYTES, HTTP2_SMALL_REQUESTS, LARGE_CHANGES_BYTES_MAX, MEMORY_RESIDENT_BYTES,
+        OVERLAY_BYTES_MAX, OVERLAY_PINNED_BYTES_MAX, POOL_CALLS_MAX, POOL_CALLS_MIN, PROCESS_BYTES, READER_CACHE_KIB,
+        STACK_RESIDENT_BYTES, TABLE_RESIDENT_BYTES, WRITER_CACHE_KIB,
     },
 };
 
@@ -86,6 +87,17 @@ pub fn default_connections(machine_bytes: Option<u64>) -> u64 {
     room.map_or(CONNECTIONS_DEFAULT_MAX, |room| room.clamp(CONNECTIONS_DEFAULT_MIN, CONNECTIONS_DEFAULT_MAX))
 }
 
+/// Returns how many connections have room within a limit of open files.
+pub fn connections_within(files: u64) -> u64 {
+    let others = files.saturating_sub(FILES_OF_HOST);
+    (others.saturating_mul(FILES_OF_CONNECTIONS_PERCENT) / 100).max(1)
+}
+
+/// Returns the smallest limit of open files that has room for so many connections.
+pub fn files_for(connections: u64) -> u64 {
+    connections.saturating_mul(100).div_ceil(FILES_OF_CONNECTIONS_PERCENT).saturating_add(FILES_OF_HOST)
+}
+
 fn compare_body(body: u64, memory: &MemoryConfig) -> Option<String> {
     let bodies = memory.budget_bytes / 100 * BODIES_PERCENT;
     let share = bodies / 100 * memory.tenant_percent;
@@ -121,6 +133,18 @@ mod tests {
         assert_eq!(default_connections(Some(64 << 20)), 500);
         let middle = default_connections(Some(1 << 30));
         assert!(middle * CONNECTION_BYTES <= (1 << 30) / 8 && middle > 2_000, "{middle}");
+    }
+
+    #[test]
+    fn connections_leave_open_files_to_the_rest_of_the_host() {
+        assert_eq!(connections_within(100), 27);
+        assert_eq!(connections_within(1_024), 720);
+        assert_eq!(connections_within(0), 1);
+        for connections in [27, 500, 10_000] {
+            let files = files_for(connections);
+            assert_eq!(connections_within(files), connections);
+            assert!(connections_within(files - 1) < connections, "{files}");
+        }
     }
 
     #[test]

@@ -56,7 +56,7 @@ impl Config {
 impl Check {
     async fn run(self) -> Result<Outcome, CliError> {
         let checked = match config::check(&self.flags, &Variables::of_process()) {
-            Ok(config) => check_settings(config).await?,
+            Ok(config) => check_plugins(config).await?,
             Err(error) => Err(error),
         };
         let (file, found) = match &checked {
@@ -79,9 +79,9 @@ impl Check {
     }
 }
 
-/// Settings are checked by the schemas of the components, and the sum of the limits against the memory of the machine.
-async fn check_settings(mut config: config::Config) -> Result<Result<config::Config, ConfigError>, CliError> {
-    let found = boot::check_settings(&config).await.map_err(|error| CliError::failed(error.as_ref()))?;
+/// Checks each plugin with its component, and the sum of the limits against the memory of the machine.
+async fn check_plugins(mut config: config::Config) -> Result<Result<config::Config, ConfigError>, CliError> {
+    let found = boot::check_plugins(&config).await.map_err(|error| CliError::failed(error.as_ref()))?;
     if found.is_empty() {
         let about_memory = Plan::of(&config, machine::memory_bytes()).warnings(&config).into_iter();
         let about_memory =

@@ -18,7 +18,7 @@ use crate::{
     clock::Clock,
     config::Variables,
     db::{Accepted, Database, Old, Replacement, swaps::SwapRow},
-    secrets::{MasterKeys, SecretText, private_file},
+    secrets::{MASTER_KEY_FILE, MasterKeys, SecretText, private_file},
 };
 
 /// The database: check it, start over, accept it as it is
@@ -115,8 +115,7 @@ fn find_master_keys(place: &Place) -> Result<Option<MasterKeys>, CliError> {
     if let Some(text) = Variables::of_process().get("TENON_MASTER_KEY") {
         return Ok(Some(MasterKeys::parse(SecretText::new(text.to_owned()).expose())?));
     }
-    let file = place.data_dir.join(crate::secrets::MASTER_KEY_FILE);
-    Ok(private_file::read(&file)?.map(|text| MasterKeys::parse(&text)).transpose()?)
+    Ok(MasterKeys::read(&place.data_dir.join(MASTER_KEY_FILE))?)
 }
 
 async fn create(place: Place, old: Old, who: &str) -> Result<Outcome, CliError> {

@@ -3,7 +3,7 @@
 use std::{
     collections::BTreeMap,
     net::{IpAddr, Ipv4Addr, SocketAddr},
-    path::Path,
+    path::{Path, PathBuf},
     sync::Arc,
 };
 
@@ -23,7 +23,10 @@ use super::{
     section::{Placed, Section},
     syntax,
 };
-use crate::budget::{machine, plan::default_connections};
+use crate::budget::{
+    machine,
+    plan::{connections_within, default_connections, files_for},
+};
 use crate::limits::{BUDGET_BYTES_DEFAULT, BUDGET_BYTES_MIN, BUDGET_PERCENT};
 use crate::outbound::AddressRule;
 use crate::secrets::{MASTER_KEY_FILE, MasterKeys, SecretText};
@@ -42,6 +45,8 @@ pub struct Source<'a> {
     pub flags: &'a Flags,
     pub variables: &'a Variables,
     pub purpose: Purpose,
+    /// Files that the host may have open. `None`: there is no limit, or another machine is going to serve.
+    pub open_files_max: Option<u64>,
 }
 
 impl Source<'_> {
@@ -84,9 +89,8 @@ impl<'a> Reader<'a> {
         let database_default = data_dir.join(DATABASE_FILE);
         let database_url = self.database(&mut top).database(self.mistakes, folder, &database_default);
         let master_key = self.master_key();
-        let has_master_key =
-            !self.source.purpose.requires_files() || master_key.is_some() || data_dir.join(MASTER_KEY_FILE).exists();
-        let environment = self.environment(environment, has_master_key);
+        let missing_key = if master_key.is_some() { None } else { self.find_missing_key(&data_dir) };
+        let environment = self.environment(environment, missing_key.as_deref());
         let Source { variables, purpose, .. } = *self.source;
         let around = Surroundings { folder, variables, purpose, environment, plugins: &[] };
         let own = production::OwnAddresses { environment, listen, admin_listen };
@@ -118,6 +122,7 @@ impl<'a> Reader<'a> {
             warnings: Vec::new(),
         };
         production::check_links(&config, self.mistakes);
+        production::check_listen(&config, self.mistakes);
         for issuer in config.oauth.issuers.iter().filter(|issuer| !config.plugins.contains_key(&issuer.plugin)) {
             let (name, plugin) = (&issuer.name, issuer.plugin.escape_debug());
             self.mistakes.elsewhere(format!("`oauth.issuers.{name}.plugin`: there is no plugin \"{plugin}\"."));
@@ -166,17 +171,36 @@ impl<'a> Reader<'a> {
         Some(SecretText::new(text.to_owned()))
     }
 
-    fn environment(&self, text: Option<Placed<String>>, has_master_key: bool) -> Environment {
+    /// Returns the file of the master key if there is none. A file that a start refuses is a mistake.
+    fn find_missing_key(&self, data_dir: &Path) -> Option<PathBuf> {
+        if !self.source.purpose.requires_files() {
+            return None;
+        }
+        let file = data_dir.join(MASTER_KEY_FILE);
+        match MasterKeys::read(&file) {
+            Ok(Some(_)) => None,
+            Ok(None) => Some(file),
+            Err(error) => {
+                self.mistakes.elsewhere(format!("{error}."));
+                None
+            }
+        }
+    }
+
+    fn environment(&self, text: Option<Placed<String>>, missing_key: Option<&Path>) -> Environment {
         let Some(text) = text else { return Environment::Development };
         match text.value.as_str() {
             "development" => Environment::Development,
-            "production" if has_master_key => Environment::Production,
             "production" => {
-                self.mistakes.at(
-                    &text.span,
-                    "production needs a master key of yours: set TENON_MASTER_KEY to what `tenon secrets new-key` prints, \
-                     or write that into master.key (mode 0600) in the data folder.",
-                );
+                if let Some(file) = missing_key {
+                    let sentences = format!(
+                        "production needs a master key of yours, and there is no file {}. If your data folder is another one, name \
+                         it with `data-dir`. For a new one, set TENON_MASTER_KEY to what `tenon secrets new-key` prints, or write \
+                         that into this file (mode 0600).",
+                        file.display()
+                    );
+                    self.mistakes.at(&text.span, sentences);
+                }
                 Environment::Production
             }
             other => {
@@ -244,10 +268,11 @@ fn read_http(mut section: Section<'_>, source: &Source<'_>, environment: Environ
         }
     }
     let count = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
-    let connections_max = match count(section.number(&keys::CONNECTIONS)) {
-        0 => count(default_connections(machine::memory_bytes())),
+    let connections_wanted = match section.number(&keys::CONNECTIONS) {
+        0 => default_connections(machine::memory_bytes()),
         given => given,
     };
+    let connections_max = count(cap_connections(connections_wanted, source.open_files_max, mistakes));
     let per_peer = match count(section.number(&keys::CONNECTIONS_PER_PEER)) {
         0 => connections_max.div_ceil(4),
         given => given,
@@ -267,6 +292,21 @@ fn read_http(mut section: Section<'_>, source: &Source<'_>, environment: Environ
     };
     section.finish();
     config
+}
+
+/// Returns `wanted`, or with a warning the number of connections that the limit of open files has room for.
+fn cap_connections(wanted: u64, open_files_max: Option<u64>, mistakes: &Mistakes<'_>) -> u64 {
+    let Some(files) = open_files_max else { return wanted };
+    let room = connections_within(files);
+    if wanted <= room {
+        return wanted;
+    }
+    let needed = files_for(wanted);
+    mistakes.warn(format!(
+        "the process may open {files} files, so `http.connections-max` is {room} instead of {wanted}. Raise the limit of open files \
+         (`ulimit -n`, `LimitNOFILE` of systemd) to {needed}, or set `http.connections-max` to at most {room}."
+    ));
+    room
 }
 
 /// Coins that are worth something never lie on a simulated blockchain by oversight.

@@ -76,7 +76,7 @@ pub const CONNECTIONS: Number = number(
     "connections-max",
     (0, 1_000_000),
     0,
-    "connections at once; further ones wait to be accepted; 0: as many as 12 % of the memory of the machine or its control group has room for, at 48 KiB each, from 500 to 10 000",
+    "connections at once; further ones wait to be accepted; 0: as many as 12 % of the memory of the machine or its control group has room for, at 48 KiB each, from 500 to 10 000; lowered to what the limit of open files has room for",
 );
 pub const CONNECTIONS_PER_PEER: Number = number(
     "connections-per-peer-max",

@@ -90,3 +90,20 @@ pub fn check_links(config: &Config, mistakes: &Mistakes<'_>) {
         ));
     }
 }
+
+/// Warns if requests from other machines can only arrive over plain HTTP: live keys open nothing then.
+pub fn check_listen(config: &Config, mistakes: &Mistakes<'_>) {
+    let is_local = config.listen.ip().to_canonical().is_loopback();
+    let is_hidden = config.http.tls.is_some() || !config.http.trusted_proxies.is_empty();
+    if config.environment == Environment::Production && !is_local && !is_hidden {
+        mistakes.warn(format!(
+            "`{}` is {}, which is reached over plain HTTP, and no proxy is trusted: live keys from other machines are refused. Set \
+             `http.{}` and `http.{}`, or `http.{}`.",
+            keys::LISTEN.name,
+            config.listen,
+            keys::TLS_CERTIFICATE.name,
+            keys::TLS_KEY.name,
+            keys::TRUSTED_PROXIES.name
+        ));
+    }
+}

@@ -12,7 +12,7 @@ fn read_with(text: &str, flags: &Flags, variables: &Variables) -> Result<Config,
 
 fn read_for(purpose: Purpose, text: &str, flags: &Flags, variables: &Variables) -> Result<Config, Vec<String>> {
     let path = Path::new("/etc/tenon/plugins.toml");
-    file::read(&file::Source { path, flags, variables, purpose }, text)
+    file::read(&file::Source { path, flags, variables, purpose, open_files_max: None }, text)
         .map_err(|mistakes| mistakes.iter().filter(|mistake| mistake.is_error()).map(Mistake::to_string).collect())
 }
 
@@ -201,6 +201,61 @@ fn the_master_key_of_production_may_be_elsewhere_when_nothing_is_started() {
     assert!(read_for(Purpose::Inspect, text, &Flags::default(), &Variables::default()).is_ok());
 }
 
+/// Mistakes of a production file without TENON_MASTER_KEY.
+fn judge_key_file(purpose: Purpose, data_dir: &Path) -> Vec<String> {
+    let text = format!("environment = \"production\"\ndata-dir = {data_dir:?}\n");
+    read_for(purpose, &text, &Flags::default(), &Variables::default()).err().unwrap_or_default()
+}
+
+#[test]
+fn master_key_file_is_checked_as_a_start_reads_it() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join(crate::secrets::MASTER_KEY_FILE);
+    let found = judge_key_file(Purpose::Check, folder.path());
+    assert!(found[0].contains(&format!("there is no file {}", file.display())), "{found:?}");
+    std::fs::write(&file, "ab".repeat(32)).unwrap();
+    std::fs::set_permissions(&file, PermissionsExt::from_mode(0o644)).unwrap();
+    for purpose in [Purpose::Serve, Purpose::Check] {
+        let found = judge_key_file(purpose, folder.path());
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert!(found[0].starts_with(&format!("{} can be read by others", file.display())), "{found:?}");
+    }
+    std::fs::set_permissions(&file, PermissionsExt::from_mode(0o600)).unwrap();
+    assert_eq!(judge_key_file(Purpose::Check, folder.path()), Vec::<String>::new());
+    std::fs::write(&file, "words").unwrap();
+    let found = judge_key_file(Purpose::Check, folder.path());
+    assert!(found[0].starts_with(&format!("{} must hold keys of 32 bytes", file.display())), "{found:?}");
+}
+
+#[test]
+fn master_key_file_that_cannot_be_read_is_not_reported_as_missing() {
+    let folder = tempfile::tempdir().unwrap();
+    let data_dir = folder.path().join("plain");
+    std::fs::write(&data_dir, "a file, not a folder").unwrap();
+    let found = judge_key_file(Purpose::Serve, &data_dir);
+    assert_eq!(found.len(), 1, "{found:?}");
+    let expected = format!("{}: Not a directory", data_dir.join(crate::secrets::MASTER_KEY_FILE).display());
+    assert!(found[0].starts_with(&expected), "{found:?}");
+}
+
+#[test]
+fn limit_of_open_files_caps_connections_with_a_warning() {
+    let (path, flags, variables) = (Path::new("plugins.toml"), Flags::default(), Variables::default());
+    let (purpose, open_files_max) = (Purpose::Serve, Some(100));
+    let source = file::Source { path, flags: &flags, variables: &variables, purpose, open_files_max };
+    for text in ["", "[http]\nconnections-max = 150\n"] {
+        let config = file::read(&source, text).unwrap();
+        assert_eq!(config.http.connections_max, 27);
+        assert_eq!(config.http.connections_per_peer_max, 7);
+        assert_eq!(config.warnings.len(), 1, "{:?}", config.warnings);
+        assert!(config.warnings[0].text.contains("may open 100 files"), "{:?}", config.warnings);
+    }
+    let config = file::read(&source, "[http]\nconnections-max = 27\n").unwrap();
+    assert_eq!(config.http.connections_max, 27);
+    assert_eq!(config.warnings, Vec::new());
+}
+
 #[test]
 fn what_needs_a_restart_is_named_and_plugins_do_not() {
     let before = read("").unwrap();
@@ -223,8 +278,13 @@ fn read_beside_certificates(purpose: Purpose, text: &str) -> Result<Config, Vec<
         std::fs::write(folder.path().join(name), pem).unwrap();
     }
     let (flags, variables) = (Flags::default(), Variables::default());
-    let source =
-        file::Source { path: &folder.path().join("plugins.toml"), flags: &flags, variables: &variables, purpose };
+    let source = file::Source {
+        path: &folder.path().join("plugins.toml"),
+        flags: &flags,
+        variables: &variables,
+        purpose,
+        open_files_max: None,
+    };
     let is_error = |mistake: &&Mistake| mistake.is_error();
     file::read(&source, text).map_err(|mistakes| mistakes.iter().filter(is_error).map(Mistake::to_string).collect())
 }
@@ -280,7 +340,7 @@ proptest::proptest! {
     #[test]
     fn no_file_breaks_the_reader(text in r#"(\[?(plugins|http|retention|environment|listen|x)(\.notes|\.limits|\.calls)?\]?|[ =\n"'\[\]{},.#0-9a-f-]|\PC){0,40}"#) {
         let (flags, variables) = (Flags::default(), Variables::default());
-        let source = file::Source { path: Path::new("plugins.toml"), flags: &flags, variables: &variables, purpose: Purpose::Inspect };
+        let source = file::Source { path: Path::new("plugins.toml"), flags: &flags, variables: &variables, purpose: Purpose::Inspect, open_files_max: None };
         if let Err(mistakes) = file::read(&source, &text) {
             let lines = text.split('\n').count();
             assert!(!mistakes.is_empty());
@@ -296,7 +356,8 @@ fn judge_production(text: &str) -> (Vec<String>, Vec<String>) {
     let path = Path::new("/etc/tenon/plugins.toml");
     let (flags, key) = (Flags::default(), "ab".repeat(32));
     let variables = Variables::from_pairs([("TENON_MASTER_KEY", key.as_str())]);
-    let source = file::Source { path, flags: &flags, variables: &variables, purpose: Purpose::Serve };
+    let source =
+        file::Source { path, flags: &flags, variables: &variables, purpose: Purpose::Serve, open_files_max: None };
     let found = file::read(&source, &format!("{PRODUCTION}{text}"));
     let found = found.map_or_else(|mistakes| mistakes, |config| config.warnings);
     let (errors, warnings): (Vec<_>, Vec<_>) = found.iter().partition(|mistake| mistake.is_error());
@@ -343,6 +404,29 @@ fn production_warns_of_an_operators_listener_on_all_addresses() {
         assert!(warnings[0].contains(&format!("`admin-listen` is {address}")), "{warnings:?}");
     }
     assert_eq!(judge_production("admin-listen = \"10.0.0.5:9090\""), (Vec::new(), Vec::new()));
+}
+
+#[test]
+fn production_warns_of_an_interface_that_refuses_live_keys_of_other_machines() {
+    for address in ["0.0.0.0:8080", "[::]:8080", "10.0.0.5:8080"] {
+        let (errors, warnings) = judge_production(&format!("listen = \"{address}\""));
+        assert_eq!(errors, Vec::<String>::new());
+        assert_eq!(warnings.len(), 1, "{warnings:?}");
+        assert!(warnings[0].starts_with(&format!("`listen` is {address}")), "{warnings:?}");
+        assert!(warnings[0].ends_with("`http.tls-key`, or `http.trusted-proxies`."), "{warnings:?}");
+    }
+    for quiet in [
+        "listen = \"127.0.0.1:8080\"",
+        "listen = \"[::1]:8080\"",
+        "listen = \"0.0.0.0:8080\"\n[http]\ntrusted-proxies = [\"10.0.0.9\"]",
+    ] {
+        assert_eq!(judge_production(quiet), (Vec::new(), Vec::new()), "{quiet}");
+    }
+    assert_eq!(
+        read("listen = \"0.0.0.0:8080\"").unwrap().warnings,
+        Vec::new(),
+        "in development there are no such refusals"
+    );
 }
 
 #[test]

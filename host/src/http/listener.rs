@@ -53,9 +53,9 @@ use crate::{
     config::HttpConfig,
     fair::pace::Pacers,
     limits::{
-        ACCEPT_PAUSE_MS, HANDSHAKE_CORE_US, HEAD_BYTES_MAX, HTTP2_CONNECTION_WINDOW_BYTES, HTTP2_HEAD_BYTES_MAX,
-        HTTP2_SEND_BYTES, HTTP2_STREAM_WINDOW_BYTES, OWN_ANSWER_CORE_US, PEER_SILENT_MS, SOCKET_SEND_BYTES,
-        STOP_GRACE_MS, STREAMS_PER_CONNECTION,
+        ACCEPT_FAILURES_LOGGED_MS, ACCEPT_PAUSE_MS, HANDSHAKE_CORE_US, HEAD_BYTES_MAX, HTTP2_CONNECTION_WINDOW_BYTES,
+        HTTP2_HEAD_BYTES_MAX, HTTP2_SEND_BYTES, HTTP2_STREAM_WINDOW_BYTES, OWN_ANSWER_CORE_US, PEER_SILENT_MS,
+        SOCKET_SEND_BYTES, STOP_GRACE_MS, STREAMS_PER_CONNECTION,
     },
 };
 
@@ -159,6 +159,7 @@ async fn run<A: Answers>(
     let slots = Slots::new(&settings, service.counts());
     let (stage, _) = watch::channel(Stage::Serving);
     let paces = Arc::new(Paces { handshakes: Pacers::of_machine(), answers: Pacers::of_machine() });
+    let mut failures = AcceptFailures::default();
     let start = |stream: TcpStream, slot: Slot| {
         let connection = Connection {
             service: Arc::clone(&service),
@@ -176,7 +177,7 @@ async fn run<A: Answers>(
         let admitted = tokio::select! {
             biased;
             () = &mut stop => break,
-            admitted = accept(&listener, &slots) => admitted,
+            admitted = accept(&listener, &slots, &mut failures) => admitted,
         };
         if let Some((stream, slot)) = admitted {
             start(stream, slot);
@@ -184,7 +185,7 @@ async fn run<A: Answers>(
     }
     slots.is_stopping.store(true, Ordering::Relaxed);
     // Connections that the system has already accepted are served while places are free. The others are closed unanswered.
-    while let Some(Some((stream, slot))) = accept(&listener, &slots).now_or_never() {
+    while let Some(Some((stream, slot))) = accept(&listener, &slots, &mut failures).now_or_never() {
         start(stream, slot);
     }
     drop(listener);
@@ -213,12 +214,38 @@ async fn wait_for_end(stage: watch::Sender<Stage>, settings: &HttpConfig) -> Sto
     Stopped { cut: unfinished }
 }
 
+/// Failures to accept a connection that the log does not have yet.
+#[derive(Default)]
+struct AcceptFailures {
+    logged_at: Option<Instant>,
+    unlogged: u64,
+}
+
+impl AcceptFailures {
+    /// Counts a failure. Returns the number of failures if a line of the log is due.
+    fn count(&mut self, now: Instant) -> Option<u64> {
+        self.unlogged = self.unlogged.saturating_add(1);
+        let pause = Duration::from_millis(ACCEPT_FAILURES_LOGGED_MS);
+        if self.logged_at.is_some_and(|logged_at| now.duration_since(logged_at) < pause) {
+            return None;
+        }
+        self.logged_at = Some(now);
+        Some(std::mem::take(&mut self.unlogged))
+    }
+}
+
 /// The next connection with a place. `None`: it was refused, or could not be accepted.
-async fn accept(listener: &TcpListener, slots: &Arc<Slots>) -> Option<(TcpStream, Slot)> {
+async fn accept(
+    listener: &TcpListener,
+    slots: &Arc<Slots>,
+    failures: &mut AcceptFailures,
+) -> Option<(TcpStream, Slot)> {
     let (stream, peer) = match listener.accept().await {
         Ok(accepted) => accepted,
         Err(error) => {
-            tracing::warn!(%error, "a connection could not be accepted");
+            if let Some(failures) = failures.count(Instant::now()) {
+                tracing::warn!(%error, failures, "failed to accept connections");
+            }
             tokio::time::sleep(Duration::from_millis(ACCEPT_PAUSE_MS)).await;
             return None;
         }
@@ -426,4 +453,20 @@ fn builder(header_timeout: Duration) -> auto::Builder<TokioExecutor> {
         .max_send_buf_size(HTTP2_SEND_BYTES)
         .max_header_list_size(HTTP2_HEAD_BYTES_MAX);
     builder
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn failures_to_accept_are_logged_once_in_a_while_with_their_number() {
+        let (mut failures, start) = (AcceptFailures::default(), Instant::now());
+        let mut count = |after_ms| failures.count(start + Duration::from_millis(after_ms));
+        assert_eq!(count(0), Some(1));
+        assert_eq!(count(50), None);
+        assert_eq!(count(ACCEPT_FAILURES_LOGGED_MS - 1), None);
+        assert_eq!(count(ACCEPT_FAILURES_LOGGED_MS), Some(3));
+        assert_eq!(count(ACCEPT_FAILURES_LOGGED_MS + 50), None);
+    }
 }

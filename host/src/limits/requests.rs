@@ -113,6 +113,10 @@ pub const CONNECTIONS_PERCENT: u64 = 12;
 /// Their number then, at least and at most, and where the memory of the machine is not known.
 pub const CONNECTIONS_DEFAULT_MIN: u64 = 500;
 pub const CONNECTIONS_DEFAULT_MAX: u64 = 10_000;
+/// Open files that are never left to connections: the database, components, listeners, and children that compile.
+pub const FILES_OF_HOST: u64 = 64;
+/// Share of the other files that `http.connections-max` may use. The rest is for outgoing connections and operators.
+pub const FILES_OF_CONNECTIONS_PERCENT: u64 = 75;
 /// Connections that the system completes before they are accepted; it may allow fewer (`net.core.somaxconn`).
 pub const LISTEN_BACKLOG: u32 = 1_024;
 /// Bytes that are read of a connection before others get a turn.

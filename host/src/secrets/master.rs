@@ -36,17 +36,20 @@ pub struct MasterKeys {
 
 impl MasterKeys {
     /// From the variable, else from the file; made there where development may.
+    ///
+    /// # Errors
+    /// Each names the variable or the file.
     pub fn load(
         variable: Option<&SecretText>,
         data_dir: &Path,
         environment: Environment,
     ) -> Result<MasterKeys, SecretError> {
         if let Some(text) = variable {
-            return MasterKeys::parse(text.expose());
+            return MasterKeys::parse(text.expose()).map_err(|error| in_place("TENON_MASTER_KEY".to_owned(), error));
         }
         let path = data_dir.join(MASTER_KEY_FILE);
-        if let Some(text) = private_file::read(&path)? {
-            return MasterKeys::parse(&text);
+        if let Some(keys) = MasterKeys::read(&path)? {
+            return Ok(keys);
         }
         if environment == Environment::Production {
             return Err(SecretError::NoKey(path));
@@ -54,6 +57,15 @@ impl MasterKeys {
         let text = new_key_text()?;
         private_file::create(&path, &format!("{}\n", text.as_str()))?;
         MasterKeys::parse(&text)
+    }
+
+    /// Returns the keys of the file, or `None` if there is no file.
+    ///
+    /// # Errors
+    /// Each names the file: it cannot be read, others than its owner can read it, or it holds no keys.
+    pub fn read(file: &Path) -> Result<Option<MasterKeys>, SecretError> {
+        let Some(text) = private_file::read(file)? else { return Ok(None) };
+        MasterKeys::parse(&text).map(Some).map_err(|error| in_place(file.display().to_string(), error))
     }
 
     /// Keys of 32 bytes as hex or base64, the current one first, separated by commas, spaces or lines.
@@ -112,6 +124,10 @@ impl MasterKey {
         id.iter_mut().zip(identity.iter()).for_each(|(to, from)| *to = *from);
         Ok(MasterKey { id, seals: aead::derive_key(bytes, b"tenon", b"sealing secrets, 1")? })
     }
+}
+
+fn in_place(place: String, source: SecretError) -> SecretError {
+    SecretError::KeyPlace { place, source: Box::new(source) }
 }
 
 fn decode(word: &str) -> Option<Zeroizing<[u8; 32]>> {

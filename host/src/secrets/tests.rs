@@ -121,6 +121,16 @@ fn a_key_file_that_others_can_read_is_refused() {
 }
 
 #[test]
+fn file_without_keys_is_named_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join(MASTER_KEY_FILE);
+    private_file::create(&path, "swordfish").unwrap();
+    let error = MasterKeys::load(None, folder.path(), Environment::Production).unwrap_err().to_string();
+    assert_eq!(error.matches(&path.display().to_string()).count(), 1, "{error}");
+    assert!(error.contains("key 1 is not one") && !error.contains("swordfish"), "{error}");
+}
+
+#[test]
 fn a_kept_answer_opens_only_for_its_key_and_its_owner() {
     let context = AnswerContext { plugin: "notes", tenant: "acme/test", owner: "key_1" };
     let sealed = seal_answer("k-1", context, b"201").unwrap();

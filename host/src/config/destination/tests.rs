@@ -8,7 +8,7 @@ const HEAD: &str = "[plugins.notes]\ncomponent = \"x\"\n[plugins.notes.destinati
 fn read_with(purpose: Purpose, text: &str, folder: &Path) -> Result<Config, String> {
     let variables = Variables::from_pairs([("BANK_TOKEN", "hunter2"), ("TENON_MASTER_KEY", &"ab".repeat(32))]);
     let (path, flags) = (folder.join("plugins.toml"), Flags::default());
-    let source = file::Source { path: &path, flags: &flags, variables: &variables, purpose };
+    let source = file::Source { path: &path, flags: &flags, variables: &variables, purpose, open_files_max: None };
     let found = file::read(&source, text);
     found.map_err(|mistakes| mistakes.iter().map(Mistake::to_string).collect::<Vec<_>>().join("\n"))
 }

@@ -6,7 +6,13 @@ fn read(text: &str) -> Result<Config, String> {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("keys.json"), "{\"keys\":[]}").unwrap();
     let (path, flags) = (folder.path().join("plugins.toml"), Flags::default());
-    let source = file::Source { path: &path, flags: &flags, variables: &variables, purpose: Purpose::Serve };
+    let source = file::Source {
+        path: &path,
+        flags: &flags,
+        variables: &variables,
+        purpose: Purpose::Serve,
+        open_files_max: None,
+    };
     file::read(&source, text).map_err(|mistakes| mistakes.iter().map(Mistake::to_string).collect::<Vec<_>>().join("\n"))
 }
 

@@ -4,11 +4,7 @@ use super::{SwapReport, Version, journal::SwapAction};
 
 /// A swap that was published.
 pub fn published(report: &SwapReport) {
-    let notes = match report.notes.as_slice() {
-        [] => String::new(),
-        [note] => format!(" ({note})"),
-        notes => format!(" ({} notes: `tenon plugin journal`, or log level debug)", notes.len()),
-    };
+    let notes = summary(&report.notes);
     tracing::debug!(plugin = &*report.plugin, "{}", report.notes.join("; "));
     tracing::info!(
         plugin = &*report.plugin,
@@ -20,6 +16,15 @@ pub fn published(report: &SwapReport) {
         report.from.as_ref().map_or(String::new(), |from| format!(", was {}", short(from))),
         steps(&report.steps_ms),
     );
+}
+
+/// Returns a single note, or the number of notes: the log has all of them at the level debug, and the journal none.
+fn summary(notes: &[String]) -> String {
+    match notes {
+        [] => String::new(),
+        [note] => format!(" ({note})"),
+        notes => format!(" ({} notes: log level debug)", notes.len()),
+    }
 }
 
 /// A swap that was refused; `serving` still serves.
@@ -81,5 +86,13 @@ mod tests {
         let version = Version { version: "1.0.0".into(), hash: "0123456789abcdef".into() };
         assert_eq!(short(&version), "1.0.0 (0123456789ab)");
         assert_eq!(steps(&[("settle".into(), 51.04), ("try".into(), 0.26)]), "settle 51.0 ms, try 0.3 ms");
+    }
+
+    #[test]
+    fn several_notes_are_counted_with_the_place_where_they_are() {
+        let notes = ["an index is built", "a field is new"].map(String::from);
+        assert_eq!(summary(&[]), "");
+        assert_eq!(summary(&notes[..1]), " (an index is built)");
+        assert_eq!(summary(&notes), " (2 notes: log level debug)");
     }
 }
