@@ -11,8 +11,8 @@ use std::{collections::BTreeSet, sync::Arc};
 
 use bytes::Bytes;
 pub(super) use filters::invalid_tenant;
+use render::{deploy_hint, journal_line, outbox_message, plugin_status, swap_report};
 pub(super) use render::{environment, environment_status, steps};
-use render::{journal_line, outbox_message, plugin_status, swap_report};
 use tenon_chains::simulated::Simulated;
 use tokio::sync::watch;
 
@@ -85,7 +85,7 @@ impl Operations for Connected {
         let options = DeployOptions { who: deploy.who, passing };
         let report = self.reloader.deploy(&deploy.plugin, deploy.component, options).await;
         report.map(swap_report).map_err(|refusal| {
-            let hint = "`tenon plugin check` shows the same and publishes nothing.";
+            let hint = deploy_hint(&refusal.reasons);
             self.refused(&deploy.plugin, "was not deployed", refusal, hint)
         })
     }
