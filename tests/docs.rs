@@ -92,6 +92,19 @@ fn the_handler_of_the_quick_start_is_the_one_of_the_example() {
     }
 }
 
+/// Its imports are those of the example, which is compiled.
+#[test]
+fn the_test_of_the_quick_start_imports_what_it_uses() {
+    let example = read("examples/hello-plugin/src/lib.rs");
+    let shown = blocks(&read("docs/plugin-authors.md")).into_iter().find(|block| block.text.contains("mod tests"));
+    let shown = shown.expect("a block with tests").text;
+    let imports: Vec<&str> = shown.lines().filter(|line| line.trim().starts_with("use ")).collect();
+    assert_eq!(imports.len(), 2, "{shown}");
+    for line in imports {
+        assert!(example.contains(line.trim()), "not in examples/hello-plugin: {line}");
+    }
+}
+
 #[test]
 fn links_between_documents_lead_somewhere() {
     for path in DOCUMENTS {

@@ -9,6 +9,8 @@ Everything here is what an integrator does: make clients, say where the other si
 """
 import argparse
 import json
+import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -20,6 +22,7 @@ from decimal import Decimal
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
+BUILT = "target/release/tenon"
 # What the two sides ask of each other.
 TO_BANK = ["identifier.determine", "credit-transfer.authorise", "credit-transfer.authorise-sync",
            "credit-transfer.complete", "credit-transfer.receive", "direct-debit.receive"]
@@ -185,13 +188,24 @@ FLOWS = [real_time, real_time_synchronous, rapid_by_proxy, rapid_synchronous, re
          transfer_sent_back, debit, debit_refused]
 
 
+def find_program(named):
+    """The program that --tenon names, else the one that `make run` builds, else the one in the PATH."""
+    if named:
+        return shutil.which(named) or sys.exit(f"{named} is no program: name the one of the host with --tenon")
+    found = shutil.which(BUILT) or shutil.which("tenon")
+    return found or sys.exit(f"there is no {BUILT} (`make run` builds it), and no tenon in the PATH: name it with --tenon")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--url", default="http://127.0.0.1:8080", help="where the interfaces are")
-    parser.add_argument("--admin", default="127.0.0.1:9090", help="where the operators' listener is")
-    parser.add_argument("--data-dir", default="data", help="the host's data folder: the operators' token lies there")
-    parser.add_argument("--tenon", default="target/release/tenon", help="the program")
+    parser.add_argument("--admin", default=os.environ.get("TENON_ADMIN") or "127.0.0.1:9090",
+                        help="where the operators' listener is; default: TENON_ADMIN, else 127.0.0.1:9090")
+    parser.add_argument("--data-dir", default=os.environ.get("TENON_DATA_DIR") or "data",
+                        help="the host's data folder, with the operators' token; default: TENON_DATA_DIR, else data")
+    parser.add_argument("--tenon", help=f"the program; default: {BUILT}, else tenon in the PATH")
     options = parser.parse_args()
+    options.tenon = find_program(options.tenon)
     with tempfile.TemporaryDirectory() as folder:
         core = subprocess.Popen([sys.executable, HERE / "bank.py", "0", f"{folder}/decisions.db"], text=True,
                                 stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)

@@ -109,6 +109,24 @@ async fn metrics_count_requests_and_commits_of_each_plugin_and_generation() {
 }
 
 #[tokio::test]
+async fn empty_list_with_an_unknown_name_in_its_filter_is_refused() {
+    let host = TestHost::fleet().await;
+    let operator = host.operator();
+    let lists = ["tasks?kind=timer&", "webhooks/endpoints?", "webhooks/deliveries?", "outbox?", "audit/lines?"];
+    for list in lists {
+        let unknown = operator.get(&format!("/v1/{list}plugin=fleat")).await.expect(404);
+        assert_eq!(unknown.text_at("/hint"), "There are: fleet.", "{list}");
+        let bare = operator.get(&format!("/v1/{list}tenant=acme")).await.expect(400);
+        assert_eq!(bare.text_at("/message"), "\"acme\" is no tenant.", "{list}");
+        operator.get(&format!("/v1/{list}plugin=fleet&tenant=acme/test")).await.check(200);
+    }
+    let unknown = operator.get("/v1/journal?action=deplo").await.expect(400);
+    assert!(unknown.text_at("/hint").starts_with("There are: start, file, config, deploy, "), "{}", unknown.text());
+    assert_eq!(operator.get("/v1/journal?action=restore").await.expect(200).json(), json!([]));
+    host.stop().await;
+}
+
+#[tokio::test]
 async fn what_operators_ask_wrongly_is_told_with_what_to_do() {
     let host = TestHost::fleet().await;
     let operator = host.operator();

@@ -41,8 +41,8 @@ pub struct Restored {
 }
 
 pub async fn restore(request: Restore, now: Timestamp, progress: &Arc<Progress>) -> Result<Restored, BackupError> {
-    Replacement::check(&request.database_url, request.old)?;
     let manifest = Manifest::read(&request.backup)?;
+    Replacement::check(&request.database_url, request.old)?;
     verify(&request.backup, &manifest, progress).await?;
     make_folder(&request.data_dir)?;
     let replacement = Replacement::begin(&request.database_url, request.old).await?;

@@ -215,6 +215,17 @@ async fn a_database_that_is_there_stays_unless_it_may_be_moved_aside() {
 }
 
 #[tokio::test]
+async fn missing_backup_is_reported_before_a_database_that_is_there() {
+    let room = Room::new().await;
+    room.write().await;
+    let target = tempfile::tempdir().unwrap();
+    room.restore(&target, Old::Stays).await.unwrap();
+    let request = Restore { backup: target.path().join("none"), ..room.wish(&target, Old::Stays) };
+    let refusal = restore(request, 2_000, &Arc::default()).await.unwrap_err().to_string();
+    assert!(refusal.contains("none is no backup"), "{refusal}");
+}
+
+#[tokio::test]
 async fn a_folder_in_which_a_host_runs_is_left_alone() {
     let room = Room::new().await;
     room.write().await;

@@ -71,7 +71,10 @@ pub async fn check_component(config: &Config, plugin: &str, component: Vec<u8>) 
 }
 
 fn check_report(mut report: check::CheckReport) -> CheckReport {
-    report.notes.push(HEADERS_RULE.to_owned());
+    // A file that is no component, or is refused before its manifest is read, has no answers.
+    if report.version.is_some() {
+        report.notes.push(HEADERS_RULE.to_owned());
+    }
     CheckReport {
         plugin: report.plugin.to_string(),
         passed: report.passed(),
@@ -258,4 +261,26 @@ async fn find_published(config: &Config, stores: &Stores, plugin: &Arc<str>) -> 
     let published = journal::SwapJournal::find_published(stores, plugin, 1).await.map_err(anyhow::Error::msg)?;
     let Some((hash, _)) = journal::last_served(&published) else { return Ok(None) };
     Ok(components::read_kept(&config.data_dir, &hash).map(Bytes::from))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rule_of_headers_is_noted_for_components_whose_manifest_was_read() {
+        let notes = |version: Option<&str>| {
+            let report = check::CheckReport {
+                plugin: "notes".into(),
+                hash: "ab".into(),
+                version: version.map(str::to_owned),
+                reasons: Vec::new(),
+                notes: Vec::new(),
+                steps_ms: Vec::new(),
+            };
+            check_report(report).notes
+        };
+        assert_eq!(notes(None), Vec::<String>::new());
+        assert_eq!(notes(Some("0.1.0")), [HEADERS_RULE]);
+    }
 }

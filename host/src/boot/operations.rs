@@ -1,15 +1,18 @@
 //! The requests of operators, connected to the rooms that serve them. Only the form of values changes here.
 //!
-//! `keys`: API keys. `render`: values of the host in the form of the operators' interface.
+//! `keys`: API keys. `filters`: names in the filters of lists. `render`: values of the host in the form of the operators'
+//! interface.
 
+mod filters;
 mod keys;
 mod render;
 
 use std::{collections::BTreeSet, sync::Arc};
 
 use bytes::Bytes;
+pub(super) use filters::invalid_tenant;
+use render::{deploy_hint, journal_line, outbox_message, plugin_status, swap_report};
 pub(super) use render::{environment, environment_status, steps};
-use render::{journal_line, outbox_message, plugin_status, swap_report};
 use tenon_chains::simulated::Simulated;
 use tokio::sync::watch;
 
@@ -82,7 +85,7 @@ impl Operations for Connected {
         let options = DeployOptions { who: deploy.who, passing };
         let report = self.reloader.deploy(&deploy.plugin, deploy.component, options).await;
         report.map(swap_report).map_err(|refusal| {
-            let hint = "`tenon plugin check` shows the same and publishes nothing.";
+            let hint = deploy_hint(&refusal.reasons);
             self.refused(&deploy.plugin, "was not deployed", refusal, hint)
         })
     }
@@ -101,11 +104,11 @@ impl Operations for Connected {
 
     async fn journal(&self, question: JournalQuestion) -> Result<Vec<wire::JournalLine>, Refusal> {
         let JournalQuestion { plugin, operator, action, limit } = question;
-        let filter = SwapFilter { plugin: plugin.clone(), operator, action, outcome: None };
+        let filter = SwapFilter { plugin, operator, action, outcome: None };
         let entries = self.stores.list_swaps(&filter, limit).await.map_err(failed)?;
-        // A plugin that is gone still has its lines; a name without any may be a slip.
-        if let (Some(plugin), true) = (&plugin, entries.is_empty()) {
-            self.find_plugin(plugin).await?;
+        if entries.is_empty() {
+            filter.action.as_deref().map_or(Ok(()), filters::check_action)?;
+            self.check_filter(filter.plugin.as_deref(), None).await?;
         }
         Ok(entries.into_iter().map(journal_line).collect())
     }
@@ -183,11 +186,21 @@ impl Operations for Connected {
     async fn outbox(&self, question: OutboxQuestion) -> Result<Vec<wire::OutboxMessage>, Refusal> {
         let OutboxQuestion { plugin, tenant, limit } = question;
         let rows = self.database.list_outbox(plugin.as_deref(), tenant.as_deref(), limit).await;
-        Ok(rows.map_err(|error| failed(error.to_string()))?.into_iter().map(outbox_message).collect())
+        let rows = rows.map_err(|error| failed(error.to_string()))?;
+        if rows.is_empty() {
+            self.check_filter(plugin.as_deref(), tenant.as_deref()).await?;
+        }
+        Ok(rows.into_iter().map(outbox_message).collect())
     }
 
     async fn audit_lines(&self, question: LinesQuestion) -> Result<wire::Page<wire::AuditLine>, Refusal> {
-        audit::list_lines(&self.database, question).await
+        let (plugin, tenant, is_first) = (question.plugin.clone(), question.tenant.clone(), question.after.is_none());
+        let page = audit::list_lines(&self.database, question).await?;
+        // An empty page may have a next one: each reads a limited number of lines.
+        if is_first && page.entries.is_empty() && page.next.is_none() {
+            self.check_filter(plugin.as_deref(), tenant.as_deref()).await?;
+        }
+        Ok(page)
     }
 
     async fn audit_chains(&self, question: ChainsQuestion) -> Result<wire::Page<wire::ChainStatus>, Refusal> {

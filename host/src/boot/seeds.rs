@@ -3,7 +3,7 @@
 
 use tenon_keyring::SeedPhrase;
 
-use super::operations::{Connected, failed};
+use super::operations::{Connected, failed, invalid_tenant};
 use crate::{
     admin::{Refusal, wire},
     changes::{operator_action::OperatorAction, scope::Scope},
@@ -54,10 +54,7 @@ impl Connected {
 
 fn scope_of(plugin: &str, tenant: &str) -> Result<Scope, Refusal> {
     let scope = Scope::new(plugin.into(), tenant.into()).filter(|_| config::is_tenant(tenant));
-    scope.ok_or_else(|| Refusal::Invalid {
-        message: format!("\"{tenant:.80}\" is no tenant."),
-        hint: "Write organization and environment: acme/test or acme/live.".to_owned(),
-    })
+    scope.ok_or_else(|| invalid_tenant(tenant))
 }
 
 fn refusal(error: SeedError, tenant: &str) -> Refusal {

@@ -30,6 +30,9 @@ impl Connected {
         let filter = TaskFilter { plugin, tenant, given_up, id: None };
         let found = self.database.survey_tasks(kind, &filter, after.as_ref(), limit).await;
         let found = found.map_err(|error| failed(error.to_string()))?;
+        if after.is_none() && found.is_empty() {
+            self.check_filter(filter.plugin.as_deref(), filter.tenant.as_deref()).await?;
+        }
         let last = found.last().filter(|_| found.len() >= limit as usize);
         let next = last.map(|last| place_text(&last.place));
         Ok(wire::Page { entries: found.iter().map(status).collect::<Result<_, _>>()?, next })

@@ -23,12 +23,16 @@ impl Connected {
         question: EndpointsQuestion,
     ) -> Result<wire::Page<wire::EndpointStatus>, Refusal> {
         let EndpointsQuestion { filter, after, limit } = question;
+        let (plugin, tenant, is_first) = (filter.plugin.clone(), filter.tenant.clone(), after.is_none());
         let after = match after {
             Some(text) => text.parse::<Lane>().map_err(|_| wrong_page(&text))?,
             None => 0,
         };
         let rows = self.database.survey_endpoints(&to_filter(filter), after, limit).await;
         let rows = rows.map_err(|error| failed(error.to_string()))?;
+        if is_first && rows.is_empty() {
+            self.check_filter(plugin.as_deref(), tenant.as_deref()).await?;
+        }
         let next = rows.last().filter(|_| rows.len() >= limit as usize).map(|row| row.lane.to_string());
         let mut views = self.views.find(rows.iter().map(|row| row.lane).collect()).await;
         let entries = rows.into_iter().map(|row| {
@@ -43,6 +47,7 @@ impl Connected {
         question: DeliveriesQuestion,
     ) -> Result<wire::Page<wire::DeliveryStatus>, Refusal> {
         let DeliveriesQuestion { filter, state, after, limit } = question;
+        let (plugin, tenant, is_first) = (filter.plugin.clone(), filter.tenant.clone(), after.is_none());
         let state = match state.as_deref() {
             Some(name) => Some(DeliveryState::parse(name).ok_or_else(|| no_such_state(name))?),
             None => None,
@@ -53,6 +58,9 @@ impl Connected {
         };
         let rows = self.database.survey_deliveries(&to_filter(filter), state, after, limit).await;
         let rows = rows.map_err(|error| failed(error.to_string()))?;
+        if is_first && rows.is_empty() {
+            self.check_filter(plugin.as_deref(), tenant.as_deref()).await?;
+        }
         let last = rows.last().filter(|_| rows.len() >= limit as usize);
         let next = last.map(|row| format!("{}-{}", row.lane, row.delivery.seq));
         Ok(wire::Page { entries: rows.into_iter().map(delivery_status).collect(), next })

@@ -5,6 +5,28 @@
 
 use super::change_set::Timestamp;
 
+/// Names of all actions other than swaps. An older version may have written lines with others.
+pub const ACTIONS: [&str; 18] = [
+    "create-key",
+    "revoke-key",
+    "create-client",
+    "rotate-client",
+    "revoke-client",
+    "rotate-token-keys",
+    "rotate-secrets",
+    "redeliver",
+    "recover",
+    "retry-task",
+    "drop-task",
+    "export-seed",
+    "import-seed",
+    "control-chain",
+    "backup",
+    "restore",
+    "create",
+    "accept",
+];
+
 /// A line of the operators' journal about an action other than a swap.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OperatorAction {

@@ -41,6 +41,7 @@ impl Journal {
         let given = options.iter().filter_map(|(name, value)| Some(format!("&{name}={}", segment(value.as_ref()?))));
         let path = format!("/v1/journal?limit={}{}", self.limit, given.collect::<String>());
         let lines: Vec<JournalLine> = self.access.get(&path).await?;
-        if self.json { show::json(&lines) } else { Ok(Outcome::good(words::journal(&lines))) }
+        let is_filtered = options.iter().any(|(_, value)| value.is_some());
+        if self.json { show::json(&lines) } else { Ok(Outcome::good(words::journal(&lines, is_filtered))) }
     }
 }

@@ -39,13 +39,22 @@ impl Outbox {
             }
         }
         let messages: Vec<OutboxMessage> = self.access.get(&path).await?;
-        if self.json { show::json(&messages) } else { Ok(Outcome::good(show::printable_lines(&words(&messages)))) }
+        if self.json {
+            return show::json(&messages);
+        }
+        let is_filtered = self.plugin.is_some() || self.tenant.is_some();
+        Ok(Outcome::good(show::printable_lines(&words(&messages, is_filtered))))
     }
 }
 
-fn words(messages: &[OutboxMessage]) -> String {
+/// `is_filtered`: messages may exist that the filter leaves out.
+pub(super) fn words(messages: &[OutboxMessage], is_filtered: bool) -> String {
     if messages.is_empty() {
-        return "No message was stored instead of being sent.\n".to_owned();
+        let text = match is_filtered {
+            true => "No stored message matches the filter.\n",
+            false => "No message was stored instead of being sent.\n",
+        };
+        return text.to_owned();
     }
     let columns = [
         Column::Left("AT"),

@@ -178,7 +178,11 @@ fn the_command_line_and_the_listener_understand_each_other() {
     assert_eq!(run("ledger check", folder.path(), &admin).unwrap(), Outcome::good("The ledger is empty.\n".into()));
     assert!(run("secrets rotate", folder.path(), &admin).unwrap().text.contains("1 secrets sealed again"));
     let journal = run("plugin journal --plugin notes", folder.path(), &admin).unwrap();
-    assert_eq!(journal, Outcome::good("Nothing was swapped yet.\n".into()));
+    assert_eq!(journal, Outcome::good("No line of the operators' journal matches the filter.\n".into()));
+    let journal = run("journal --action deploy", folder.path(), &admin).unwrap();
+    assert_eq!(journal, Outcome::good("No line of the operators' journal matches the filter.\n".into()));
+    let journal = run("journal", folder.path(), &admin).unwrap();
+    assert_eq!(journal, Outcome::good("The operators' journal has no lines yet.\n".into()));
 }
 
 #[test]
@@ -205,6 +209,12 @@ fn a_stored_message_is_shown_with_its_text_and_commands_no_terminal() {
     assert!(text.contains("\\u{1b}[2J") && !text.contains('\u{1b}'), "{text}");
     let json = run("outbox --json", folder.path(), &admin).unwrap().text;
     assert!(json.contains("\"idempotency_key\":null"), "{json}");
+}
+
+#[test]
+fn empty_outbox_is_told_apart_from_a_filter_that_matches_nothing() {
+    assert_eq!(outbox::words(&[], false), "No message was stored instead of being sent.\n");
+    assert_eq!(outbox::words(&[], true), "No stored message matches the filter.\n");
 }
 
 #[test]
@@ -349,7 +359,7 @@ fn a_journal_line_shows_hashes_that_can_be_told_apart_and_the_time_it_took() {
         reasons: vec![],
         steps: vec![StepTime { step: "compile".into(), microseconds: 70_500 }],
     };
-    let table = plugin::words::journal(&[line]);
+    let table = plugin::words::journal(&[line], false);
     assert!(
         table.contains("2026-01-02T03:03:06.070Z  ada  notes   publish  published  -     0123456789ab  70.500\n"),
         "{table}"

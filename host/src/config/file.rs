@@ -222,19 +222,19 @@ fn read_memory(top: &mut Section<'_>) -> MemoryConfig {
     MemoryConfig { budget_bytes: budget_bytes.max(BUDGET_BYTES_MIN), tenant_percent }
 }
 
-/// Links are sent to people, so in production their target must not be changed on the way.
+/// Links are sent to people, so in production their target must not be changed on the way. A reported value is returned as
+/// well, so that it does not also count as missing.
 fn read_public_url(top: &mut Section<'_>, environment: Environment) -> Option<String> {
     let url = top.take_text(&keys::PUBLIC_URL).filter(|url| !url.value.is_empty())?;
-    if is_origin(&url.value) && (environment == Environment::Development || url.value.starts_with("https://")) {
-        return Some(url.value);
+    if !is_origin(&url.value) || (environment == Environment::Production && !url.value.starts_with("https://")) {
+        let text = format!(
+            "`{}` must be like \"https://api.example.com\", with nothing after it, and is \"{}\".",
+            keys::PUBLIC_URL.name,
+            url.value.escape_debug()
+        );
+        top.mistakes().at(&url.span, text);
     }
-    let text = format!(
-        "`{}` must be like \"https://api.example.com\", with nothing after it, and is \"{}\".",
-        keys::PUBLIC_URL.name,
-        url.value.escape_debug()
-    );
-    top.mistakes().at(&url.span, text);
-    None
+    Some(url.value)
 }
 
 fn read_log(mut section: Section<'_>) -> bool {

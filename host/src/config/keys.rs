@@ -220,7 +220,7 @@ pub const BURST: Number =
 pub const SCHEDULE: Word = word(
     "schedule-ms",
     "[300000, 600000, 1200000, 2400000, 4800000]",
-    "milliseconds between the attempts of a webhook: one attempt more than there are numbers",
+    "milliseconds between the attempts of a webhook, at most 32 numbers from 1 to 604_800_000: one attempt more than there are numbers",
 );
 pub const SUCCESS: Word =
     word("success", "\"2xx\"", "which answers count as delivered: \"2xx\", or \"200\" for that status alone");
@@ -236,7 +236,7 @@ pub const DISABLE_AFTER: Number = number(
 pub const TASK_DELAYS: Word = word(
     "delays-ms",
     "[1000, 5000, 30000, 120000, 600000, 1800000, 3600000, 7200000]",
-    "milliseconds between the runs of a task that fails: one run more than there are numbers, then `tenon task list` has it; where it is given it counts for all tasks, else what a task declares comes before this",
+    "milliseconds between the runs of a task that fails, at most 32 numbers from 0 to 604_800_000: one run more than there are numbers, then `tenon task list` has it; where it is given it counts for all tasks, else what a task declares comes before this",
 );
 
 /// The default of keys that one kind of destination needs, and another does not take.

@@ -1,6 +1,10 @@
 //! One `[plugins.NAME]` section as a [`PluginConfig`].
 
-use std::{collections::BTreeMap, ops::Range, sync::Arc};
+use std::{
+    collections::BTreeMap,
+    ops::{Range, RangeInclusive},
+    sync::Arc,
+};
 
 use serde_json::Value;
 use toml::de::DeValue;
@@ -8,7 +12,7 @@ use toml::de::DeValue;
 use super::{
     DestinationConfig, Environment, PluginConfig, PluginLimits, Purpose, Success, TaskConfig, WebhookConfig,
     destination::{self, Surroundings, check_destination_name},
-    keys,
+    keys::{self, Word},
     mistakes::suggest,
     section::{Placed, Section},
 };
@@ -167,20 +171,16 @@ fn saturate<T: TryFrom<u64> + Default>(number: u64) -> T {
 
 fn read_webhooks(mut section: Section<'_>) -> WebhookConfig {
     let schedule = section.take_numbers(&keys::SCHEDULE);
-    let bounds = 1..=WEBHOOK_DELAY_MS_MAX;
-    if let Some(schedule) = &schedule
-        && (schedule.value.len() > WEBHOOK_DELAYS_MAX || !schedule.value.iter().all(|delay| bounds.contains(delay)))
-    {
-        let path = section.path(keys::SCHEDULE.name);
-        let text = format!("`{path}` holds at most {WEBHOOK_DELAYS_MAX} numbers from 1 to {WEBHOOK_DELAY_MS_MAX}.");
-        section.mistakes().at(&schedule.span, text);
+    if let Some(schedule) = &schedule {
+        check_delays(&section, &keys::SCHEDULE, schedule, (WEBHOOK_DELAYS_MAX, 1..=WEBHOOK_DELAY_MS_MAX));
     }
     let success = section.take_text(&keys::SUCCESS);
     let success = match success.as_ref().map(|word| word.value.as_str()) {
         None | Some("2xx") => Success::Any2xx,
         Some("200") => Success::Only200,
         Some(other) => {
-            let text = format!("`{}` cannot be {other:?}.", section.path(keys::SUCCESS.name));
+            let path = section.path(keys::SUCCESS.name);
+            let text = format!("`{path}` cannot be {other:?}; it must be \"2xx\", or \"200\" for that status alone.");
             section.mistakes().at(success.as_ref().map_or(section.span(), |word| &word.span), text);
             Success::Any2xx
         }
@@ -198,15 +198,29 @@ fn read_webhooks(mut section: Section<'_>) -> WebhookConfig {
 
 fn read_tasks(mut section: Section<'_>) -> TaskConfig {
     let delays = section.take_numbers(&keys::TASK_DELAYS);
-    if let Some(delays) = &delays
-        && (delays.value.len() > TASK_DELAYS_MAX || delays.value.iter().any(|delay| *delay > TASK_DELAY_MS_MAX))
-    {
-        let path = section.path(keys::TASK_DELAYS.name);
-        let text = format!("`{path}` holds at most {TASK_DELAYS_MAX} numbers from 0 to {TASK_DELAY_MS_MAX}.");
-        section.mistakes().at(&delays.span, text);
+    if let Some(delays) = &delays {
+        check_delays(&section, &keys::TASK_DELAYS, delays, (TASK_DELAYS_MAX, 0..=TASK_DELAY_MS_MAX));
     }
     section.finish();
     TaskConfig { delays_ms: delays.map(|delays| delays.value) }
+}
+
+/// Reports the first delay that is out of bounds, or a list that is too long.
+fn check_delays(
+    section: &Section<'_>,
+    key: &Word,
+    delays: &Placed<Vec<u64>>,
+    (count_max, bounds): (usize, RangeInclusive<u64>),
+) {
+    let wrong = (1_usize..).zip(&delays.value).find(|(_, delay)| !bounds.contains(*delay));
+    let found = match wrong {
+        Some((member, delay)) => format!("member {member} is {delay}"),
+        None if delays.value.len() > count_max => format!("holds {}", delays.value.len()),
+        None => return,
+    };
+    let (path, min, max) = (section.path(key.name), bounds.start(), bounds.end());
+    let text = format!("`{path}` holds at most {count_max} numbers from {min} to {max}, and {found}.");
+    section.mistakes().at(&delays.span, text);
 }
 
 fn read_destinations(section: Section<'_>, around: Surroundings<'_>) -> BTreeMap<Arc<str>, Arc<DestinationConfig>> {

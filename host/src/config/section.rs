@@ -145,14 +145,21 @@ impl<'a> Section<'a> {
         let number = |item: &toml::Spanned<DeValue<'_>>| {
             item.get_ref().as_integer().and_then(|integer| u64::from_str_radix(integer.as_str(), integer.radix()).ok())
         };
-        let numbers = found.value.as_array().and_then(|items| items.iter().map(number).collect::<Option<Vec<_>>>());
-        match numbers {
-            Some(value) => Some(Placed { value, span: found.span }),
-            None => {
-                self.must_be(key, "a list of whole numbers, such as [1000, 2000]", &found);
-                None
-            }
-        }
+        let wanted = "a list of whole numbers, such as [1000, 2000]";
+        let Some(items) = found.value.as_array() else {
+            self.must_be(key, wanted, &found);
+            return None;
+        };
+        let value: Vec<u64> = items.iter().map_while(number).collect();
+        let Some(wrong) = items.get(value.len()) else { return Some(Placed { value, span: found.span }) };
+        let (path, member) = (self.path(key.name), value.len().saturating_add(1));
+        let is = match wrong.get_ref() {
+            DeValue::Integer(integer) => integer.to_string(),
+            other => describe(other).to_owned(),
+        };
+        let text = format!("`{path}` must be {wanted} ({}), and member {member} is {is}.", key.what);
+        self.mistakes.at(&wrong.span(), text);
+        None
     }
 
     /// Complains about every key that was not taken.

@@ -440,6 +440,52 @@ fn production_without_a_public_url_is_warned_of() {
 }
 
 #[test]
+fn invalid_public_url_is_not_also_reported_as_missing() {
+    let path = Path::new("/etc/tenon/plugins.toml");
+    let (flags, key) = (Flags::default(), "ab".repeat(32));
+    let variables = Variables::from_pairs([("TENON_MASTER_KEY", key.as_str())]);
+    let source = file::Source { path, flags: &flags, variables: &variables, purpose: Purpose::Serve };
+    let text = format!("environment = \"production\"\npublic-url = \"http://api.example.com\"\n{PLUGIN}");
+    let found: Vec<String> = file::read(&source, &text).unwrap_err().iter().map(Mistake::to_string).collect();
+    assert_eq!(found.iter().filter(|text| text.contains("public-url")).count(), 1, "{found:?}");
+    assert!(found[0].starts_with("line 2: `public-url` must be like"), "{found:?}");
+}
+
+#[test]
+fn lists_of_delays_name_the_wrong_member() {
+    let too_many = format!("delays-ms = [{}]", "1, ".repeat(33));
+    for (section, list, expected) in [
+        ("webhooks", "schedule-ms = [5, -5]", "and member 2 is -5."),
+        ("webhooks", "schedule-ms = [5, \"a\", -5]", "and member 2 is a text."),
+        ("webhooks", "schedule-ms = 5", "and is a whole number."),
+        ("webhooks", "schedule-ms = [5, 0]", "holds at most 32 numbers from 1 to 604800000, and member 2 is 0."),
+        ("tasks", "delays-ms = [0, 604_800_001]", "numbers from 0 to 604800000, and member 2 is 604800001."),
+        ("tasks", too_many.as_str(), "numbers from 0 to 604800000, and holds 33."),
+    ] {
+        let found = read(&format!("{PLUGIN}[plugins.notes.{section}]\n{list}")).unwrap_err();
+        assert_eq!(found.len(), 1, "{list}: {found:?}");
+        assert!(found[0].starts_with("line 4: ") && found[0].ends_with(expected), "{list}: {found:?}");
+    }
+}
+
+#[test]
+fn unknown_success_is_refused_with_the_choices() {
+    let found = read(&format!("{PLUGIN}[plugins.notes.webhooks]\nsuccess = \"3xx\"")).unwrap_err();
+    let expected = "line 4: `plugins.notes.webhooks.success` cannot be \"3xx\"; it must be \"2xx\", or \"200\" for that \
+                    status alone.";
+    assert_eq!(found, [expected]);
+}
+
+#[test]
+fn reference_of_delays_names_their_bounds() {
+    let (webhooks, tasks) = (keys::SCHEDULE.what.replace('_', ""), keys::TASK_DELAYS.what.replace('_', ""));
+    let bounds = format!("at most {} numbers from 1 to {}:", limits::WEBHOOK_DELAYS_MAX, limits::WEBHOOK_DELAY_MS_MAX);
+    assert!(webhooks.contains(&bounds), "{webhooks}");
+    let bounds = format!("at most {} numbers from 0 to {}:", limits::TASK_DELAYS_MAX, limits::TASK_DELAY_MS_MAX);
+    assert!(tasks.contains(&bounds), "{tasks}");
+}
+
+#[test]
 fn links_begin_with_the_public_url_then_the_issuer_then_the_address_of_development() {
     let listens = "0.0.0.0:8080".parse().unwrap();
     let base = |text: &str| read(text).unwrap().link_base(listens);

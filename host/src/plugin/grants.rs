@@ -11,6 +11,9 @@ pub const HANDLER: &str = "tenon:plugin/handler";
 /// Packages of WASI 0.2 that a guest's standard library may want; all of them lead nowhere.
 const CLOSED_WASI: [&str; 6] = ["cli", "io", "clocks", "random", "filesystem", "sockets"];
 
+/// What an objection to an interface that was not granted says, before the name of the plugin.
+const UNGRANTED: &str = ", which plugins.toml does not grant to ";
+
 /// An imported or exported name, taken apart: `package/interface@version`.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Named<'a> {
@@ -60,7 +63,12 @@ fn object_to_contract(plugin: &str, name: &Named<'_>, grants: &[String]) -> Opti
     if grants.iter().any(|grant| grant == interface) {
         return None;
     }
-    Some(format!("imports {interface}, which plugins.toml does not grant to {plugin}: add \"{interface}\" to grants"))
+    Some(format!("imports {interface}{UNGRANTED}{plugin}: add \"{interface}\" to grants"))
+}
+
+/// Whether an objection is to an interface that was not granted: the component may be that of another plugin.
+pub fn is_ungranted(objection: &str) -> bool {
+    objection.contains(UNGRANTED)
 }
 
 /// `interface` was imported or exported for another version of the contract.
@@ -125,6 +133,12 @@ mod tests {
         said("wasi:cli/environment@0.3.0", "WASI 0.2 only");
         said("acme:other/thing@1.0.0", "which this host does not know");
         said("reach", "which this host does not know");
+    }
+
+    #[test]
+    fn objections_to_interfaces_without_a_grant_are_told_apart() {
+        assert!(is_ungranted(&objection("tenon:plugin/records@0.1.0", &["log"]).unwrap()));
+        assert!(!is_ungranted(&objection("tenon:plugin/telepathy@0.1.0", &["log"]).unwrap()));
     }
 
     #[test]

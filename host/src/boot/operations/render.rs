@@ -4,7 +4,10 @@ use crate::{
     admin::wire,
     auth::Environment,
     db::{outbox::OutboxRow, swaps::SwapRow},
-    plugin::reload::{self, PluginState, SwapReport},
+    plugin::{
+        grants,
+        reload::{self, PluginState, SwapReport},
+    },
 };
 
 pub(in crate::boot) fn environment(environment: wire::KeyEnvironment) -> Environment {
@@ -66,6 +69,14 @@ pub(super) fn swap_report(report: SwapReport) -> wire::SwapReport {
     }
 }
 
+/// The manifest of a component that imports too much was not read, so its own name is not known.
+pub(super) fn deploy_hint(reasons: &[String]) -> &'static str {
+    if reasons.iter().any(|reason| grants::is_ungranted(reason)) {
+        return "If another plugin was meant, name it with --plugin. `tenon plugin check` shows the same and publishes nothing.";
+    }
+    "`tenon plugin check` shows the same and publishes nothing."
+}
+
 pub(super) fn journal_line(row: SwapRow) -> wire::JournalLine {
     wire::JournalLine {
         at: wire::Moment(row.at),
@@ -93,5 +104,17 @@ pub(super) fn outbox_message(row: OutboxRow) -> wire::OutboxMessage {
         bytes: row.bytes,
         idempotency_key: row.key,
         at: wire::Moment(row.at),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hint_of_a_deploy_without_its_grants_names_the_flag_for_another_plugin() {
+        let ungranted = grants::find_objection("notes", "tenon:plugin/records@0.1.0", &[]).unwrap();
+        assert!(deploy_hint(&["is empty".to_owned(), ungranted]).starts_with("If another plugin was meant"));
+        assert!(!deploy_hint(&["is empty".to_owned()]).contains("--plugin"));
     }
 }

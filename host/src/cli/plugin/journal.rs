@@ -29,9 +29,10 @@ pub struct Journal {
 
 impl Journal {
     pub async fn run(self) -> Result<Outcome, CliError> {
+        let is_filtered = self.plugin.is_some();
         let plugin = self.plugin.map(|plugin| format!("&plugin={}", segment(&plugin))).unwrap_or_default();
         let path = format!("/v1/plugins/journal?limit={}{plugin}", self.limit);
         let lines: Vec<JournalLine> = self.access.get(&path).await?;
-        if self.json { show::json(&lines) } else { Ok(Outcome::good(words::journal(&lines))) }
+        if self.json { show::json(&lines) } else { Ok(Outcome::good(words::journal(&lines, is_filtered))) }
     }
 }

@@ -105,9 +105,14 @@ pub fn compiled(reports: &[CompileReport]) -> String {
     render(&columns, &rows.collect::<Vec<_>>())
 }
 
-pub fn journal(lines: &[JournalLine]) -> String {
+/// `is_filtered`: lines may exist that the filter leaves out.
+pub fn journal(lines: &[JournalLine], is_filtered: bool) -> String {
     if lines.is_empty() {
-        return "Nothing was swapped yet.\n".to_owned();
+        let text = match is_filtered {
+            true => "No line of the operators' journal matches the filter.\n",
+            false => "The operators' journal has no lines yet.\n",
+        };
+        return text.to_owned();
     }
     let columns = [
         Column::Left("AT"),

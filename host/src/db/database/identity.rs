@@ -117,9 +117,11 @@ fn refuse_beside_traces(database: &Path, state: &str, log_bytes: u64, options: &
     let log = (log_bytes > 0).then(|| beside(database, "-wal"));
     let trace = Some(marker).filter(|marker| marker.exists()).or(log).or_else(|| options.trace.clone());
     let Some(trace) = trace else { return Ok(()) };
+    // A file with content is replaced only if that is requested.
+    let replace = if fs::metadata(database).is_ok_and(|data| data.len() > 0) { " --replace" } else { "" };
     Err(DbError::Refused(format!(
         "{} {state}, but {} shows that there was a database. No empty one was begun in its place. Put the file back, restore a \
-         backup (`{}`), or start over with an empty database (`tenon db create {}`)",
+         backup (`{}`), or start over with an empty database (`tenon db create {}{replace}`)",
         database.display(),
         trace.display(),
         restore_command(database),
@@ -196,6 +198,20 @@ mod tests {
             assert!(other.note(&file).is_err(), "{other:?}");
             assert_eq!(Marker::read(&file).unwrap(), Some(first.clone()));
         }
+    }
+
+    #[test]
+    fn command_that_starts_over_replaces_a_file_with_content() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("tenon.db");
+        Marker { id: "ab".repeat(16), version: 7 }.write(&file).unwrap();
+        let command = |content: &str| {
+            fs::write(&file, content).unwrap();
+            let refusal = refuse_blank(&file, &DbOptions::default()).unwrap_err().to_string();
+            refusal.split("`tenon db create ").nth(1).map(|rest| rest.contains("--replace`)"))
+        };
+        assert_eq!(command("content"), Some(true));
+        assert_eq!(command(""), Some(false));
     }
 
     #[test]
