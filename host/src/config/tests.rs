@@ -444,7 +444,8 @@ fn invalid_public_url_is_not_also_reported_as_missing() {
     let path = Path::new("/etc/tenon/plugins.toml");
     let (flags, key) = (Flags::default(), "ab".repeat(32));
     let variables = Variables::from_pairs([("TENON_MASTER_KEY", key.as_str())]);
-    let source = file::Source { path, flags: &flags, variables: &variables, purpose: Purpose::Serve };
+    let source =
+        file::Source { path, flags: &flags, variables: &variables, open_files_max: None, purpose: Purpose::Serve };
     let text = format!("environment = \"production\"\npublic-url = \"http://api.example.com\"\n{PLUGIN}");
     let found: Vec<String> = file::read(&source, &text).unwrap_err().iter().map(Mistake::to_string).collect();
     assert_eq!(found.iter().filter(|text| text.contains("public-url")).count(), 1, "{found:?}");
