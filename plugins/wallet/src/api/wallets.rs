@@ -186,7 +186,7 @@ fn read_one(call: &Call) -> Outcome {
     let wallet = access::wallet(call)?;
     let network = access::network(call);
     let mut shown = show::wallet::full(call, &wallet, network)?;
-    if super::addresses::wants_private_key(call.query("show_private_key").or_else(|| call.query("showPrivateKey"))) {
+    if super::addresses::wants_private_key(call)? {
         shown = super::addresses::with_private_key(call, shown, wallet.body.blockchain, wallet.body.index)?;
     }
     envelope::ok("Wallet fetched successfully", &shown.to_text())
