@@ -50,7 +50,7 @@ pub fn create(call: &Call) -> Outcome {
 }
 
 pub fn list(call: &Call) -> Outcome {
-    let asked = call.query("partner").map(str::to_owned);
+    let asked = wire::query(call, "partner")?.map(str::to_owned);
     let partner = match reach(call)? {
         Reach::Own => None,
         Reach::All => asked,

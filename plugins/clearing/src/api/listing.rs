@@ -3,7 +3,7 @@
 use tenon_plugin::records::{Comparison, Search, Value};
 use tenon_plugin::{Answer, Call, Outcome, Stop, json, time};
 
-use crate::words;
+use crate::{wire, words};
 
 const LIMIT_DEFAULT: u32 = 50;
 pub const LIMIT_MAX: u32 = 200;
@@ -20,14 +20,14 @@ pub fn page(call: &Call) -> Result<Search, Stop> {
 }
 
 pub fn limit(call: &Call) -> Result<u32, Stop> {
-    let Some(text) = call.query("limit") else { return Ok(LIMIT_DEFAULT) };
+    let Some(text) = wire::query(call, "limit")? else { return Ok(LIMIT_DEFAULT) };
     let limit = text.parse().ok().filter(|limit| (1..=LIMIT_MAX).contains(limit));
     limit.ok_or_else(|| words::wrong("limit", "must be between 1 and 200"))
 }
 
 /// Where a page goes on: the `next` of the one before.
 pub fn after(call: &Call) -> Result<Option<String>, Stop> {
-    let Some(cursor) = call.query("after").filter(|cursor| !cursor.is_empty()) else { return Ok(None) };
+    let Some(cursor) = wire::query(call, "after")?.filter(|cursor| !cursor.is_empty()) else { return Ok(None) };
     if cursor.chars().count() > CURSOR_CHARS_MAX || cursor.contains('\0') {
         return Err(words::wrong("after", "must be where a page of this list ended"));
     }
@@ -37,7 +37,7 @@ pub fn after(call: &Call) -> Result<Option<String>, Stop> {
 /// Created between `from` and `to` (days or times; the day of `to` is included). Always a condition, so that every other
 /// filter is served by the time.
 pub fn within(call: &Call, search: Search) -> Result<Search, Stop> {
-    let bound = |name: &str| match call.query(name) {
+    let bound = |name: &str| match wire::query(call, name)? {
         Some(text) => time::parse(text)
             .map(|ms| Some((ms, time::is_date(text))))
             .ok_or_else(|| words::wrong(name, "must be a day or a time, like 2026-05-07 or 2026-05-07T08:30:00Z")),

@@ -27,15 +27,15 @@ const SCHEMES: &str = "must be one of: ZA_RTC, ZA_RPP, ZA_EFT, CBPR+";
 pub fn list(call: &Call) -> Outcome {
     let settings = settings::load(call)?;
     let mut search = listing::within(call, listing::page(call)?)?;
-    if let Some(state) = call.query("state") {
+    if let Some(state) = wire::query(call, "state")? {
         State::of_name(state).ok_or_else(|| words::wrong("state", STATES))?;
         search = search.is("transaction.state", state);
     }
-    if let Some(scheme) = call.query("payment_scheme") {
+    if let Some(scheme) = wire::query(call, "payment_scheme")? {
         Scheme::of_name(scheme).map_err(|_| words::wrong("payment_scheme", SCHEMES))?;
         search = search.is("transaction.message.payment_scheme", scheme);
     }
-    if let Some(name) = call.query("concern") {
+    if let Some(name) = wire::query(call, "concern")? {
         let concern = Concern::of_name(name).ok_or_else(|| words::wrong("concern", CONCERNS))?;
         search = with_concern(search, concern);
     }
@@ -93,13 +93,13 @@ fn with_concern(search: Search, concern: Concern) -> Search {
 
 /// Of which partner a list shows transactions; `None`: all.
 fn seen_partner(call: &Call, settings: &Settings) -> Result<Option<String>, Stop> {
+    let asked = wire::query(call, "partner")?;
     if settings.side == Side::Partner {
         return Ok(None);
     }
     if let Some(own) = records::client_partner(call)? {
         return Ok(Some(own));
     }
-    let asked = call.query("partner");
     if asked.is_some_and(|name| !is_name(name)) {
         return Err(words::wrong("partner", "must be the id of a partner"));
     }
