@@ -52,6 +52,7 @@ pub fn create(call: &Call) -> Outcome {
 pub fn list(call: &Call) -> Outcome {
     let asked = wire::query(call, "partner")?.map(str::to_owned);
     let partner = match reach(call)? {
+        Reach::Own if asked.is_some() => return Err(words::no_partners()),
         Reach::Own => None,
         Reach::All => asked,
         Reach::Of(partner) => Some(partner),

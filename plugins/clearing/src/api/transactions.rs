@@ -95,7 +95,7 @@ fn with_concern(search: Search, concern: Concern) -> Search {
 fn seen_partner(call: &Call, settings: &Settings) -> Result<Option<String>, Stop> {
     let asked = wire::query(call, "partner")?;
     if settings.side == Side::Partner {
-        return Ok(None);
+        return if asked.is_some() { Err(words::no_partners()) } else { Ok(None) };
     }
     if let Some(own) = records::client_partner(call)? {
         return Ok(Some(own));

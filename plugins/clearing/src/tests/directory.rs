@@ -90,6 +90,17 @@ fn lists_have_pages_and_filters() {
 }
 
 #[test]
+fn a_bank_has_no_filter_by_partner() {
+    let host = partner(json!({}));
+    for path in [ACCOUNTS, "/v1/clearing/transactions"] {
+        for name in ["nonexistent", ""] {
+            let (status, _, detail) = refusal(&host.call(TestCall::get(&format!("{path}?partner={name}"))));
+            assert_eq!((status, detail.as_str()), (422, "partner is a filter of platforms only."), "{path} {name}");
+        }
+    }
+}
+
+#[test]
 fn a_partner_is_created_read_changed_and_deleted() {
     let host = platform(json!({"client_ids": ["client-a"]}));
     let shown = host.call(TestCall::get("/v1/clearing/partners/bank-a")).json();
