@@ -20,6 +20,7 @@ use crate::rules::limits::{
 use crate::settings::{self, Side};
 use crate::{wire, words};
 
+const LIST: &str = "accounts";
 /// Sentences of one refused import.
 const FAULTS_MAX: usize = 20;
 
@@ -57,13 +58,13 @@ pub fn list(call: &Call) -> Outcome {
         Reach::All => asked,
         Reach::Of(partner) => Some(partner),
     };
-    let page = listing::page(call)?;
+    let page = listing::page(call, LIST)?;
     let (texts, next) = match partner {
         Some(partner) if !partners::is_name(&partner) => (Vec::new(), None),
         Some(partner) => records::find_accounts(call, &page.is("partner", &partner))?,
         None => records::find_accounts(call, &page)?,
     };
-    listing::answer("accounts", &texts, next.as_deref())
+    listing::answer(LIST, &texts, next.as_deref())
 }
 
 pub fn show(call: &Call) -> Outcome {

@@ -19,8 +19,8 @@ pub fn open(call: &Call) -> Outcome {
 
 /// The same for readers that pull, from the oldest that is kept: they go on at `next`, at once where there is `more`.
 pub fn list(call: &Call) -> Outcome {
-    let (filter, limit, after) = (filter(call)?, listing::limit(call)?.min(PAGE_MAX), listing::after(call)?);
-    let page = call.feed(&filter, after.as_deref(), limit);
+    let (filter, limit, after) = (filter(call)?, listing::limit(call)?.min(PAGE_MAX), listing::cursor(call)?);
+    let page = call.feed(&filter, after, limit);
     let page = page.ok_or_else(|| words::wrong("after", "must be an event that is still kept"))?;
     let bodies = json::array(page.events.iter().map(|event| event.body.as_str()));
     let (next, more) = (json::to_text(&page.next)?, json::to_text(&page.more)?);

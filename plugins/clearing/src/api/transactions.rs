@@ -19,6 +19,7 @@ use crate::rules::uetr::Uetr;
 use crate::settings::{self, Settings, Side};
 use crate::{carrying, wire, words};
 
+const LIST: &str = "transactions";
 const STATES: &str = "must be one of: received, processing, approved, rejected, completed, timed_out, failed";
 const CONCERNS: &str = "must be one of: overdue, undelivered, undecided, contradicted";
 const SCHEMES: &str = "must be one of: ZA_RTC, ZA_RPP, ZA_EFT, CBPR+";
@@ -26,7 +27,7 @@ const SCHEMES: &str = "must be one of: ZA_RTC, ZA_RPP, ZA_EFT, CBPR+";
 /// Filters: `state`, `payment_scheme`, `concern`, `partner`, `end_to_end_identification`, `from` and `to`.
 pub fn list(call: &Call) -> Outcome {
     let settings = settings::load(call)?;
-    let mut search = listing::within(call, listing::page(call)?)?;
+    let mut search = listing::within(call, listing::page(call, LIST)?)?;
     if let Some(state) = wire::query(call, "state")? {
         State::of_name(state).ok_or_else(|| words::wrong("state", STATES))?;
         search = search.is("transaction.state", state);
@@ -47,7 +48,7 @@ pub fn list(call: &Call) -> Outcome {
         search = search.is("transaction.partner", &partner);
     }
     let (texts, next) = records::find_shown(call, settings.side, &search)?;
-    listing::answer("transactions", &texts, next.as_deref())
+    listing::answer(LIST, &texts, next.as_deref())
 }
 
 pub fn show(call: &Call) -> Outcome {
