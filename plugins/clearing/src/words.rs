@@ -94,6 +94,11 @@ pub fn wrong(field: &str, must: &str) -> Stop {
     unprocessable(vec![sentence(field, must)])
 }
 
+/// A bank has no partners: it would find everything, whatever partner is named.
+pub fn no_partners() -> Stop {
+    wrong("partner", "is a filter of platforms only")
+}
+
 pub fn sentence(field: &str, must: &str) -> String {
     [field, " ", must, "."].concat()
 }

@@ -15,6 +15,7 @@ pub mod form;
 pub mod gateway;
 pub mod payment_links;
 pub mod payment_pages;
+pub mod query;
 pub mod rates;
 pub mod recovery;
 pub mod settlements;

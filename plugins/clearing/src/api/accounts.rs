@@ -20,6 +20,7 @@ use crate::rules::limits::{
 use crate::settings::{self, Side};
 use crate::{wire, words};
 
+const LIST: &str = "accounts";
 /// Sentences of one refused import.
 const FAULTS_MAX: usize = 20;
 
@@ -50,19 +51,20 @@ pub fn create(call: &Call) -> Outcome {
 }
 
 pub fn list(call: &Call) -> Outcome {
-    let asked = call.query("partner").map(str::to_owned);
+    let asked = wire::query(call, "partner")?.map(str::to_owned);
     let partner = match reach(call)? {
+        Reach::Own if asked.is_some() => return Err(words::no_partners()),
         Reach::Own => None,
         Reach::All => asked,
         Reach::Of(partner) => Some(partner),
     };
-    let page = listing::page(call)?;
+    let page = listing::page(call, LIST)?;
     let (texts, next) = match partner {
         Some(partner) if !partners::is_name(&partner) => (Vec::new(), None),
         Some(partner) => records::find_accounts(call, &page.is("partner", &partner))?,
         None => records::find_accounts(call, &page)?,
     };
-    listing::answer("accounts", &texts, next.as_deref())
+    listing::answer(LIST, &texts, next.as_deref())
 }
 
 pub fn show(call: &Call) -> Outcome {

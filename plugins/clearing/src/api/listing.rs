@@ -1,43 +1,59 @@
 //! What all lists have in common: pages by cursor, newest first, an object with the list and the `next` page.
+//!
+//! Invariant: a cursor begins with the name of its list and ".", and no other list accepts it.
 
 use tenon_plugin::records::{Comparison, Search, Value};
 use tenon_plugin::{Answer, Call, Outcome, Stop, json, time};
 
-use crate::words;
+use crate::{wire, words};
 
 const LIMIT_DEFAULT: u32 = 50;
 pub const LIMIT_MAX: u32 = 200;
 const DAY_MS: u64 = 86_400_000;
 const CURSOR_CHARS_MAX: usize = 1_000;
+/// Behind the name of the list: in no cursor of the host.
+const SEPARATOR: char = '.';
 
-/// Of the query: `limit` and `after`.
-pub fn page(call: &Call) -> Result<Search, Stop> {
+/// Of the query: `limit` and `after`. `list`: its name in the answer.
+pub fn page(call: &Call, list: &str) -> Result<Search, Stop> {
     let search = Search::first(limit(call)?).descending("@created-at");
-    Ok(match after(call)? {
+    Ok(match after(call, list)? {
         Some(cursor) => search.after(cursor),
         None => search,
     })
 }
 
 pub fn limit(call: &Call) -> Result<u32, Stop> {
-    let Some(text) = call.query("limit") else { return Ok(LIMIT_DEFAULT) };
+    let Some(text) = wire::query(call, "limit")? else { return Ok(LIMIT_DEFAULT) };
     let limit = text.parse().ok().filter(|limit| (1..=LIMIT_MAX).contains(limit));
     limit.ok_or_else(|| words::wrong("limit", "must be between 1 and 200"))
 }
 
-/// Where a page goes on: the `next` of the one before.
-pub fn after(call: &Call) -> Result<Option<String>, Stop> {
-    let Some(cursor) = call.query("after").filter(|cursor| !cursor.is_empty()) else { return Ok(None) };
+/// Where a page goes on: the `next` of the one before, of the same list.
+pub fn after(call: &Call, list: &str) -> Result<Option<String>, Stop> {
+    let Some(cursor) = cursor(call)? else { return Ok(None) };
+    let own = cursor.strip_prefix(list).and_then(|rest| rest.strip_prefix(SEPARATOR));
+    let own = own.filter(|cursor| !cursor.is_empty()).ok_or_else(no_cursor)?;
+    Ok(Some(own.to_owned()))
+}
+
+/// `after` as it was sent.
+pub fn cursor<'a>(call: &Call<'a>) -> Result<Option<&'a str>, Stop> {
+    let Some(cursor) = wire::query(call, "after")?.filter(|cursor| !cursor.is_empty()) else { return Ok(None) };
     if cursor.chars().count() > CURSOR_CHARS_MAX || cursor.contains('\0') {
-        return Err(words::wrong("after", "must be where a page of this list ended"));
+        return Err(no_cursor());
     }
-    Ok(Some(cursor.to_owned()))
+    Ok(Some(cursor))
+}
+
+fn no_cursor() -> Stop {
+    words::wrong("after", "must be where a page of this list ended")
 }
 
 /// Created between `from` and `to` (days or times; the day of `to` is included). Always a condition, so that every other
 /// filter is served by the time.
 pub fn within(call: &Call, search: Search) -> Result<Search, Stop> {
-    let bound = |name: &str| match call.query(name) {
+    let bound = |name: &str| match wire::query(call, name)? {
         Some(text) => time::parse(text)
             .map(|ms| Some((ms, time::is_date(text))))
             .ok_or_else(|| words::wrong(name, "must be a day or a time, like 2026-05-07 or 2026-05-07T08:30:00Z")),
@@ -58,5 +74,6 @@ pub fn within(call: &Call, search: Search) -> Result<Search, Stop> {
 /// `{"NAME": [...], "next": CURSOR or null}`.
 pub fn answer(name: &str, texts: &[String], next: Option<&str>) -> Outcome {
     let list = json::array(texts.iter().map(String::as_str));
+    let next = next.map(|cursor| format!("{name}{SEPARATOR}{cursor}"));
     Ok(Answer::ok(["{\"", name, "\":", &list, ",\"next\":", &json::to_text(&next)?, "}"].concat()))
 }

@@ -14,6 +14,7 @@ use crate::rules::scheme::Scheme;
 use crate::settings::{self, Side};
 use crate::{wire, words};
 
+const LIST: &str = "partners";
 /// An id of a record has at most 200 bytes.
 const CLIENT_CHARS_MAX: usize = 190;
 
@@ -38,9 +39,9 @@ pub fn create(call: &Call) -> Outcome {
 
 pub fn list(call: &Call) -> Outcome {
     check_staff(call)?;
-    let (partners, next) = records::find_partners(call, &listing::page(call)?)?;
+    let (partners, next) = records::find_partners(call, &listing::page(call, LIST)?)?;
     let texts = partners.iter().map(|partner| text(call, partner)).collect::<Result<Vec<_>, _>>()?;
-    listing::answer("partners", &texts, next.as_deref())
+    listing::answer(LIST, &texts, next.as_deref())
 }
 
 pub fn show(call: &Call) -> Outcome {

@@ -15,6 +15,8 @@ use crate::rules::report::{Direction, Key, Reconciliation, Row, Standing, Total}
 use crate::settings::{self, Side};
 use crate::words;
 
+const LIST: &str = "rows";
+
 /// Nobody needs to know more exactly how much there is to do.
 const COUNTED_MAX: u32 = 10_000;
 
@@ -55,7 +57,7 @@ pub fn reconciliation(call: &Call) -> Outcome {
         Side::Platform => add_up::<Outbound>(call, &mut reconciliation, Standing::of_outbound)?,
     };
     let rows = reconciliation.rows().map(|(key, row)| json::to_text(&row_text(key, row)?));
-    listing::answer("rows", &rows.collect::<Result<Vec<_>, _>>()?, next.as_deref())
+    listing::answer(LIST, &rows.collect::<Result<Vec<_>, _>>()?, next.as_deref())
 }
 
 /// How many transactions somebody should look at, and why.
@@ -90,7 +92,7 @@ fn add_up<R: View>(
     reconciliation: &mut Reconciliation,
     standing: impl Fn(&R) -> Standing,
 ) -> Result<Option<String>, Stop> {
-    let mut after = listing::after(call)?;
+    let mut after = listing::after(call, LIST)?;
     let (mut left, mut read_bytes) = (RECONCILED_MAX, 0);
     while left > 0 && read_bytes < RECONCILED_BYTES {
         let search = Search::first(left.min(LOOK_MAX)).ascending("@created-at");

@@ -4,7 +4,7 @@ use tenon_plugin::{Answer, Call, FeedFilter, Outcome, Stop, json};
 
 use super::{listing, webhooks};
 use crate::rules::uetr::Uetr;
-use crate::{events, words};
+use crate::{events, wire, words};
 
 /// Uetrs that one stream may name.
 const SUBJECTS_MAX: usize = 100;
@@ -19,8 +19,8 @@ pub fn open(call: &Call) -> Outcome {
 
 /// The same for readers that pull, from the oldest that is kept: they go on at `next`, at once where there is `more`.
 pub fn list(call: &Call) -> Outcome {
-    let (filter, limit, after) = (filter(call)?, listing::limit(call)?.min(PAGE_MAX), listing::after(call)?);
-    let page = call.feed(&filter, after.as_deref(), limit);
+    let (filter, limit, after) = (filter(call)?, listing::limit(call)?.min(PAGE_MAX), listing::cursor(call)?);
+    let page = call.feed(&filter, after, limit);
     let page = page.ok_or_else(|| words::wrong("after", "must be an event that is still kept"))?;
     let bodies = json::array(page.events.iter().map(|event| event.body.as_str()));
     let (next, more) = (json::to_text(&page.next)?, json::to_text(&page.more)?);
@@ -29,11 +29,11 @@ pub fn list(call: &Call) -> Outcome {
 
 fn filter(call: &Call) -> Result<FeedFilter, Stop> {
     webhooks::check_reader(call)?;
-    let event_types = listed(call, "events");
+    let event_types = listed(call, "events")?;
     if !event_types.iter().all(|name| events::NAMES.contains(&name.as_str())) {
         return Err(words::wrong("events", &["must be of: ", &events::NAMES.join(", ")].concat()));
     }
-    let uetrs = listed(call, "uetrs");
+    let uetrs = listed(call, "uetrs")?;
     if uetrs.len() > SUBJECTS_MAX {
         return Err(words::wrong("uetrs", "may have at most 100 members"));
     }
@@ -43,7 +43,7 @@ fn filter(call: &Call) -> Result<FeedFilter, Stop> {
     Ok(FeedFilter { event_types, subjects })
 }
 
-fn listed(call: &Call, name: &str) -> Vec<String> {
-    let names = call.query(name).unwrap_or_default().split(',').map(str::trim);
-    names.filter(|name| !name.is_empty()).map(str::to_owned).collect()
+fn listed(call: &Call, name: &str) -> Result<Vec<String>, Stop> {
+    let names = wire::query(call, name)?.unwrap_or_default().split(',').map(str::trim);
+    Ok(names.filter(|name| !name.is_empty()).map(str::to_owned).collect())
 }

@@ -19,6 +19,7 @@ use crate::rules::uetr::Uetr;
 use crate::settings::{self, Settings, Side};
 use crate::{carrying, wire, words};
 
+const LIST: &str = "transactions";
 const STATES: &str = "must be one of: received, processing, approved, rejected, completed, timed_out, failed";
 const CONCERNS: &str = "must be one of: overdue, undelivered, undecided, contradicted";
 const SCHEMES: &str = "must be one of: ZA_RTC, ZA_RPP, ZA_EFT, CBPR+";
@@ -26,16 +27,16 @@ const SCHEMES: &str = "must be one of: ZA_RTC, ZA_RPP, ZA_EFT, CBPR+";
 /// Filters: `state`, `payment_scheme`, `concern`, `partner`, `end_to_end_identification`, `from` and `to`.
 pub fn list(call: &Call) -> Outcome {
     let settings = settings::load(call)?;
-    let mut search = listing::within(call, listing::page(call)?)?;
-    if let Some(state) = call.query("state") {
+    let mut search = listing::within(call, listing::page(call, LIST)?)?;
+    if let Some(state) = wire::query(call, "state")? {
         State::of_name(state).ok_or_else(|| words::wrong("state", STATES))?;
         search = search.is("transaction.state", state);
     }
-    if let Some(scheme) = call.query("payment_scheme") {
+    if let Some(scheme) = wire::query(call, "payment_scheme")? {
         Scheme::of_name(scheme).map_err(|_| words::wrong("payment_scheme", SCHEMES))?;
         search = search.is("transaction.message.payment_scheme", scheme);
     }
-    if let Some(name) = call.query("concern") {
+    if let Some(name) = wire::query(call, "concern")? {
         let concern = Concern::of_name(name).ok_or_else(|| words::wrong("concern", CONCERNS))?;
         search = with_concern(search, concern);
     }
@@ -47,7 +48,7 @@ pub fn list(call: &Call) -> Outcome {
         search = search.is("transaction.partner", &partner);
     }
     let (texts, next) = records::find_shown(call, settings.side, &search)?;
-    listing::answer("transactions", &texts, next.as_deref())
+    listing::answer(LIST, &texts, next.as_deref())
 }
 
 pub fn show(call: &Call) -> Outcome {
@@ -93,13 +94,13 @@ fn with_concern(search: Search, concern: Concern) -> Search {
 
 /// Of which partner a list shows transactions; `None`: all.
 fn seen_partner(call: &Call, settings: &Settings) -> Result<Option<String>, Stop> {
+    let asked = wire::query(call, "partner")?;
     if settings.side == Side::Partner {
-        return Ok(None);
+        return if asked.is_some() { Err(words::no_partners()) } else { Ok(None) };
     }
     if let Some(own) = records::client_partner(call)? {
         return Ok(Some(own));
     }
-    let asked = call.query("partner");
     if asked.is_some_and(|name| !is_name(name)) {
         return Err(words::wrong("partner", "must be the id of a partner"));
     }

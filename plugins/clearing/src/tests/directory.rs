@@ -90,6 +90,43 @@ fn lists_have_pages_and_filters() {
 }
 
 #[test]
+fn a_cursor_goes_on_in_its_own_list_alone() {
+    let host = platform(json!({}));
+    for number in 1..=2 {
+        host.advance_ms(1);
+        send(&host, ACCOUNTS, &json!({"account_number": number.to_string(), "partner": "bank-a"}));
+    }
+    let page = host.call(TestCall::get(&format!("{ACCOUNTS}?limit=1"))).json();
+    let next = page["next"].as_str().unwrap();
+    let rest = host.call(TestCall::get(&format!("{ACCOUNTS}?after={next}"))).json();
+    assert_eq!((&rest["accounts"][0]["account_number"], &rest["next"]), (&json!("1"), &json!(null)));
+    let bare = next.strip_prefix("accounts.").unwrap();
+    for (path, cursor) in [
+        (PARTNERS, next),
+        ("/v1/clearing/transactions", next),
+        ("/v1/clearing/reports/reconciliation", next),
+        (ACCOUNTS, bare),
+        (ACCOUNTS, &format!("partners.{bare}")),
+        (ACCOUNTS, "accounts."),
+    ] {
+        let (status, _, detail) = refusal(&host.call(TestCall::get(&format!("{path}?after={cursor}"))));
+        let expected = (422, "after must be where a page of this list ended.");
+        assert_eq!((status, detail.as_str()), expected, "{path} {cursor}");
+    }
+}
+
+#[test]
+fn a_bank_has_no_filter_by_partner() {
+    let host = partner(json!({}));
+    for path in [ACCOUNTS, "/v1/clearing/transactions"] {
+        for name in ["nonexistent", ""] {
+            let (status, _, detail) = refusal(&host.call(TestCall::get(&format!("{path}?partner={name}"))));
+            assert_eq!((status, detail.as_str()), (422, "partner is a filter of platforms only."), "{path} {name}");
+        }
+    }
+}
+
+#[test]
 fn a_partner_is_created_read_changed_and_deleted() {
     let host = platform(json!({"client_ids": ["client-a"]}));
     let shown = host.call(TestCall::get("/v1/clearing/partners/bank-a")).json();

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 use tenon_plugin::subscriptions::Attempt;
+use tenon_plugin::test_kit::schema::resolve;
 use tenon_plugin::test_kit::{TestAnswer, TestCall, TestHost};
 
 use super::support::*;
@@ -55,6 +56,27 @@ fn the_nine_operations_have_the_paths_of_the_specification_and_a_scope_each() {
     };
     let scopes: BTreeSet<String> = Operation::ALL.into_iter().map(of_operation).collect();
     assert_eq!(scopes.len(), 9);
+}
+
+#[test]
+fn no_parameter_of_a_query_is_taken_twice() {
+    let host = platform(json!({}));
+    let endpoint = json!({"url": "https://bank.example.com/hooks"});
+    let endpoint = send(&host, "/v1/clearing/webhook-endpoints", &endpoint).json()["id"].as_str().unwrap().to_owned();
+    let manifest = manifest();
+    let document = &manifest["openapi"];
+    let mut names = BTreeSet::new();
+    for (path, item) in document["paths"].as_object().unwrap() {
+        let path = path.replace("{id}", &endpoint);
+        let parameters = item["get"]["parameters"].as_array().into_iter().flatten().map(|it| resolve(document, it));
+        for parameter in parameters.filter(|it| it["in"] == "query") {
+            let name = parameter["name"].as_str().unwrap();
+            let (status, _, detail) = refusal(&host.call(TestCall::get(&format!("{path}?{name}=1&{name}=1"))));
+            assert_eq!((status, detail), (422, format!("{name} must be given only once.")), "{path}");
+            names.insert(name);
+        }
+    }
+    assert!(["limit", "after", "state", "partner", "status", "uetrs"].iter().all(|name| names.contains(name)));
 }
 
 #[test]

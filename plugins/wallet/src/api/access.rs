@@ -3,6 +3,7 @@
 
 use tenon_plugin::{Call, Stop};
 
+use super::form::Form;
 use crate::records::addresses::{self, Address};
 use crate::records::wallets::{self, Wallet};
 use crate::rules::network::Network;
@@ -34,8 +35,9 @@ pub fn wallet(call: &Call) -> Result<Wallet, Stop> {
     if let Some(own) = call.attribute(ATTRIBUTE) {
         return wallet_of(call, own);
     }
-    let body = call.object()?;
-    let asset = ["asset_id", "assetId"].into_iter().find_map(|name| body.text(name).ok().flatten());
+    let mut form = Form::of(call)?;
+    let asset = form.text(&["asset_id", "assetId"]);
+    form.finish()?;
     let has = |wallet: &Wallet| asset.as_deref().is_some_and(|id| wallet.find_asset(id, network(call)).is_some());
     let found = wallets::all(call)?.into_iter().find(has);
     found.ok_or_else(|| words::wrong("asset_id", "required", "is required"))

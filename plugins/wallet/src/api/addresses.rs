@@ -5,7 +5,7 @@ use tenon_plugin::{Call, Outcome, Route, Stop, delete, get, patch, post};
 
 use super::form::Form;
 use super::wallets::next_key;
-use super::{access, envelope};
+use super::{access, envelope, query};
 use crate::records::Stored;
 use crate::records::addresses::{self, Address, AddressBody};
 use crate::records::wallets::{self, Wallet};
@@ -142,11 +142,7 @@ fn list(call: &Call) -> Outcome {
 fn read_one(call: &Call) -> Outcome {
     let wallet = access::wallet(call)?;
     let address = access::address(call, &wallet)?;
-    let shown = shown(
-        call,
-        &address,
-        wants_private_key(call.query("show_private_key").or_else(|| call.query("showPrivateKey"))),
-    )?;
+    let shown = shown(call, &address, wants_private_key(call)?)?;
     envelope::ok("Address fetched successfully", &shown.to_text())
 }
 
@@ -201,8 +197,9 @@ fn shown(call: &Call, address: &Address, shows_key: bool) -> Result<Text, Stop> 
     }
 }
 
-pub fn wants_private_key(query: Option<&str>) -> bool {
-    query == Some("true")
+/// Returns true if the query requests the private key.
+pub fn wants_private_key(call: &Call) -> Result<bool, Stop> {
+    Ok(query::single(call, &["show_private_key", "showPrivateKey"])? == Some("true"))
 }
 
 /// Only where the operator has allowed it.

@@ -4,7 +4,7 @@ use tenon_plugin::{Call, Outcome, Route, Stop, delete, get, patch, post};
 
 use super::form::Form;
 use super::wallets::of_page;
-use super::{access, envelope};
+use super::{access, envelope, query};
 use crate::records::wallets::{self, Wallet};
 use crate::rules::asset::{self, Asset};
 use crate::rules::blockchain::Blockchain;
@@ -38,12 +38,14 @@ fn list_blockchains(call: &Call) -> Outcome {
 /// Filters: `symbol`, `blockchain` (slug), `blockchainId`, `network`.
 fn list_assets(call: &Call) -> Outcome {
     let network = access::network(call);
-    let id = call.query("blockchain_id").or_else(|| call.query("blockchainId"));
+    let id = query::single(call, &["blockchain_id", "blockchainId"])?;
+    let (symbol, slug) = (query::single(call, &["symbol"])?, query::single(call, &["blockchain"])?);
+    let name = query::single(call, &["network"])?;
     let fits = |asset: &Asset| {
         let Some(chain) = asset.blockchain else { return false };
-        call.query("symbol").is_none_or(|symbol| asset.symbol.eq_ignore_ascii_case(symbol))
-            && call.query("blockchain").is_none_or(|slug| chain.slug() == slug)
-            && call.query("network").is_none_or(|name| network.name() == name)
+        symbol.is_none_or(|symbol| asset.symbol.eq_ignore_ascii_case(symbol))
+            && slug.is_none_or(|slug| chain.slug() == slug)
+            && name.is_none_or(|name| network.name() == name)
             && id.is_none_or(|id| ids::blockchain(chain, network) == id)
     };
     let all: Vec<Asset> = Blockchain::ALL.into_iter().flat_map(asset::on).filter(fits).collect();

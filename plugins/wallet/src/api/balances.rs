@@ -6,7 +6,7 @@
 use tenon_plugin::{Call, Outcome, Route, Stop, get};
 
 use super::addresses::wallets_of;
-use super::{access, envelope};
+use super::{access, envelope, query};
 use crate::records::addresses::Address;
 use crate::records::wallets::Wallet;
 use crate::rules::amount::{Money, Units};
@@ -47,7 +47,7 @@ fn shown(call: &Call, holder: &Holder, (wallet, asset): &(Wallet, Asset)) -> Res
 
 fn one(call: &Call) -> Outcome {
     let (wallet, address) = access::holder(call)?;
-    let wanted = call.query("asset_id").or_else(|| call.query("assetId"));
+    let wanted = query::single(call, &["asset_id", "assetId"])?;
     let wanted = wanted.ok_or_else(|| words::wrong("asset_id", "required", "is required"))?;
     let network = access::network(call);
     let mut all = held(call, &wallet, address.as_ref())?.into_iter();
@@ -74,7 +74,7 @@ fn reconcile(call: &Call) -> Outcome {
     let sender = sending::sender(&wallet, address.as_ref());
     let (holder, _, account) =
         sender.ok_or_else(|| words::wrong("address_id", "key", "must be an address whose key is here"))?;
-    let wanted = call.query("blockchain").unwrap_or(wallet.body.blockchain.slug());
+    let wanted = query::single(call, &["blockchain"])?.unwrap_or(wallet.body.blockchain.slug());
     let mut wallets = wallets_of(call, &wallet, address.as_ref())?.into_iter();
     let on = wallets.find(|wallet| wallet.body.blockchain.slug() == wanted);
     let on = on.ok_or_else(|| words::wrong("blockchain", "blockchain", "must be one of this address"))?;

@@ -3,6 +3,7 @@
 use tenon_plugin::json::{self, Object};
 use tenon_plugin::{Answer, Call, Outcome, Stop};
 
+use super::query;
 use crate::rules::page::{Meta, Page};
 use crate::rules::refusal::Refusal;
 use crate::words;
@@ -62,7 +63,8 @@ fn meta_text(meta: Meta) -> Result<String, Stop> {
 
 /// Of the query.
 pub fn page(call: &Call) -> Result<Page, Stop> {
-    Page::read(call.query("page"), call.query("limit")).map_err(|all| words::refused(&Refusal::Invalid(all)))
+    let (page, limit) = (query::single(call, &["page"])?, query::single(call, &["limit"])?);
+    Page::read(page, limit).map_err(|all| words::refused(&Refusal::Invalid(all)))
 }
 
 /// What a search is asked for: rows, and rows to skip.

@@ -4,7 +4,7 @@ use serde_json::value::RawValue;
 use tenon_plugin::{Call, Outcome, Route, Stop, get, json, post, time};
 
 use super::withdraw::{Sender, begin, reference_or_new, repeated, shown};
-use super::{access, compliance as forms, envelope, form::Form};
+use super::{access, compliance as forms, envelope, form::Form, query};
 use crate::providers::{payout as provider, rates};
 use crate::records::Stored;
 use crate::records::compliance;
@@ -58,7 +58,8 @@ fn read_raw(form: &mut Form) -> Raw {
 }
 
 fn asked_currency(call: &Call) -> Result<Currency, Stop> {
-    let code = call.query("currency").ok_or_else(|| words::wrong("currency", "required", "is required"))?;
+    let code = query::single(call, &["currency"])?;
+    let code = code.ok_or_else(|| words::wrong("currency", "required", "is required"))?;
     let must = "must be one of NGN, KES, TZS, UGX, BRL, MWK";
     Currency::of_code(code).ok_or_else(|| words::wrong("currency", "one_of", must))
 }
@@ -113,8 +114,8 @@ fn institutions(call: &Call) -> Outcome {
 
 fn fiat_rates(call: &Call) -> Outcome {
     let wallet = access::wallet(call)?;
+    let asked = query::single(call, &["asset_id", "assetId"])?;
     let currency = asked_currency(call)?;
-    let asked = call.query("asset_id").or_else(|| call.query("assetId"));
     let network = access::network(call);
     let symbols: Vec<String> = match asked {
         Some(id) => {

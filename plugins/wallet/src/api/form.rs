@@ -1,5 +1,8 @@
 //! Members of a body, by the name of the specification or the one that the real product knows them by. What has the wrong
 //! type is collected, so that a caller learns all of it at once; what is unknown is left alone.
+//!
+//! Invariant: a member that stands there under two of its names with different values is refused, null among them. Equal values
+//! are accepted: records show some members under both names, and clients send them back.
 
 use serde_json::value::RawValue;
 use tenon_plugin::json::{self, Object};
@@ -28,6 +31,13 @@ impl<'a> Form<'a> {
         names.iter().find_map(|name| self.body.given(name))
     }
 
+    /// Two of the names under which different values stand.
+    fn contradiction(&self, names: &[&'static str]) -> Option<(&'static str, &'static str)> {
+        let mut all = names.iter().filter_map(|name| Some((*name, self.body.raw(name)?)));
+        let (first, value) = all.next()?;
+        all.find(|(_, other)| *other != value).map(|(second, _)| (first, second))
+    }
+
     /// Whether one of the names is there, be it null.
     pub fn has(&self, names: &[&'static str]) -> bool {
         names.iter().any(|name| self.body.has(name))
@@ -44,6 +54,10 @@ impl<'a> Form<'a> {
     }
 
     fn read<T>(&mut self, names: &[&'static str], must: &str, read: impl Fn(&str) -> Option<T>) -> Option<T> {
+        if let Some((first, second)) = self.contradiction(names) {
+            self.refuse(&[first], "exclusive", &["must not differ from ", second].concat());
+            return None;
+        }
         let value = read(self.given(names)?);
         if value.is_none() {
             self.refuse(names, "type", must);
@@ -156,6 +170,29 @@ mod tests {
         let mut form = Form::new(Object::parse(r#"{"a":{"b":1,"b":2},"list":[{"c":1,"c":1}]}"#).unwrap());
         assert!(form.object(&["a"]).is_none() && form.objects(&["list"]).is_none());
         assert_eq!(form.faults.len(), 2);
+    }
+
+    #[test]
+    fn two_names_of_a_member_must_not_have_different_values() {
+        for (body, expected) in [
+            (r#"{"a":"x"}"#, Ok(Some("x"))),
+            (r#"{"b":"x"}"#, Ok(Some("x"))),
+            (r#"{"a":"x","b":"x"}"#, Ok(Some("x"))),
+            (r#"{"a":null,"c":null}"#, Ok(None)),
+            (r#"{"a":"x","b":"y"}"#, Err("a must not differ from b")),
+            (r#"{"b":"x","c":"y"}"#, Err("b must not differ from c")),
+            (r#"{"a":"x","b":"x","c":"y"}"#, Err("a must not differ from c")),
+            (r#"{"a":"x","b":null}"#, Err("a must not differ from b")),
+            (r#"{"a":"1","b":1}"#, Err("a must not differ from b")),
+        ] {
+            let mut form = Form::new(Object::parse(body).unwrap());
+            let read = form.text(&["a", "b", "c"]);
+            let faults: Vec<&str> = form.faults.iter().map(|fault| fault.message.as_str()).collect();
+            match expected {
+                Ok(value) => assert_eq!((read.as_deref(), faults), (value, Vec::new()), "{body}"),
+                Err(message) => assert_eq!((read.as_deref(), faults), (None, vec![message]), "{body}"),
+            }
+        }
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use tenon_plugin::{Call, Outcome, Route, get};
 
-use super::envelope;
+use super::{envelope, query};
 use crate::providers::{self, rates};
 use crate::rules::address;
 use crate::rules::blockchain::Blockchain;
@@ -26,10 +26,11 @@ fn symbols(text: &str) -> Option<Vec<String>> {
 
 /// `{"BTC": {"USD": 60000}}`, as the real product writes it: numbers, as exact as the provider gave them.
 fn read(call: &Call) -> Outcome {
-    let Some(assets) = call.query("assets").and_then(symbols) else {
+    let (assets, currency) = (query::single(call, &["assets"])?, query::single(call, &["currency"])?);
+    let Some(assets) = assets.and_then(symbols) else {
         return Err(words::wrong("assets", "symbols", "must be 1 to 50 symbols with commas between them"));
     };
-    let currency = match symbols(call.query("currency").unwrap_or("USD")) {
+    let currency = match symbols(currency.unwrap_or("USD")) {
         Some(mut one) if one.len() == 1 => one.remove(0),
         _ => return Err(words::wrong("currency", "symbols", "must be one currency")),
     };
@@ -44,8 +45,9 @@ fn read(call: &Call) -> Outcome {
 
 /// Both spellings of the real product.
 fn look_up(call: &Call) -> Outcome {
-    let text = call.query("address").ok_or_else(|| words::wrong("address", "required", "is required"))?;
-    let found = match call.query("blockchain") {
+    let (text, slug) = (query::single(call, &["address"])?, query::single(call, &["blockchain"])?);
+    let text = text.ok_or_else(|| words::wrong("address", "required", "is required"))?;
+    let found = match slug {
         Some(slug) => {
             let must = "must be a supported blockchain";
             let known = Blockchain::of_slug(slug).ok_or_else(|| words::wrong("blockchain", "blockchain", must))?;

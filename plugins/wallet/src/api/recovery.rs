@@ -142,12 +142,16 @@ fn read_request(call: &Call) -> Result<Salvage, Stop> {
     let id = form.text(&["blockchain_id", "blockchainId"]);
     let network = access::network(call);
     let by_id = |id: String| Blockchain::ALL.into_iter().find(|chain| ids::blockchain(*chain, network) == id);
+    let of_id = id.map(|id| by_id(id).map_or("?", Blockchain::slug).to_owned());
     let named = form.text(&["blockchain", "blockchain_slug"]);
+    if of_id.is_some() && named.is_some() && of_id != named {
+        form.refuse(&["blockchain_id"], "exclusive", "must not differ from blockchain");
+    }
     let raw = RawSalvage {
         sender_address: form.text(&["sender_address", "senderAddress"]),
         recipient_address: form.text(&["recipient_address", "recipientAddress"]),
         amount: form.amount(&["amount"]),
-        blockchain: named.or_else(|| id.map(|id| by_id(id).map_or("?", Blockchain::slug).to_owned())),
+        blockchain: named.or(of_id),
         token_address: form.text(&["token_address", "tokenAddress"]),
     };
     if form.has(&["rpc_url", "rpcUrl"]) {

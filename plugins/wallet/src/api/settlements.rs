@@ -74,7 +74,8 @@ fn read_raw(form: &mut Form) -> Raw {
 
 /// What is there and empty says that there is none; what is absent says nothing.
 fn limit(source: &mut Form, names: &[&'static str]) -> Option<String> {
-    if source.clears(names) { Some("-1".to_owned()) } else { source.amount(names) }
+    let amount = source.amount(names);
+    if source.clears(names) { Some("-1".to_owned()) } else { amount }
 }
 
 fn create(call: &Call) -> Outcome {

@@ -96,6 +96,9 @@ fn typed_data(call: &Call) -> Outcome {
     envelope::ok("Typed data signed successfully", &shown(call, &made)?)
 }
 
+/// Members of a document of typed data.
+const DOCUMENT: [&str; 4] = ["types", "primaryType", "domain", "message"];
+
 /// Which member of the document is wrong, by what the keyring says of it: "typed data: PART has to be …", where a part may be a
 /// member, a type, or a field of a type.
 fn member(why: &str, document: &str) -> &'static str {
@@ -125,10 +128,16 @@ fn malformed(document: &str) -> &'static str {
 fn read_raw_document(call: &Call) -> Result<Signing, Stop> {
     let body = super::form::body(call)?;
     let document = match body.given("data") {
-        Some(document) => document.to_owned(),
+        Some(document) => {
+            // They would be another document, which is not signed.
+            if let Some(name) = DOCUMENT.into_iter().find(|name| body.given(name).is_some()) {
+                return Err(words::wrong(name, "exclusive", "must not be given together with data"));
+            }
+            document.to_owned()
+        }
         None => {
             let mut document = tenon_plugin::json::Object::default();
-            for name in ["types", "primaryType", "domain", "message"] {
+            for name in DOCUMENT {
                 let value = body.given(name).ok_or_else(|| words::wrong(name, "required", "is required"))?;
                 document.set_raw(name, value.to_owned());
             }

@@ -5,7 +5,7 @@ use tenon_plugin::{Call, Outcome, Route, Stop, get, post};
 
 use super::form::Form;
 use super::withdraw::shown;
-use super::{access, envelope};
+use super::{access, envelope, query};
 use crate::records::addresses;
 use crate::records::outgoing::Out;
 use crate::records::transactions::{self, Transaction};
@@ -41,16 +41,16 @@ const SYMBOLS_MAX: usize = 20;
 
 fn list(call: &Call) -> Outcome {
     let (wallet, address) = access::holder(call)?;
-    let query = |names: [&str; 2]| names.into_iter().find_map(|name| call.query(name)).map(str::to_owned);
+    let text = |names: &[&str]| query::single(call, names).map(|value| value.map(str::to_owned));
     let raw = Raw {
-        page: query(["page", "page"]),
-        limit: query(["limit", "limit"]),
-        order: query(["order", "order"]),
+        page: text(&["page"])?,
+        limit: text(&["limit"])?,
+        order: text(&["order"])?,
         // The real product writes it in capitals.
-        transaction_status: query(["transaction_status", "status"]).map(|status| status.to_ascii_lowercase()),
-        kind: query(["type", "type"]),
-        transaction_hash: query(["transaction_hash", "hash"]),
-        reference: query(["reference", "reference"]),
+        transaction_status: text(&["transaction_status", "status"])?.map(|status| status.to_ascii_lowercase()),
+        kind: text(&["type"])?,
+        transaction_hash: text(&["transaction_hash", "hash"])?,
+        reference: text(&["reference"])?,
     };
     let wanted = read(&raw).map_err(|refusal| words::refused(&refusal))?;
     let whole = match &address {
@@ -62,19 +62,19 @@ fn list(call: &Call) -> Outcome {
         Some(address) => Search::first(rows).is("listed_address", &address.id),
         None => Search::first(rows).is("listed", &wallet.id),
     };
-    let search = filtered(call, place.offset(skipped), &wanted);
+    let search = filtered(call, place.offset(skipped), &wanted)?;
     let search = match wanted.direction {
         Direction::Ascending => search.ascending("@created-at"),
         Direction::Descending => search.descending("@created-at"),
     };
     let found = transactions::find(call, &search)?;
     let texts = texts(call, &wallet, &found)?;
-    let total = transactions::count(call, &filtered(call, whole.clone(), &wanted), COUNT_MAX);
+    let total = transactions::count(call, &filtered(call, whole.clone(), &wanted)?, COUNT_MAX);
     let analytics = address.is_none().then(|| analytics(call, &wallet)).transpose()?;
     envelope::list("Transactions fetched successfully", &texts, wanted.page.meta(total), analytics)
 }
 
-fn filtered(call: &Call, search: Search, wanted: &Transactions) -> Search {
+fn filtered(call: &Call, search: Search, wanted: &Transactions) -> Result<Search, Stop> {
     let with = |search: Search, field: &str, text: Option<&str>| match text {
         Some(text) => search.is(field, text),
         None => search,
@@ -84,15 +84,16 @@ fn filtered(call: &Call, search: Search, wanted: &Transactions) -> Search {
     let search = with(search, "hash", wanted.transaction_hash.as_deref());
     let search = with(search, "reference", wanted.reference.as_deref());
     // What cannot be an id is that of nothing.
-    let search = with(search, "@id", call.query("id").map(|id| if crate::ids::is_id(id) { id } else { "-" }));
-    match call.query("assets") {
+    let id = query::single(call, &["id"])?.map(|id| if crate::ids::is_id(id) { id } else { "-" });
+    let search = with(search, "@id", id);
+    Ok(match query::single(call, &["assets"])? {
         Some(symbols) => {
             let letters = |symbol: &str| symbol.chars().filter(char::is_ascii_alphanumeric).collect();
             let symbols = symbols.split(',').take(SYMBOLS_MAX).map(|symbol| Value::Text(letters(symbol)));
             search.with("symbol", Comparison::OneOf(symbols.collect()))
         }
         None => search,
-    }
+    })
 }
 
 /// Wallet and addresses are loaded once for all rows.

@@ -186,7 +186,7 @@ fn read_one(call: &Call) -> Outcome {
     let wallet = access::wallet(call)?;
     let network = access::network(call);
     let mut shown = show::wallet::full(call, &wallet, network)?;
-    if super::addresses::wants_private_key(call.query("show_private_key").or_else(|| call.query("showPrivateKey"))) {
+    if super::addresses::wants_private_key(call)? {
         shown = super::addresses::with_private_key(call, shown, wallet.body.blockchain, wallet.body.index)?;
     }
     envelope::ok("Wallet fetched successfully", &shown.to_text())
@@ -220,23 +220,21 @@ fn update(call: &Call) -> Outcome {
     envelope::ok("Wallet updated successfully", &show::wallet::full(call, &wallet, network)?.to_text())
 }
 
-/// The flags of the specification, or `configurations` as the record shows them.
+/// The flags of the specification, or `configurations` as the record shows them. They must not contradict each other.
 fn read_settings(form: &mut Form, body: &mut WalletBody) {
-    if let Some(is_off) = form.flag(&["disable_auto_sweep", "disableAutoSweep"]) {
-        body.auto_sweep = !is_off;
-    }
-    if let Some(is_on) = form.flag(&["enable_gasless_withdraw", "enableGaslessWithdraw"]) {
-        body.gasless = is_on;
-    }
+    let sweeps = form.flag(&["disable_auto_sweep", "disableAutoSweep"]).map(|is_off| !is_off);
+    let is_gasless = form.flag(&["enable_gasless_withdraw", "enableGaslessWithdraw"]);
+    body.auto_sweep = sweeps.unwrap_or(body.auto_sweep);
+    body.gasless = is_gasless.unwrap_or(body.gasless);
     let Some(mut all) = form.object(&["configurations"]) else { return };
     if let Some(mut sweeping) = all.object(&["autoSweeping"]) {
-        body.auto_sweep = sweeping.flag(&["isActive"]).unwrap_or(body.auto_sweep);
+        body.auto_sweep = is_active(&mut sweeping, (sweeps, "disable_auto_sweep")).unwrap_or(body.auto_sweep);
         body.auto_sweep_threshold = threshold(&mut sweeping).unwrap_or(body.auto_sweep_threshold);
         all.take_faults(sweeping);
     }
     if let Some(mut withdrawal) = all.object(&["withdrawal"]) {
         if let Some(mut gasless) = withdrawal.object(&["gasless"]) {
-            body.gasless = gasless.flag(&["isActive"]).unwrap_or(body.gasless);
+            body.gasless = is_active(&mut gasless, (is_gasless, "enable_gasless_withdraw")).unwrap_or(body.gasless);
             body.gasless_threshold = threshold(&mut gasless).unwrap_or(body.gasless_threshold);
             if let Some(name) = gasless.text(&["operator"]) {
                 match Operator::of_name(&name) {
@@ -249,6 +247,15 @@ fn read_settings(form: &mut Form, body: &mut WalletBody) {
         all.take_faults(withdrawal);
     }
     form.take_faults(all);
+}
+
+/// `isActive` of a part of the configurations; `flag` is what the flag of that name says.
+fn is_active(form: &mut Form, (flag, name): (Option<bool>, &str)) -> Option<bool> {
+    let is_active = form.flag(&["isActive"])?;
+    if flag.is_some_and(|flag| flag != is_active) {
+        form.refuse(&["isActive"], "exclusive", &["must not contradict ", name].concat());
+    }
+    Some(is_active)
 }
 
 fn threshold(form: &mut Form) -> Option<Whole> {

@@ -159,6 +159,36 @@ fn no_two_routes_have_the_same_name_or_place() {
 }
 
 #[test]
+fn no_parameter_of_a_query_is_taken_twice() {
+    let world = World::new();
+    let wallet = world.rich_wallet();
+    let (address, _) = world.address(&wallet, &json!({}));
+    let link = TestCall::post(&format!("/v1/wallets/{wallet}/payment-links"))
+        .context("base-url", "https://pay.example.com")
+        .json(&json!({"name": "L", "asset_id": world.asset(&wallet, "USDC")}));
+    let link = world.host.call(link).json()["data"]["id"].as_str().unwrap().to_owned();
+    let manifest = manifest();
+    let document = &manifest["openapi"];
+    let mut names = BTreeSet::new();
+    for (path, item) in document["paths"].as_object().unwrap() {
+        let path = path.replace("{walletId}", &wallet).replace("{addressId}", &address).replace("{linkId}", &link);
+        let parameters = item["get"]["parameters"].as_array().into_iter().flatten().map(|it| resolve(document, it));
+        for parameter in parameters.filter(|it| it["in"] == "query") {
+            let name = parameter["name"].as_str().unwrap();
+            let answer = world.get(&format!("{path}?{name}=1&{name}=1"));
+            assert_eq!(refusal(&answer), expected(400, "SERVICE_VALIDATION_ERROR", name), "{path} {name}");
+            assert_eq!(answer.json()["errors"][0]["rule"], "once", "{path} {name}");
+            names.insert(name);
+        }
+    }
+    assert!(names.contains("page") && names.contains("show_private_key"), "{names:?}");
+    for query in ["transaction_status=success&status=failed", "hash=0x1&transaction_hash=0x1"] {
+        let answer = world.get(&format!("/v1/wallets/{wallet}/transactions?{query}"));
+        assert_eq!((answer.status, &answer.json()["errors"][0]["rule"]), (400, &json!("exclusive")), "{query}");
+    }
+}
+
+#[test]
 fn no_route_of_a_wallet_opens_for_the_key_of_another() {
     let world = World::new();
     let (own, other) = (world.rich_wallet(), world.wallet("polygon"));

@@ -6,6 +6,9 @@ use tenon_plugin::test_kit::TestAnswer;
 
 use super::chain::token;
 use super::support::*;
+use crate::ids;
+use crate::rules::blockchain::Blockchain;
+use crate::rules::network::Network;
 
 #[test]
 fn a_missing_deposit_is_found_by_its_hash_and_told() {
@@ -138,6 +141,9 @@ fn assets_on_a_wrong_blockchain_are_recovered() {
     let mut empty = body("polygon");
     empty["token_address"] = json!("");
     assert_eq!(refusal(&world.post(&path, &empty)).2, "token_address");
+    let mut contradiction = body("polygon");
+    contradiction["blockchain_id"] = json!(ids::blockchain(Blockchain::Ethereum, Network::Testnet));
+    assert_eq!(refusal(&world.post(&path, &contradiction)).2, "blockchain_id");
     world.check_books();
 }
 

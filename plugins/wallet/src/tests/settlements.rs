@@ -154,6 +154,8 @@ fn what_is_wrong_with_a_rule_is_said_by_field() {
         (json!({"source": {"assets": "USDC"}}), "source.assets"),
         (json!({"source": {"assets": ["BTC"]}}), "source.assets"),
         (json!({"source": {"assets": ["USDC"], "minAmount": "5", "maxAmount": "4"}}), "source.max_amount"),
+        (json!({"source": {"assets": ["USDC"], "min_amount": null, "minAmount": "5"}}), "source.min_amount"),
+        (json!({"settlement_order": "FASTEST", "order": "CHEAPEST"}), "settlement_order"),
         (json!({"destination": {"blockchain": "base", "asset": "USDC", "address": "T1"}}), "destination.address"),
         (json!({"isGateway": true, "source": {"assets": ["DAI"]}}), "source.assets"),
         (json!({"order": "BEST", "slippageTolerance": "x"}), "settlement_order slippage_tolerance"),

@@ -38,6 +38,19 @@ fn typed_data_is_signed_on_evm_blockchains_alone() {
 }
 
 #[test]
+fn typed_data_in_data_and_beside_it_is_refused() {
+    let world = World::new();
+    let path = format!("/v1/wallets/{}/signing/typed-data", world.wallet("base"));
+    let document = json!({
+        "types": {"Mail": [{"name": "text", "type": "string"}]}, "primaryType": "Mail", "domain": {"chainId": 1},
+        "message": {"text": "hi"},
+    });
+    let answer = world.post(&path, &json!({"data": document, "message": {"text": "bye"}}));
+    assert_eq!(refusal(&answer), expected(400, "SERVICE_VALIDATION_ERROR", "message"));
+    assert!(world.events().iter().all(|name| *name != "signed.success"));
+}
+
+#[test]
 fn what_is_wrong_with_typed_data_is_said_by_member() {
     let world = World::new();
     let wallet = world.wallet("base");

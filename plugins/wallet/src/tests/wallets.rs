@@ -140,6 +140,13 @@ fn settings_of_a_wallet_change_by_flag_or_configuration() {
     let gasless = json!({"isActive": true, "operator": "lt", "threshold": "12.5"});
     let changed = patch(json!({"configurations": {"withdrawal": {"gasless": gasless}}})).json();
     assert_eq!(changed["data"]["configurations"]["withdrawal"]["gasless"], gasless);
+    let sweeping = json!({"autoSweeping": {"isActive": true}});
+    let contradiction = patch(json!({"disable_auto_sweep": true, "configurations": sweeping}));
+    assert_eq!(refusal(&contradiction).2, "configurations.autoSweeping.isActive");
+    let off = json!({"withdrawal": {"gasless": {"isActive": false}}});
+    let contradiction = patch(json!({"enable_gasless_withdraw": true, "configurations": off}));
+    assert_eq!(refusal(&contradiction).2, "configurations.withdrawal.gasless.isActive");
+    assert_eq!(patch(json!({"disable_auto_sweep": false, "configurations": sweeping})).status, 200);
     let wrong = patch(json!({"configurations": {"withdrawal": {"gasless": {"operator": "ne", "threshold": "x"}}}}));
     assert_eq!(
         refusal(&wrong).2,

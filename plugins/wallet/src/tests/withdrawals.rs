@@ -40,6 +40,34 @@ fn a_withdrawal_holds_first_and_is_spent_when_final() {
 }
 
 #[test]
+fn two_names_of_a_member_with_different_values_move_no_money() {
+    let world = World::new();
+    let (wallet, usdc) = rich(&world);
+    let dai = world.asset(&wallet, "DAI");
+    let path = format!("/v1/wallets/{wallet}/withdraw");
+    for (changes, field) in [
+        (json!({"address": SANCTIONED}), "destination_address"),
+        (json!({"destinationAddress": SANCTIONED}), "destination_address"),
+        (json!({"address": null}), "destination_address"),
+        (json!({"assetId": dai}), "asset_id"),
+        (json!({"assetId": "unknown"}), "asset_id"),
+    ] {
+        let mut body = json!({"asset_id": usdc, "amount": "40", "destination_address": OUTSIDE});
+        body.as_object_mut().unwrap().extend(changes.as_object().unwrap().clone());
+        assert_eq!(refusal(&world.post(&path, &body)), expected(400, "SERVICE_VALIDATION_ERROR", field), "{changes}");
+        let batch = world.post(&path, &json!({ "assets": [body] }));
+        let place = format!("assets[0].{field}");
+        assert_eq!(refusal(&batch), expected(400, "SERVICE_VALIDATION_ERROR", &place), "{changes}");
+    }
+    assert_eq!(world.balance(&format!("held/wallet/{wallet}"), "base/USDC"), 0);
+    let equal = json!({
+        "asset_id": usdc, "assetId": usdc, "amount": "40", "destination_address": OUTSIDE, "address": OUTSIDE,
+    });
+    withdraw(&world, &wallet, &equal);
+    assert_eq!(world.balance(&format!("held/wallet/{wallet}"), "base/USDC"), 40_000_000);
+}
+
+#[test]
 fn a_withdrawal_that_fails_gives_back_all_but_the_gas() {
     let world = World::new();
     let (wallet, usdc) = rich(&world);

@@ -11,6 +11,7 @@ use crate::events::TEST_EVENT;
 use crate::rules::limits::TEXT_CHARS_MAX;
 use crate::{wire, words};
 
+const LIST: &str = "deliveries";
 const STATES: [&str; 4] = ["pending", "retrying", "delivered", "failed"];
 /// What the host gives at once.
 const PAGE_MAX: u32 = 100;
@@ -38,15 +39,15 @@ struct AttemptText<'a> {
 }
 
 pub fn list(call: &Call) -> Outcome {
-    let (id, limit, after) = (load(call)?.id, listing::limit(call)?.min(PAGE_MAX), listing::after(call)?);
-    let status = call.query("status");
+    let (id, limit, after) = (load(call)?.id, listing::limit(call)?.min(PAGE_MAX), listing::after(call, LIST)?);
+    let status = wire::query(call, "status")?;
     if status.is_some_and(|status| !STATES.contains(&status)) {
         return Err(words::wrong("status", "must be one of: pending, retrying, delivered, failed"));
     }
     let page = call.subscriptions().deliveries(&id, status, after.as_deref(), limit);
     let page = page.ok_or_else(|| words::wrong("after", "must be where a page of this list ended"))?;
     let texts = page.deliveries.iter().map(|delivery| json::to_text(&delivery_text(delivery)));
-    listing::answer("deliveries", &texts.collect::<Result<Vec<_>, _>>()?, page.next.as_deref())
+    listing::answer(LIST, &texts.collect::<Result<Vec<_>, _>>()?, page.next.as_deref())
 }
 
 pub fn attempts(call: &Call) -> Outcome {

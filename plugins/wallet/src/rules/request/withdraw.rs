@@ -9,6 +9,9 @@ use crate::rules::refusal::Refusal;
 
 const ASSETS: Field = Field("assets");
 const DESTINATION_ADDRESS: Field = Field("destination_address");
+const REFERENCE: Field = Field("reference");
+const NOTE: Field = Field("note");
+const METADATA: Field = Field("metadata");
 
 /// As it was sent: both forms, of which one is wanted.
 #[derive(Clone, Debug, Default)]
@@ -52,10 +55,15 @@ pub fn read(raw: &Raw, context: &Context) -> Result<Withdraw, Refusal> {
 }
 
 fn batch(reader: &mut Reader, raw: &Raw, all: &[RawRecipient], context: &Context) -> Option<Vec<Recipient>> {
-    let RawRecipient { asset_id, amount, destination_address, .. } = &raw.single;
-    for (field, sent) in
-        [(ASSET_ID, asset_id), (super::reader::AMOUNT, amount), (DESTINATION_ADDRESS, destination_address)]
-    {
+    let RawRecipient { asset_id, amount, destination_address, reference, note, metadata } = &raw.single;
+    for (field, sent) in [
+        (ASSET_ID, asset_id),
+        (super::reader::AMOUNT, amount),
+        (DESTINATION_ADDRESS, destination_address),
+        (REFERENCE, reference),
+        (NOTE, note),
+        (METADATA, metadata),
+    ] {
         if sent.is_some() {
             reader.breaks(field, Rule::NotBoth { other: ASSETS });
         }
@@ -76,7 +84,7 @@ fn batch(reader: &mut Reader, raw: &Raw, all: &[RawRecipient], context: &Context
             known.reference.is_some() && Some(&known.reference) == one.as_ref().map(|one| &one.reference)
         };
         if read.iter().any(is_repeated) {
-            reader.breaks(Field("reference"), Rule::NotUnique);
+            reader.breaks(REFERENCE, Rule::NotUnique);
         }
         read.extend(one);
     }
@@ -89,8 +97,8 @@ fn recipient(reader: &mut Reader, raw: &RawRecipient, context: &Context) -> Opti
     // Sent on the blockchain on which the asset lives.
     let blockchain = asset.and_then(|asset| asset.blockchain).unwrap_or(context.blockchain);
     let address = reader.address(DESTINATION_ADDRESS, &raw.destination_address, blockchain);
-    let reference = reader.text(Field("reference"), &raw.reference, REFERENCE_CHARS_MAX);
-    let note = reader.text(Field("note"), &raw.note, TEXT_CHARS_MAX);
+    let reference = reader.text(REFERENCE, &raw.reference, REFERENCE_CHARS_MAX);
+    let note = reader.text(NOTE, &raw.note, TEXT_CHARS_MAX);
     let metadata = reader.metadata(&raw.metadata);
     let (money, destination_address) = money.zip(address)?;
     Some(Recipient { money, destination_address, reference, note, metadata })
@@ -168,5 +176,9 @@ mod tests {
             wrong(read(&both, &context())),
             "asset_id exclusive, amount exclusive, destination_address exclusive"
         );
+        let about =
+            RawRecipient { reference: some("r"), note: some("n"), metadata: some("1"), ..RawRecipient::default() };
+        let about = Raw { single: about, ..batch(vec![recipient()]) };
+        assert_eq!(wrong(read(&about, &context())), "reference exclusive, note exclusive, metadata exclusive");
     }
 }
