@@ -21,6 +21,7 @@ mod refused;
 mod requests;
 mod rush;
 mod seeds;
+mod signals;
 mod signing;
 mod starting;
 mod upgrade;

@@ -65,7 +65,7 @@ pub use check::{check_component, check_plugins, compile_components};
 use encryption::load_tls;
 pub use examine::{CheckLine, CheckRemedy, CheckState, Examination, ExaminationReport, Pages, examine};
 use performing::{Ongoing, Performer};
-use process::Signals;
+use process::HostSignals;
 pub use process::{raise_descriptor_limit, signalled};
 use rooms::{Owners, Rooms, open_rooms};
 use serving::Serving;
@@ -113,7 +113,7 @@ pub struct Host {
 
 /// Runs until the process is told to stop; a second signal ends it at once.
 pub async fn serve(start: Start) -> anyhow::Result<()> {
-    let mut signals = Signals::listen()?;
+    let mut signals = HostSignals::listen()?;
     let mut host = tokio::select! {
         biased;
         host = open(start, Clock::system()) => host?,

@@ -1,4 +1,4 @@
-//! What the process is given by the system: descriptors, and signals that end it.
+//! What the process is given by the system: descriptors, and signals.
 
 use std::io;
 
@@ -33,8 +33,68 @@ impl Signals {
     }
 }
 
+/// Signals of a host. While a value exists, none of them ends the process by itself.
+///
+/// SIGINT and SIGTERM stop the host. SIGHUP, SIGUSR1 and SIGUSR2 are logged and ignored: a closed terminal or the habit of "reload" must
+/// not cut running calls.
+pub struct HostSignals {
+    ending: Signals,
+    hangup: Signal,
+    user_1: Signal,
+    user_2: Signal,
+}
+
+impl HostSignals {
+    pub fn listen() -> io::Result<HostSignals> {
+        Ok(HostSignals {
+            ending: Signals::listen()?,
+            hangup: signal(SignalKind::hangup())?,
+            user_1: signal(SignalKind::user_defined1())?,
+            user_2: signal(SignalKind::user_defined2())?,
+        })
+    }
+
+    /// Returns for SIGINT or SIGTERM; at once for one that came before.
+    pub async fn next(&mut self) {
+        loop {
+            tokio::select! {
+                () = self.ending.next() => return,
+                Some(()) = self.hangup.recv() => tracing::info!(
+                    "SIGHUP has no effect: changes of plugins.toml, components and certificates take effect without it"
+                ),
+                Some(()) = self.user_1.recv() => tracing::debug!("SIGUSR1 has no effect"),
+                Some(()) = self.user_2.recv() => tracing::debug!("SIGUSR2 has no effect"),
+            }
+        }
+    }
+}
+
 /// Control-C or SIGTERM from now on.
 pub async fn signalled() -> io::Result<()> {
     Signals::listen()?.next().await;
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::FutureExt;
+    use rustix::process::{Signal as Number, getpid, kill_process};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn hangup_and_user_signals_neither_kill_nor_stop_the_host() {
+        let mut signals = HostSignals::listen().unwrap();
+        let ignored = [
+            (Number::HUP, SignalKind::hangup()),
+            (Number::USR1, SignalKind::user_defined1()),
+            (Number::USR2, SignalKind::user_defined2()),
+        ];
+        for (number, kind) in ignored {
+            let mut arrived = signal(kind).unwrap();
+            kill_process(getpid(), number).unwrap();
+            arrived.recv().await.unwrap();
+            assert!(signals.next().now_or_never().is_none(), "{number:?}");
+        }
+    }
 }

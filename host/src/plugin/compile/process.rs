@@ -78,6 +78,8 @@ fn start(program: &Path) -> std::io::Result<Child> {
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
+        // Signals of a terminal reach the host's group: the host decides what ends with it.
+        .process_group(0)
         .kill_on_drop(true)
         .spawn()
 }
