@@ -19,7 +19,9 @@ use crate::{
         tasks::TaskCounts,
     },
     http::tls::Tls,
-    limits::{DISK_LOOK_MS, ENDED_CREDENTIALS_KEPT_MS, OLDEST_LOOK_MS, RETENTION_EVERY_MS, VERSION_NOTE_MS},
+    limits::{
+        DISK_LOOK_MS, ENDED_CREDENTIALS_KEPT_MS, LOCK_FILE_LOOK_MS, OLDEST_LOOK_MS, RETENTION_EVERY_MS, VERSION_NOTE_MS,
+    },
     metrics::{DeliveryMetrics, TaskMetrics, TaskReading},
 };
 
@@ -48,6 +50,7 @@ impl Upkeep {
         let mut tasks = vec![
             tokio::spawn(watch_disk(database.clone(), config.clone(), disk.clone(), stopped.clone())),
             tokio::spawn(note_version(database.clone(), stopped.clone())),
+            tokio::spawn(watch_lock(database.clone(), stopped.clone())),
             tokio::spawn(watch_webhooks(database.clone(), webhooks, clock.clone(), stopped.clone())),
             tokio::spawn(watch_tasks(database.clone(), counted, clock.clone(), stopped.clone())),
             tokio::spawn(forget(database, config, clock, stopped.clone())),
@@ -100,6 +103,19 @@ async fn note_version(database: Database, stopped: watch::Receiver<bool>) {
     while next(VERSION_NOTE_MS, &stopped).await.is_some() {
         if let Err(error) = database.note_version().await {
             report(&database, &error, "failed to note the version of the database");
+        }
+    }
+}
+
+/// Reports a lock file that was removed, once.
+async fn watch_lock(database: Database, stopped: watch::Receiver<bool>) {
+    while next(LOCK_FILE_LOOK_MS, &stopped).await.is_some() {
+        if !database.has_lock_file().await {
+            tracing::error!(
+                database = %database.path().display(),
+                "the lock file of the database was removed or replaced: restart the host, so that it holds the one that is there"
+            );
+            return;
         }
     }
 }

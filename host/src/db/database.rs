@@ -2,7 +2,7 @@
 //!
 //! Every open inspects the files first (`files`) and then, on a read-only connection, the database that they hold (`inspect`): its pages,
 //! and whether it is the one that was noted (`identity`).
-//! Invariants: one process has the file open (an OS lock on `FILE.lock`); one connection writes (`write`, one
+//! Invariants: one process has the file open (OS locks on `FILE.lock` and its folder); one connection writes (`write`, one
 //! transaction at a time, in a task that no caller can interrupt); what may take long (`search`) has connections of its own; a
 //! connection whose COMMIT or ROLLBACK failed is closed and never used again.
 //!

@@ -83,6 +83,8 @@ pub const SURVEY_ATTEMPTS_MAX: usize = 5;
 /// How long a start waits for a command that inspects the files, which reads the whole log; and how often it tries.
 pub const LOCK_WAIT_MS: u64 = 5_000;
 pub const LOCK_LOOK_MS: u64 = 20;
+/// How often a host looks whether its lock file is still the one that it holds.
+pub const LOCK_FILE_LOOK_MS: u64 = 15_000;
 /// Symbolic links from the name of a database to its file; Linux follows as many.
 pub const LINKS_MAX: usize = 40;
 /// Bytes that are copied or hashed at once.

@@ -2,27 +2,32 @@
 //!
 //! An OS lock on `FILE.lock`: it ends with the process, however that ends. The file holds the process id of its last holder, for people, and the
 //! boot in which the index of the log was made.
+//!
+//! A lock on a file that was removed keeps nobody off. So the folder of a database with the default name is locked as well: it can hold
+//! only one of that name, and cannot be removed while it holds the database. Databases of other names may share a folder.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{ErrorKind, Read, Seek, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 use tokio::time::sleep;
 
 use crate::db::DbError;
-use crate::db::files::{IndexTrust, beside};
+use crate::db::files::{IndexTrust, beside, resolved};
 use crate::limits::{LOCK_LOOK_MS, LOCK_WAIT_MS};
 
 /// Two numbers: a process id and the id of a boot.
 const TEXT_BYTES_MAX: u64 = 64;
 /// Linux makes a new id at each boot.
 const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
+const DEFAULT_NAME: &str = "tenon.db";
 
 /// Held while it lives.
 pub(super) struct FileLock {
     file: File,
+    _folder: Option<File>,
     /// Whether the index of the log was made in this boot.
     pub trust: IndexTrust,
 }
@@ -31,33 +36,80 @@ impl FileLock {
     /// Waits for commands that inspect the files. `Refused` at once while another host, or a command that writes, holds the lock.
     pub async fn take(database: &Path) -> Result<FileLock, DbError> {
         let name = beside(database, ".lock");
-        let open = OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600).open(&name);
-        let mut file = open.map_err(DbError::file(&name))?;
         let begun = Instant::now();
-        loop {
-            match file.try_lock() {
-                Ok(()) => break,
-                Err(TryLockError::WouldBlock) => {}
-                Err(TryLockError::Error(error)) => return Err(DbError::file(&name)(error)),
-            }
-            if is_held_alone(&file).map_err(DbError::file(&name))? {
-                return Err(in_use(database, &file));
+        let (mut file, folder) = loop {
+            match attempt(database, &name).map_err(DbError::file(&name))? {
+                Attempt::Taken(file, folder) => break (file, folder),
+                Attempt::HeldAlone(file) => return Err(in_use(database, &file)),
+                Attempt::HeldShared => {}
             }
             if begun.elapsed() >= Duration::from_millis(LOCK_WAIT_MS) {
                 return Err(inspected(database));
             }
             sleep(Duration::from_millis(LOCK_LOOK_MS)).await;
-        }
+        };
         let text = read_text(&file);
         let boot = boot_in(&text).unwrap_or_default();
         write_text(&mut file, boot).map_err(DbError::file(&name))?;
-        Ok(FileLock { file, trust: trust_in(&text) })
+        Ok(FileLock { file, _folder: folder, trust: trust_in(&text) })
+    }
+
+    /// Returns false if the lock file was removed or replaced.
+    pub fn is_in_place(&self, database: &Path) -> bool {
+        is_named(&self.file, &beside(database, ".lock")).unwrap_or(true)
     }
 
     /// Notes that SQLite has made the index of the log in this boot. Before that, a holder that dies leaves an older index behind.
     pub fn note_boot(&mut self, database: &Path) -> Result<(), DbError> {
         let boot = boot_id().unwrap_or_default();
         write_text(&mut self.file, &boot).map_err(DbError::file(&beside(database, ".lock")))
+    }
+}
+
+/// How one attempt to take the lock ended.
+enum Attempt {
+    /// The lock file, and the folder if it was locked.
+    Taken(File, Option<File>),
+    /// Another host, or a command that writes, holds a lock. Contains the lock file.
+    HeldAlone(File),
+    /// A command that inspects holds a lock, or the lock file was replaced meanwhile.
+    HeldShared,
+}
+
+fn attempt(database: &Path, name: &Path) -> std::io::Result<Attempt> {
+    let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600).open(name)?;
+    match lock_alone(&file)? {
+        Holder::Caller if is_named(&file, name)? => {}
+        Holder::Caller | Holder::Inspectors => return Ok(Attempt::HeldShared),
+        Holder::Other => return Ok(Attempt::HeldAlone(file)),
+    }
+    let Some(folder) = open_folder(database) else { return Ok(Attempt::Taken(file, None)) };
+    Ok(match lock_alone(&folder) {
+        Ok(Holder::Caller) => Attempt::Taken(file, Some(folder)),
+        Ok(Holder::Inspectors) => Attempt::HeldShared,
+        Ok(Holder::Other) => Attempt::HeldAlone(file),
+        // Not every file system locks folders.
+        Err(_) => Attempt::Taken(file, None),
+    })
+}
+
+/// The folder of a database with the default name. `None` also if it cannot be opened.
+fn open_folder(database: &Path) -> Option<File> {
+    let file = resolved(database);
+    if file.file_name()? != DEFAULT_NAME {
+        return None;
+    }
+    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    File::open(folder).ok()
+}
+
+/// Returns true if the path leads to the open file.
+fn is_named(file: &File, path: &Path) -> std::io::Result<bool> {
+    let held = file.metadata()?;
+    match std::fs::metadata(path) {
+        Ok(named) => Ok((held.dev(), held.ino()) == (named.dev(), named.ino())),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(error),
     }
 }
 
@@ -69,8 +121,8 @@ fn write_text(file: &mut File, boot: &str) -> std::io::Result<()> {
 
 /// Keeps a host from starting while it lives.
 pub(super) struct SharedLock {
-    /// `None` if no host has ever had the database open.
-    _file: Option<File>,
+    /// The lock file, unless no host has ever had the database open, and the folder.
+    _held: [Option<File>; 2],
     pub trust: IndexTrust,
 }
 
@@ -79,20 +131,39 @@ impl SharedLock {
     pub fn take(database: &Path) -> Result<Option<SharedLock>, DbError> {
         let name = beside(database, ".lock");
         let file = match File::open(&name) {
-            Ok(file) => file,
-            Err(error) if error.kind() == ErrorKind::NotFound => {
-                return Ok(Some(SharedLock { _file: None, trust: IndexTrust::Unknown }));
-            }
+            Ok(file) => Some(file),
+            Err(error) if error.kind() == ErrorKind::NotFound => None,
             Err(error) => return Err(DbError::file(&name)(error)),
         };
-        match file.try_lock_shared() {
-            Ok(()) => {
-                let trust = trust_in(&read_text(&file));
-                Ok(Some(SharedLock { _file: Some(file), trust }))
+        let mut trust = IndexTrust::Unknown;
+        if let Some(file) = &file {
+            match file.try_lock_shared() {
+                Ok(()) => trust = trust_in(&read_text(file)),
+                Err(TryLockError::WouldBlock) => return Ok(None),
+                Err(TryLockError::Error(error)) => return Err(DbError::file(&name)(error)),
             }
-            Err(TryLockError::WouldBlock) => Ok(None),
-            Err(TryLockError::Error(error)) => Err(DbError::file(&name)(error)),
         }
+        let folder = open_folder(database);
+        match folder.as_ref().map(File::try_lock_shared) {
+            Some(Err(TryLockError::WouldBlock)) => Ok(None),
+            _ => Ok(Some(SharedLock { _held: [file, folder], trust })),
+        }
+    }
+}
+
+/// Holder of a lock after an attempt to take it.
+enum Holder {
+    Caller,
+    Inspectors,
+    Other,
+}
+
+fn lock_alone(file: &File) -> std::io::Result<Holder> {
+    match file.try_lock() {
+        Ok(()) => Ok(Holder::Caller),
+        Err(TryLockError::WouldBlock) if is_held_alone(file)? => Ok(Holder::Other),
+        Err(TryLockError::WouldBlock) => Ok(Holder::Inspectors),
+        Err(TryLockError::Error(error)) => Err(error),
     }
 }
 
@@ -182,5 +253,28 @@ mod tests {
         let refused = FileLock::take(&database).now_or_never().expect("an answer at once").err().unwrap();
         assert!(refused.to_string().contains("in use by another Tenon"), "{refused}");
         drop(host);
+    }
+    #[tokio::test]
+    async fn second_host_is_refused_after_the_lock_file_was_removed() {
+        let folder = tempfile::tempdir().unwrap();
+        let database = folder.path().join(DEFAULT_NAME);
+        let host = FileLock::take(&database).await.unwrap();
+        assert!(host.is_in_place(&database));
+        std::fs::remove_file(beside(&database, ".lock")).unwrap();
+        assert!(!host.is_in_place(&database));
+        assert!(SharedLock::take(&database).unwrap().is_none(), "the host holds the folder");
+        let refused = FileLock::take(&database).now_or_never().expect("an answer at once").err().unwrap();
+        assert!(refused.to_string().contains("in use by another Tenon"), "{refused}");
+        assert!(!host.is_in_place(&database), "the refused attempt made another file");
+        drop(host);
+        FileLock::take(&database).await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn databases_of_other_names_share_a_folder() {
+        let folder = tempfile::tempdir().unwrap();
+        let _first = FileLock::take(&folder.path().join("a.db")).await.unwrap();
+        let _default = FileLock::take(&folder.path().join(DEFAULT_NAME)).await.unwrap();
+        FileLock::take(&folder.path().join("b.db")).await.unwrap();
     }
 }

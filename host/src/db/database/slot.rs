@@ -128,6 +128,12 @@ impl Database {
         Ok(slot.update_basis(now))
     }
 
+    /// Returns false if the file of the lock was removed or replaced: it keeps no other process off any more.
+    pub async fn has_lock_file(&self) -> bool {
+        let slot = self.inner.writer.lock().await;
+        slot.lock.as_ref().is_none_or(|lock| lock.is_in_place(&self.inner.path))
+    }
+
     /// Calls `read` while no transaction runs.
     pub(in crate::db) async fn between_transactions<T>(&self, read: impl FnOnce() -> T) -> T {
         let _slot = self.inner.writer.lock().await;
