@@ -36,8 +36,20 @@ const ROOMS: &[(&str, &[&str])] = &[
 const TOP: &[&str] = &["main", "lib", "boot", "cli"];
 
 /// Below all rooms: every room may use them, they use only each other.
-const GROUND: &[&str] =
-    &["budget", "clock", "config", "failure", "fair", "limits", "log", "metrics", "outbound", "secrets", "stop"];
+const GROUND: &[&str] = &[
+    "budget",
+    "clock",
+    "config",
+    "failure",
+    "fair",
+    "limits",
+    "log",
+    "metrics",
+    "outbound",
+    "regular_file",
+    "secrets",
+    "stop",
+];
 
 /// Plain values without behaviour, which any room may name.
 const VALUES: &[&str] = &[

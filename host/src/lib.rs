@@ -38,6 +38,7 @@ pub mod log;
 pub mod metrics;
 pub mod outbound;
 pub mod plugin;
+pub mod regular_file;
 pub mod secrets;
 pub mod stop;
 pub mod tasks;

@@ -10,7 +10,7 @@ use std::{
 use sha2::{Digest, Sha256};
 
 use super::Progress;
-use crate::limits::COPY_CHUNK_BYTES;
+use crate::{limits::COPY_CHUNK_BYTES, regular_file};
 
 /// How long it is and what it hashes to, in hex.
 #[derive(Debug, PartialEq, Eq)]
@@ -50,7 +50,7 @@ fn read_through(
     progress: &Progress,
     mut take: impl FnMut(&[u8]) -> io::Result<()>,
 ) -> io::Result<Content> {
-    let (mut file, mut chunk) = (File::open(path)?, vec![0; COPY_CHUNK_BYTES]);
+    let (mut file, mut chunk) = (regular_file::open(path)?, vec![0; COPY_CHUNK_BYTES]);
     let (mut bytes, mut sha256) = (0, Sha256::new());
     loop {
         if progress.is_broken_off() {

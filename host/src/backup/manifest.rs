@@ -3,7 +3,6 @@
 //! The text of the file is not believed: a path is one of the two that there are, a hash is a hash.
 
 use std::{
-    fs::File,
     io::{Read, Write},
     path::Path,
 };
@@ -11,7 +10,7 @@ use std::{
 use serde::{Deserialize, Serialize};
 
 use super::{BackupError, COMPONENTS_FOLDER, DATABASE_FILE, MANIFEST_FILE, files};
-use crate::{changes::change_set::Timestamp, limits::BACKUP_MANIFEST_BYTES_MAX};
+use crate::{changes::change_set::Timestamp, limits::BACKUP_MANIFEST_BYTES_MAX, regular_file};
 
 /// Counts up when an older program could misread it.
 const FORMAT: u32 = 1;
@@ -87,7 +86,7 @@ impl Manifest {
     pub(super) fn read(folder: &Path) -> Result<Manifest, BackupError> {
         let path = folder.join(MANIFEST_FILE);
         let mut text = String::new();
-        let file = File::open(&path).map_err(|error| {
+        let file = regular_file::open(&path).map_err(|error| {
             BackupError::Refused(format!("{} is no backup: {MANIFEST_FILE} cannot be read ({error})", folder.display()))
         })?;
         let read = file.take(BACKUP_MANIFEST_BYTES_MAX).read_to_string(&mut text);

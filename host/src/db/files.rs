@@ -21,7 +21,10 @@ use super::{
     DbError,
     database::{GoOn, options},
 };
-use crate::limits::{LINKS_MAX, SEARCH_LOOK_STEPS, SURVEY_ATTEMPTS_MAX};
+use crate::{
+    limits::{LINKS_MAX, SEARCH_LOOK_STEPS, SURVEY_ATTEMPTS_MAX},
+    regular_file,
+};
 use header::Header;
 use log::Log;
 
@@ -93,6 +96,7 @@ pub enum Survey {
 /// # Errors
 /// `Damaged` names the damaged file; `File` a file that cannot be read.
 pub fn survey(database: &Path, trust: IndexTrust) -> Result<Survey, DbError> {
+    check_kinds(database)?;
     let log_path = beside(database, "-wal");
     let file_bytes = length(database)?;
     let log_bytes = length(&log_path)?.unwrap_or(0);
@@ -119,6 +123,15 @@ pub fn survey(database: &Path, trust: IndexTrust) -> Result<Survey, DbError> {
     }
     let pages = if log.committed > 0 { u64::from(log.pages_after) } else { pages };
     Ok(Survey::Database { pages, page_bytes, log_frames: log.committed, log_bytes })
+}
+
+/// Refuses anything but regular files in the places of the files that SQLite opens: it would wait for a FIFO.
+pub(super) fn check_kinds(database: &Path) -> Result<(), DbError> {
+    for ending in ["", "-wal", "-shm", "-journal"] {
+        let path = beside(database, ending);
+        regular_file::check(&path).map_err(DbError::file(&path))?;
+    }
+    Ok(())
 }
 
 /// Inspects the file of the simulated blockchains, and its log, before it is opened.

@@ -4,7 +4,6 @@
 //! about the content of a key; none of them is about time: a certificate that has expired is its operator's to see.
 
 use std::{
-    fs::File,
     io::Read,
     path::{Path, PathBuf},
 };
@@ -17,7 +16,7 @@ use rustls::{
 };
 use zeroize::Zeroizing;
 
-use crate::limits::PEM_FILE_BYTES_MAX;
+use crate::{limits::PEM_FILE_BYTES_MAX, regular_file};
 
 /// Where a certificate and its key lie.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -90,7 +89,7 @@ pub fn read_key(file: &Path) -> Result<PrivateKeyDer<'static>, CertificateError>
 /// A whole file within its limit; wiped when it is let go of, for it may hold a key.
 pub fn read_pem(path: &Path) -> Result<Zeroizing<Vec<u8>>, PemFileError> {
     let unreadable = |error: std::io::Error| PemFileError::Unreadable(path.to_owned(), error.to_string());
-    let file = File::open(path).map_err(unreadable)?;
+    let file = regular_file::open(path).map_err(unreadable)?;
     let length = file.metadata().map_err(unreadable)?.len().min(PEM_FILE_BYTES_MAX + 1);
     // Whole at once: bytes that grow would leave copies behind.
     let mut pem = Zeroizing::new(Vec::with_capacity(usize::try_from(length).unwrap_or_default() + 1));

@@ -13,7 +13,7 @@ use std::{
 use zeroize::Zeroizing;
 
 use super::SecretError;
-use crate::limits;
+use crate::{limits, regular_file};
 
 /// Makes the folder with mode 0700 where it is missing; leaves one that is there as it is.
 pub fn create_folder(path: &Path) -> Result<(), SecretError> {
@@ -22,7 +22,7 @@ pub fn create_folder(path: &Path) -> Result<(), SecretError> {
 
 /// The text, or `None` where there is no file. Refused if others than the owner can read it.
 pub fn read(path: &Path) -> Result<Option<Zeroizing<String>>, SecretError> {
-    let file = match File::open(path) {
+    let file = match regular_file::open(path) {
         Ok(file) => file,
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
         Err(source) => return Err(failed(path, source)),

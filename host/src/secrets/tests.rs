@@ -3,7 +3,7 @@ use std::os::unix::fs::PermissionsExt;
 use parking_lot::Mutex;
 
 use super::*;
-use crate::config::Environment;
+use crate::{config::Environment, regular_file};
 
 const OLD: &str = "0000000000000000000000000000000000000000000000000000000000000001";
 const NEW: &str = "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAI=";
@@ -128,6 +128,15 @@ fn file_without_keys_is_named_once() {
     let error = MasterKeys::load(None, folder.path(), Environment::Production).unwrap_err().to_string();
     assert_eq!(error.matches(&path.display().to_string()).count(), 1, "{error}");
     assert!(error.contains("key 1 is not one") && !error.contains("swordfish"), "{error}");
+}
+
+#[test]
+fn fifo_in_the_place_of_a_key_file_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join(MASTER_KEY_FILE);
+    regular_file::make_fifo(&path);
+    let error = MasterKeys::load(None, folder.path(), Environment::Development).unwrap_err();
+    assert!(error.to_string().ends_with("it is a FIFO, not a regular file"), "{error}");
 }
 
 #[test]

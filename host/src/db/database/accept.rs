@@ -76,6 +76,7 @@ impl Database {
 }
 
 async fn accept(path: &Path, line: &SwapRow) -> Result<Accepted, DbError> {
+    files::check_kinds(path)?;
     // A cut log is accepted: it is not surveyed.
     if files::length(path)?.unwrap_or(0) == 0 {
         return Err(DbError::damaged(path, "it is empty"));

@@ -3,7 +3,7 @@
 //! The identity is a row that the database is created with. Removed, replaced by another database, or replaced by an older copy of itself,
 //! the database no longer fits the file. Invariant: the noted version was durable before it was noted.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, OpenOptions};
 use std::io::{ErrorKind, Read, Write};
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
@@ -15,6 +15,7 @@ use crate::changes::change_set::Version;
 use crate::db::files::{Survey, beside, location_flags, marker_path, restore_command};
 use crate::db::records::unsigned;
 use crate::db::{DbError, migrations};
+use crate::regular_file;
 
 const TEXT_BYTES_MAX: u64 = 256;
 
@@ -45,7 +46,7 @@ impl Marker {
     fn read(database: &Path) -> Result<Option<Marker>, DbError> {
         let path = marker_path(database);
         let mut text = String::new();
-        match File::open(&path) {
+        match regular_file::open(&path) {
             Ok(file) => file.take(TEXT_BYTES_MAX).read_to_string(&mut text).map_err(DbError::file(&path))?,
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(DbError::file(&path)(error)),
@@ -69,7 +70,9 @@ impl Marker {
         let path = marker_path(database);
         let aside = beside(&path, ".new");
         let write = || {
-            let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&aside)?;
+            let mut options = OpenOptions::new();
+            options.write(true).create(true).truncate(true).mode(0o600);
+            let mut file = regular_file::open_with(&mut options, &aside)?;
             file.write_all(self.text().as_bytes())?;
             file.sync_all()?;
             fs::rename(&aside, &path)
@@ -84,8 +87,8 @@ impl Marker {
     pub fn note(&self, database: &Path) -> Result<(), DbError> {
         refuse_other(database, Some(self))?;
         let path = marker_path(database);
-        let written =
-            OpenOptions::new().write(true).open(&path).and_then(|file| file.write_all_at(self.text().as_bytes(), 0));
+        let written = regular_file::open_with(OpenOptions::new().write(true), &path)
+            .and_then(|file| file.write_all_at(self.text().as_bytes(), 0));
         match written {
             // A tool that does not own the folder has nothing to note.
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),

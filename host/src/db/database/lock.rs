@@ -17,6 +17,7 @@ use tokio::time::sleep;
 use crate::db::DbError;
 use crate::db::files::{IndexTrust, beside, resolved};
 use crate::limits::{LOCK_LOOK_MS, LOCK_WAIT_MS};
+use crate::regular_file;
 
 /// Two numbers: a process id and the id of a boot.
 const TEXT_BYTES_MAX: u64 = 64;
@@ -77,7 +78,9 @@ enum Attempt {
 }
 
 fn attempt(database: &Path, name: &Path) -> std::io::Result<Attempt> {
-    let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600).open(name)?;
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create(true).truncate(false).mode(0o600);
+    let file = regular_file::open_with(&mut options, name)?;
     match lock_alone(&file)? {
         Holder::Caller if is_named(&file, name)? => {}
         Holder::Caller | Holder::Inspectors => return Ok(Attempt::HeldShared),
@@ -130,7 +133,7 @@ impl SharedLock {
     /// `None` while a host, or a command that writes, holds the lock.
     pub fn take(database: &Path) -> Result<Option<SharedLock>, DbError> {
         let name = beside(database, ".lock");
-        let file = match File::open(&name) {
+        let file = match regular_file::open(&name) {
             Ok(file) => Some(file),
             Err(error) if error.kind() == ErrorKind::NotFound => None,
             Err(error) => return Err(DbError::file(&name)(error)),

@@ -10,6 +10,7 @@ use crate::changes::operator_action::OperatorAction;
 use crate::db::apply::rows::Query;
 use crate::db::testing::{TestFile, batch, change, model, url_in, write_first_version};
 use crate::db::{Database, DbError, DbOptions};
+use crate::regular_file;
 
 async fn refusal(url: &str) -> String {
     match Database::open(url, &DbOptions::default()).await {
@@ -33,6 +34,19 @@ async fn a_second_host_on_the_file_is_refused_by_the_number_of_the_first() {
     assert!(sentence.contains(&format!("process {}", std::process::id())), "{sentence}");
     file.db.close().await.unwrap();
     Database::open(&file.url(), &DbOptions::default()).await.unwrap();
+}
+
+#[tokio::test]
+async fn fifo_in_the_place_of_a_file_is_refused_by_its_path() {
+    for name in ["test.db", "test.db-wal", "test.db-shm", "test.db.id", "test.db.lock"] {
+        let file = TestFile::open().await;
+        file.db.close().await.unwrap();
+        let fifo = file.folder.path().join(name);
+        let _absent = std::fs::remove_file(&fifo);
+        regular_file::make_fifo(&fifo);
+        let error = Database::open(&file.url(), &DbOptions::default()).await.err().unwrap().to_string();
+        assert_eq!(error, format!("{}: it is a FIFO, not a regular file", fifo.display()));
+    }
 }
 
 #[tokio::test]

@@ -2,10 +2,10 @@
 //!
 //! Format: <https://www.sqlite.org/fileformat2.html>, section 1.3.
 
-use std::{fs::File, io::Read, path::Path};
+use std::{io::Read, path::Path};
 
 use super::log::Log;
-use crate::db::DbError;
+use crate::{db::DbError, regular_file};
 
 const MAGIC: &[u8; 16] = b"SQLite format 3\0";
 const HEADER_BYTES: u64 = 100;
@@ -23,7 +23,7 @@ impl Header {
     /// The inner error is a clause about the file.
     pub fn read(path: &Path) -> Result<Result<Header, String>, DbError> {
         let mut bytes = Vec::new();
-        let file = File::open(path).map_err(DbError::file(path))?;
+        let file = regular_file::open(path).map_err(DbError::file(path))?;
         file.take(HEADER_BYTES).read_to_end(&mut bytes).map_err(DbError::file(path))?;
         Ok(Header::parse(&bytes))
     }

@@ -4,13 +4,12 @@
 //! Format: <https://www.sqlite.org/walformat.html>, section 2.1. Numbers are in the byte order of the machine.
 
 use std::{
-    fs::File,
     io::{ErrorKind, Read},
     path::Path,
 };
 
 use super::log::{Checksum, Log};
-use crate::db::DbError;
+use crate::{db::DbError, regular_file};
 
 const VERSION: u32 = 3_007_000;
 const COPY_BYTES: usize = 48;
@@ -30,7 +29,7 @@ pub(super) struct Index {
 /// `None` if the file is absent or holds no valid index.
 pub(super) fn read(path: &Path) -> Result<Option<Index>, DbError> {
     let mut bytes = Vec::new();
-    match File::open(path) {
+    match regular_file::open(path) {
         Ok(file) => file.take(READ_BYTES as u64).read_to_end(&mut bytes).map_err(DbError::file(path))?,
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(DbError::file(path)(error)),

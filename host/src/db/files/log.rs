@@ -5,13 +5,12 @@
 
 use std::{
     collections::BTreeSet,
-    fs::File,
     io::{BufReader, ErrorKind, Read},
     path::Path,
 };
 
 use super::header::be_u32;
-use crate::{db::DbError, limits::COPY_CHUNK_BYTES};
+use crate::{db::DbError, limits::COPY_CHUNK_BYTES, regular_file};
 
 const HEADER_BYTES: usize = 32;
 const FRAME_HEADER_BYTES: usize = 24;
@@ -34,7 +33,7 @@ pub(super) struct Log {
 impl Log {
     /// `file_pages`: pages of the database file. The inner error is a clause about the log.
     pub fn read(path: &Path, file_pages: u64) -> Result<Result<Log, String>, DbError> {
-        let file = match File::open(path) {
+        let file = match regular_file::open(path) {
             Ok(file) => file,
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Ok(Log::default())),
             Err(error) => return Err(DbError::file(path)(error)),

@@ -117,3 +117,15 @@ fn absent_and_empty_files_hold_nothing() {
     fs::write(beside(&path, "-wal"), "log").unwrap();
     assert_eq!(survey(&path, IndexTrust::SameBoot).unwrap(), Survey::Nothing { exists: true, log_bytes: 3 });
 }
+
+#[test]
+fn fifo_in_the_place_of_a_file_is_named_and_not_opened() {
+    for ending in ["", "-wal", "-shm", "-journal"] {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("test.db");
+        let fifo = beside(&path, ending);
+        regular_file::make_fifo(&fifo);
+        let error = survey(&path, IndexTrust::Unknown).unwrap_err().to_string();
+        assert_eq!(error, format!("{}: it is a FIFO, not a regular file", fifo.display()));
+    }
+}

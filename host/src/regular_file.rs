@@ -1,0 +1,95 @@
+//! Opens regular files, and nothing that keeps a reader waiting.
+//!
+//! Opening a FIFO blocks until another process opens it as well, and a device may never end: both are refused. Symbolic links are
+//! followed. Never makes a file unless the options of the caller do.
+
+use std::{
+    fs::{self, File, FileType, OpenOptions},
+    io::{self, ErrorKind},
+    os::unix::fs::{FileTypeExt, OpenOptionsExt},
+    path::Path,
+};
+
+use rustix::fs::OFlags;
+
+/// Opens a regular file for reading.
+///
+/// # Errors
+/// Those of the system. A folder, a FIFO, a socket or a device is named as such.
+pub fn open(path: &Path) -> io::Result<File> {
+    open_with(OpenOptions::new().read(true), path)
+}
+
+/// The same with other options. Replaces their custom flags.
+pub fn open_with(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
+    check(path)?;
+    // A FIFO may take the place of the file after the check.
+    let flags = i32::try_from(OFlags::NONBLOCK.bits()).map_err(io::Error::other)?;
+    let file = options.custom_flags(flags).open(path)?;
+    refuse_other(file.metadata()?.file_type())?;
+    Ok(file)
+}
+
+/// Refuses a path that leads to anything but a regular file. An absent file passes.
+pub fn check(path: &Path) -> io::Result<()> {
+    match fs::metadata(path) {
+        Ok(found) => refuse_other(found.file_type()),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(error),
+    }
+}
+
+fn refuse_other(found: FileType) -> io::Result<()> {
+    let name = match () {
+        () if found.is_file() => return Ok(()),
+        () if found.is_dir() => "a folder",
+        () if found.is_fifo() => "a FIFO",
+        () if found.is_socket() => "a socket",
+        () => "a device",
+    };
+    Err(io::Error::other(format!("it is {name}, not a regular file")))
+}
+
+/// Makes a FIFO that no process opens.
+#[cfg(test)]
+pub(crate) fn make_fifo(path: &Path) {
+    use rustix::fs::{CWD, FileType, Mode, mknodat};
+    mknodat(CWD, path, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read;
+
+    use super::*;
+
+    #[test]
+    fn only_regular_files_are_opened() {
+        let folder = tempfile::tempdir().unwrap();
+        let fifo = folder.path().join("fifo");
+        make_fifo(&fifo);
+        for (path, name) in
+            [(folder.path(), "a folder"), (fifo.as_path(), "a FIFO"), (Path::new("/dev/zero"), "a device")]
+        {
+            let reason = format!("it is {name}, not a regular file");
+            assert_eq!(check(path).unwrap_err().to_string(), reason);
+            assert_eq!(open(path).unwrap_err().to_string(), reason);
+            let written = open_with(OpenOptions::new().write(true).create(true), path);
+            assert_eq!(written.unwrap_err().to_string(), reason);
+        }
+    }
+
+    #[test]
+    fn regular_file_is_opened_through_a_link_and_an_absent_one_is_not_found() {
+        let folder = tempfile::tempdir().unwrap();
+        let (file, link) = (folder.path().join("file"), folder.path().join("link"));
+        fs::write(&file, "text").unwrap();
+        std::os::unix::fs::symlink(&file, &link).unwrap();
+        let mut text = String::new();
+        open(&link).unwrap().read_to_string(&mut text).unwrap();
+        assert_eq!(text, "text");
+        fs::remove_file(&file).unwrap();
+        check(&link).unwrap();
+        assert_eq!(open(&link).unwrap_err().kind(), ErrorKind::NotFound);
+    }
+}
