@@ -39,7 +39,13 @@ mod tasks;
 mod upkeep;
 mod webhooks;
 
-use std::{net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
+use std::{
+    io::{self, Write},
+    net::SocketAddr,
+    path::PathBuf,
+    sync::Arc,
+    time::Duration,
+};
 
 use tokio::{net::TcpListener, sync::watch, task::JoinHandle, time::Instant};
 
@@ -65,7 +71,7 @@ pub use check::{check_component, check_plugins, compile_components};
 use encryption::load_tls;
 pub use examine::{CheckLine, CheckRemedy, CheckState, Examination, ExaminationReport, Pages, examine};
 use performing::{Ongoing, Performer};
-use process::HostSignals;
+use process::{HostSignals, survive_file_size_limit};
 pub use process::{raise_descriptor_limit, signalled};
 use rooms::{Owners, Rooms, open_rooms};
 use serving::Serving;
@@ -113,6 +119,7 @@ pub struct Host {
 
 /// Runs until the process is told to stop; a second signal ends it at once.
 pub async fn serve(start: Start) -> anyhow::Result<()> {
+    survive_file_size_limit()?;
     let mut signals = HostSignals::listen()?;
     let mut host = tokio::select! {
         biased;
@@ -126,7 +133,8 @@ pub async fn serve(start: Start) -> anyhow::Result<()> {
     };
     let ended = match loaded {
         Some(Ok(())) => {
-            print!("{}", host.describe().await);
+            // The host serves also if its output cannot be written: a closed terminal, a full disk.
+            let _unread = io::stdout().write_all(host.describe().await.as_bytes());
             tokio::select! {
                 () = signals.next() => Ok(()),
                 why = end_of_swaps(&mut host.owners.swaps) => Err(anyhow::anyhow!("{why}")),

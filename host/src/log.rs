@@ -54,15 +54,20 @@ pub fn start(tenon_log: Option<&str>, rust_log: Option<&str>) {
     }
     let subscriber = tracing_subscriber::registry().with(filter);
     let started = if std::io::stderr().is_terminal() {
-        subscriber.with(fmt::layer().with_target(false).with_writer(std::io::stderr)).try_init()
+        subscriber.with(layer().with_target(false).with_writer(std::io::stderr)).try_init()
     } else {
         subscriber
-            .with(fmt::layer().json().flatten_event(true).with_span_list(false).with_writer(std::io::stderr))
+            .with(layer().json().flatten_event(true).with_span_list(false).with_writer(std::io::stderr))
             .try_init()
     };
     if let (Ok(()), Some(complaint)) = (started, complaint) {
         tracing::warn!("{complaint}");
     }
+}
+
+/// Drops lines that cannot be written. By default, the library reports that on standard error, and panics if this fails as well.
+fn layer<S>() -> fmt::Layer<S> {
+    fmt::layer().log_internal_errors(false)
 }
 
 #[cfg(test)]

@@ -1,10 +1,16 @@
-//! Signals that do not stop the host.
+//! Signals and failing output that do not stop the host.
 
-use std::process::Command;
+use std::{
+    fs::File,
+    process::{Command, Stdio},
+};
 
-use tenon_bench::program::{Program, ProgramPlan};
+use tenon_bench::{
+    program::{Program, ProgramPlan, free_address},
+    wire::Client,
+};
 
-use super::starting::tenon;
+use super::starting::{end_of, tenon};
 use crate::support::eventually;
 
 /// Sends a signal to a process, by the name that `kill` takes.
@@ -26,4 +32,45 @@ async fn host_serves_after_signals_that_do_not_stop_it() {
     program.stop().await.unwrap();
     let log = std::fs::read_to_string(folder.path().join("tenon.log")).unwrap();
     assert!(log.contains("stopped cleanly"), "{log}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn host_serves_while_neither_its_log_nor_its_banner_can_be_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let admin = free_address().unwrap();
+    let full = || Stdio::from(File::options().write(true).open("/dev/full").unwrap());
+    let mut command = Command::new(tenon());
+    command.args(["serve", "--listen", "127.0.0.1:0", "--admin", &admin.to_string()]);
+    command.arg("--data-dir").arg(folder.path().join("data"));
+    std::fs::write(folder.path().join("plugins.toml"), "").unwrap();
+    command.arg("--config").arg(folder.path().join("plugins.toml"));
+    let mut child = command.stdin(Stdio::null()).stdout(full()).stderr(full()).spawn().unwrap();
+    let is_ready = async || {
+        let ready = Client::new(admin, "").send("GET", "/readyz", &[], b"").await;
+        ready.is_ok_and(|answer| answer.status == 200)
+    };
+    eventually("a ready host", async || is_ready().await.then_some(())).await;
+    // Logged, so a panic would come before the next answer.
+    send(child.id(), "HUP");
+    assert!(is_ready().await);
+    send(child.id(), "TERM");
+    let status = eventually("the end of the host", async || child.try_wait().unwrap()).await;
+    assert_eq!(status.code(), Some(0));
+}
+
+#[tokio::test]
+async fn limit_of_file_sizes_ends_a_start_with_an_error_and_not_with_a_signal() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("plugins.toml"), "").unwrap();
+    let start = format!(
+        "ulimit -f 128; exec {} serve --config {} --data-dir {} --listen 127.0.0.1:0 --admin 127.0.0.1:0",
+        tenon().display(),
+        folder.path().join("plugins.toml").display(),
+        folder.path().join("data").display()
+    );
+    let mut command = Command::new("sh");
+    command.args(["-c", &start]);
+    let (code, printed) = end_of(command).await;
+    assert_eq!(code, 1, "{printed}");
+    assert!(printed.contains("database"), "{printed}");
 }

@@ -13,6 +13,14 @@ pub fn raise_descriptor_limit() {
     let _ = setrlimit(Resource::Nofile, limit);
 }
 
+/// Keeps a write beyond the file size limit of the process (RLIMIT_FSIZE) from ending it: the write fails instead. Nothing is logged
+/// about the signal, because the log may be the file that is too large.
+pub fn survive_file_size_limit() -> io::Result<()> {
+    let number = rustix::process::Signal::XFSZ.as_raw();
+    // The default action is replaced until the process ends.
+    signal(SignalKind::from_raw(number)).map(drop)
+}
+
 /// Control-C and SIGTERM. While a value exists, they no longer end the process by themselves.
 pub struct Signals {
     interrupt: Signal,
