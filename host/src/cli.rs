@@ -4,6 +4,7 @@
 //! everything else goes to the operators' listener. Exit code 0: done; 1: refused or failed; 2: the command line itself is wrong.
 //!
 //! - one file for each group of sub-commands. `client`: the operators' listener; `oauth_client`: clients of OAuth. `table`, `show`: output for people; `since`: times from them.
+//! - `input`: files that arguments name.
 //! - `banner`: what `serve` prints when it is ready. `error`: what went wrong, in words.
 
 mod audit;
@@ -16,6 +17,7 @@ mod db;
 #[cfg(test)]
 mod docs;
 mod error;
+mod input;
 mod journal;
 mod key;
 mod ledger;

@@ -30,6 +30,7 @@ use std::{
     collections::BTreeMap,
     io::Read,
     net::SocketAddr,
+    os::unix::fs::FileTypeExt,
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -339,9 +340,14 @@ pub fn local_url(scheme: &str, address: SocketAddr) -> String {
 }
 
 fn read_file(path: &Path) -> Result<String, String> {
-    let file = std::fs::File::open(path).map_err(|error| {
-        format!("{} cannot be read ({error}). Name the configuration with --config or TENON_CONFIG.", path.display())
-    })?;
+    let unreadable = |why: &dyn std::fmt::Display| {
+        format!("{} cannot be read ({why}). Name the configuration with --config or TENON_CONFIG.", path.display())
+    };
+    // Opening it would wait for another process. A device is read: /dev/null is an empty configuration.
+    if std::fs::metadata(path).is_ok_and(|found| found.file_type().is_fifo()) {
+        return Err(unreadable(&"it is a FIFO, not a regular file"));
+    }
+    let file = std::fs::File::open(path).map_err(|error| unreadable(&error))?;
     let mut text = String::new();
     file.take(limits::CONFIG_FILE_BYTES_MAX + 1)
         .read_to_string(&mut text)

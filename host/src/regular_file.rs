@@ -5,7 +5,7 @@
 
 use std::{
     fs::{self, File, FileType, OpenOptions},
-    io::{self, ErrorKind},
+    io::{self, ErrorKind, Read},
     os::unix::fs::{FileTypeExt, OpenOptionsExt},
     path::Path,
 };
@@ -28,6 +28,22 @@ pub fn open_with(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
     let file = options.custom_flags(flags).open(path)?;
     refuse_other(file.metadata()?.file_type())?;
     Ok(file)
+}
+
+/// Reads a whole regular file of at most `bytes_max` bytes.
+///
+/// # Errors
+/// As [`open`]; for a longer file, a clause with the limit.
+pub fn read(path: &Path, bytes_max: usize) -> io::Result<Vec<u8>> {
+    let limit = bytes_max as u64;
+    let file = open(path)?;
+    let length = file.metadata()?.len();
+    let mut bytes = Vec::new();
+    // The file may have grown since.
+    if length > limit || file.take(limit.saturating_add(1)).read_to_end(&mut bytes)? > bytes_max {
+        return Err(io::Error::other(format!("it has more than {bytes_max} bytes")));
+    }
+    Ok(bytes)
 }
 
 /// Refuses a path that leads to anything but a regular file. An absent file passes.
@@ -59,8 +75,6 @@ pub(crate) fn make_fifo(path: &Path) {
 
 #[cfg(test)]
 mod tests {
-    use std::io::Read;
-
     use super::*;
 
     #[test]
@@ -85,9 +99,8 @@ mod tests {
         let (file, link) = (folder.path().join("file"), folder.path().join("link"));
         fs::write(&file, "text").unwrap();
         std::os::unix::fs::symlink(&file, &link).unwrap();
-        let mut text = String::new();
-        open(&link).unwrap().read_to_string(&mut text).unwrap();
-        assert_eq!(text, "text");
+        assert_eq!(read(&link, 4).unwrap(), b"text");
+        assert_eq!(read(&link, 3).unwrap_err().to_string(), "it has more than 3 bytes");
         fs::remove_file(&file).unwrap();
         check(&link).unwrap();
         assert_eq!(open(&link).unwrap_err().kind(), ErrorKind::NotFound);

@@ -2,7 +2,7 @@
 //! nothing but the cache of compiled code. `tenon plugin compile`: fills that cache ahead of a start.
 //! `tenon config check`: whether the grants, limits and settings of the plugins fit their components.
 
-use std::{fs, sync::Arc};
+use std::sync::Arc;
 
 use anyhow::Context;
 use bytes::Bytes;
@@ -23,6 +23,7 @@ use crate::{
     config::Config,
     db::{Database, DbOptions},
     keyring::Keyring,
+    limits::ADMIN_COMPONENT_BYTES_MAX,
     metrics::Metrics,
     outbound::Outside,
     plugin::{
@@ -34,6 +35,7 @@ use crate::{
         reload::{DataGate, Passing, check, journal},
         wording::HEADERS_RULE,
     },
+    regular_file,
     secrets::{SealingRoot, SigningRoot},
 };
 
@@ -170,7 +172,7 @@ pub async fn compile_components(config: &Config) -> anyhow::Result<Vec<CompileRe
             Some(stores) => find_published(config, stores, plugin).await?.map(&candidate),
             None => None,
         };
-        let from_file = tokio::fs::read(&file).await.map(|bytes| candidate(bytes.into()));
+        let from_file = regular_file::read(&file, ADMIN_COMPONENT_BYTES_MAX).map(|bytes| candidate(bytes.into()));
         let is_same = |published: &Candidate| from_file.as_ref().is_ok_and(|file| file.hash == published.hash);
         if let Some(published) = published.filter(|published| !is_same(published)) {
             reports.push(compile(&loader, &published, CompileSource::Published).await);
@@ -221,7 +223,7 @@ pub async fn check_plugins(config: &Config) -> anyhow::Result<Vec<String>> {
     let offline = Offline::open(config)?;
     let mut found = Vec::new();
     for (name, section) in &config.plugins {
-        let reasons = match fs::read(&section.component).map(Bytes::from) {
+        let reasons = match regular_file::read(&section.component, ADMIN_COMPONENT_BYTES_MAX).map(Bytes::from) {
             Err(error) => vec![format!("{} cannot be read: {error}", section.component.display())],
             Ok(bytes) => {
                 let hash = components::hash(&bytes);

@@ -4,11 +4,11 @@ mod report;
 mod source;
 mod words;
 
-use std::{fs::File, io::Read, path::PathBuf};
+use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
 
-use super::{CliError, Outcome, client::Access, show, since::Since};
+use super::{CliError, Outcome, client::Access, input, show, since::Since};
 use crate::{
     admin::{
         operations::{ChainsQuestion, LinesQuestion},
@@ -112,7 +112,7 @@ impl Audit {
 
 impl Verify {
     async fn run(self, source: &Source<'_>) -> Result<Outcome, CliError> {
-        let earlier = self.against.as_ref().map(read_report).transpose()?;
+        let earlier = self.against.as_deref().map(read_report).transpose()?;
         let mut question = ChainsQuestion { plugin: self.plugin, tenant: self.tenant, after: None };
         let mut chains = Vec::new();
         loop {
@@ -138,11 +138,8 @@ impl Verify {
     }
 }
 
-fn read_report(path: &PathBuf) -> Result<Report, CliError> {
-    let unreadable = |source| CliError::File { path: path.clone(), source };
-    let mut text = String::new();
-    let file = File::open(path).map_err(unreadable)?;
-    file.take(CLI_ANSWER_BYTES_MAX as u64).read_to_string(&mut text).map_err(unreadable)?;
+fn read_report(path: &Path) -> Result<Report, CliError> {
+    let text = input::read_text(path, CLI_ANSWER_BYTES_MAX)?;
     let strange = |error| {
         let path = show::printable(&path.display().to_string());
         CliError::Failed(format!("{path} is not what `tenon audit verify --json` prints ({error})."))

@@ -9,7 +9,7 @@ use clap::{Args, Subcommand};
 use super::{
     CliError, Outcome,
     client::{Access, segment},
-    show,
+    input, show,
 };
 use crate::{
     admin::wire::{ClientStatus, CreatedClient, KeyEnvironment, NewClient},
@@ -104,14 +104,9 @@ impl Create {
 }
 
 fn read_jwks(file: &Path) -> Result<serde_json::Value, CliError> {
-    let failed = |why: String| CliError::Failed(format!("{}: {why}", file.display()));
-    let length = std::fs::metadata(file).map_err(|error| failed(error.to_string()))?.len();
-    if length > JWKS_BYTES_MAX as u64 {
-        return Err(failed(format!("it has more than {JWKS_BYTES_MAX} bytes")));
-    }
-    let text = std::fs::read_to_string(file).map_err(|error| failed(error.to_string()))?;
+    let text = input::read_text(file, JWKS_BYTES_MAX)?;
     // Words of the parser could quote what should not be there: a private key.
-    serde_json::from_str(&text).map_err(|_| failed("it is no JSON".to_owned()))
+    serde_json::from_str(&text).map_err(|_| CliError::Failed(format!("{}: it is no JSON", file.display())))
 }
 
 async fn list(access: &Access, json: bool) -> Result<Outcome, CliError> {

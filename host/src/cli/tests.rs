@@ -5,6 +5,7 @@ use crate::admin::wire::{
     CheckReport, DisabledStatus, EndpointStatus, JournalLine, KeyEnvironment, KeyStatus, LedgerReport, LedgerSum,
     LiveStatus, Moment, PluginState, PluginStatus, StepTime,
 };
+use crate::config::{Flags, Variables};
 
 #[test]
 fn the_definition_of_the_command_line_is_sound() {
@@ -154,6 +155,28 @@ fn a_server_that_does_not_run_is_named_with_what_to_do() {
     let error = run("key list", empty.path(), &admin).unwrap_err().to_string();
     assert!(error.contains("admin.token") && error.contains("--data-dir"), "{error}");
     assert!(run("key list", folder.path(), "not an address").unwrap_err().to_string().contains("HOST:PORT"));
+}
+
+#[test]
+fn fifo_and_long_file_as_arguments_are_refused_by_path_and_reason() {
+    let (folder, admin) = nobody();
+    let (fifo, long) = (folder.path().join("fifo"), folder.path().join("long"));
+    crate::regular_file::make_fifo(&fifo);
+    // Sparse: it takes no space.
+    std::fs::File::create(&long).unwrap().set_len(1 << 40).unwrap();
+    for command in [
+        "plugin deploy FILE --plugin notes",
+        "client create --plugin notes --tenant acme --environment test --jwks FILE",
+    ] {
+        for (file, reason) in [(&fifo, "it is a FIFO, not a regular file"), (&long, "it has more than ")] {
+            let line = command.replace("FILE", file.to_str().unwrap());
+            let error = run(&line, folder.path(), &admin).unwrap_err().to_string();
+            assert!(error.contains(&file.display().to_string()) && error.contains(reason), "{command}: {error}");
+        }
+    }
+    let flags = Flags { config: Some(fifo), ..Flags::default() };
+    let error = crate::config::load(&flags, &Variables::of_process()).err().unwrap().to_string();
+    assert!(error.contains("it is a FIFO, not a regular file"), "{error}");
 }
 
 #[test]

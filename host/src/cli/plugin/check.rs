@@ -12,9 +12,10 @@ use crate::{
     cli::{
         CliError, Outcome,
         client::{Access, segment},
-        show,
+        input, show,
     },
     config::{self, Flags, Variables, mistakes},
+    limits::ADMIN_COMPONENT_BYTES_MAX,
 };
 
 #[derive(Args)]
@@ -72,5 +73,5 @@ impl Check {
 }
 
 pub fn read(path: &Path) -> Result<Vec<u8>, CliError> {
-    std::fs::read(path).map_err(|source| CliError::File { path: path.to_owned(), source })
+    input::read(path, ADMIN_COMPONENT_BYTES_MAX)
 }
