@@ -431,6 +431,10 @@ async fn what_is_no_damage_is_not_called_damage() {
     let (code, printed) = check().await;
     assert!(code == 1 && printed.contains("there is no database at"), "{printed}");
     assert!(!printed.contains("DAMAGED") && !printed.contains("restore"), "{printed}");
+    fs::create_dir(folder.path().join("tenon.db")).unwrap();
+    let (code, printed) = check().await;
+    assert!(code == 1 && printed.contains("tenon.db: it is a folder, not a regular file"), "{printed}");
+    fs::remove_dir(folder.path().join("tenon.db")).unwrap();
     fs::write(folder.path().join("tenon.db.id"), "id 1").unwrap();
     let (code, printed) = check().await;
     assert!(code == 1 && printed.contains("DAMAGED") && printed.contains("tenon restore"), "{printed}");

@@ -1,6 +1,6 @@
 //! Text that `tenon serve` prints once every plugin serves or was refused.
 
-use super::Host;
+use super::{Host, operations::storage_reasons};
 use crate::cli::banner::{self, FirstAccess};
 
 impl Host {
@@ -37,6 +37,7 @@ impl Host {
             demo_key: self.demo_key.as_ref().map(|(key, file)| (key.as_str(), file.as_path())),
             first_access,
             plugins: plugins.collect(),
+            missing: storage_reasons(&self.rooms.committer, &self.rooms.database, &self.upkeep.disk()),
             examples: examples.map(String::as_str).collect(),
         })
     }

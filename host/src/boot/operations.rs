@@ -287,11 +287,7 @@ impl Operations for Connected {
         if *self.stopped.borrow() {
             reasons.push("the host is stopping".to_owned());
         }
-        reasons.extend(self.committer.closed().map(|why| format!("the database cannot be written: {why}")));
-        reasons.extend(self.database.health().trouble());
-        if self.disk.is_low() {
-            reasons.push("the disk is nearly full: writing requests are answered with 503".to_owned());
-        }
+        reasons.extend(storage_reasons(&self.committer, &self.database, &self.disk));
         if self.reloader.has_ended() {
             reasons.push("the task that swaps plugins has ended".to_owned());
         }
@@ -323,6 +319,14 @@ impl Operations for Connected {
         let reading = HostReading { committer, database, started_at: self.started_at, certificate_expires_at };
         self.metrics.render(reading).map_err(|error| failed(error.to_string()))
     }
+}
+
+/// Returns why writing requests get 503, for `/readyz` and the banner.
+pub(super) fn storage_reasons(committer: &Committer, database: &Database, disk: &DiskGauge) -> Vec<String> {
+    let closed = committer.closed().map(|why| format!("the database cannot be written: {why}"));
+    let low = "the disk is nearly full: writing requests are answered with 503";
+    let low = disk.is_low().then(|| low.to_owned());
+    closed.into_iter().chain(database.health().trouble()).chain(low).collect()
 }
 
 impl Connected {

@@ -18,6 +18,8 @@ pub struct Banner<'a> {
     pub first_access: Option<FirstAccess<'a>>,
     /// Name and version of what serves, and of what does not, why.
     pub plugins: Vec<(&'a str, Result<&'a str, &'a str>)>,
+    /// Clauses about everything else that is missing until the host is ready.
+    pub missing: Vec<String>,
     /// `examples` of plugins.toml for what serves. "{url}" and "{key}" are filled in; without a key nothing is shown.
     pub examples: Vec<&'a str>,
 }
@@ -35,9 +37,13 @@ pub enum FirstAccess<'a> {
 pub fn render(banner: &Banner<'_>) -> String {
     let url = local_url(banner.scheme, banner.interfaces);
     let absent = banner.plugins.iter().filter(|(_, state)| state.is_err()).count();
-    let state = match absent {
-        0 => "is ready".to_owned(),
-        absent => format!("is not ready: {absent} of {} plugins serve nothing", banner.plugins.len()),
+    let mut missing: Vec<String> = banner.missing.iter().map(|clause| printable(clause)).collect();
+    if absent > 0 {
+        missing.push(format!("{absent} of {} plugins serve nothing", banner.plugins.len()));
+    }
+    let state = match missing.as_slice() {
+        [] => "is ready".to_owned(),
+        missing => format!("is not ready: {}", missing.join("; ")),
     };
     let mut text = format!(
         "Tenon {} {state}.\n  interfaces  {url}\n  docs        {url}/docs\n  operators   {}\n  data        {}\n",
@@ -97,6 +103,7 @@ mod tests {
             demo_key: Some(("tk_test_x", Path::new("data/demo.key"))),
             first_access: None,
             plugins: vec![("notes", Ok("0.1.0")), ("things", Err("it was refused"))],
+            missing: vec![],
             examples: vec!["curl -H 'Authorization: Bearer {key}' {url}/v1/notes"],
         });
         assert!(
@@ -117,6 +124,7 @@ mod tests {
             demo_key: None,
             first_access: Some(FirstAccess::Key("notes")),
             plugins: vec![("notes", Ok("0.1.0"))],
+            missing: vec![],
             examples: vec!["curl {url} {key}"],
         };
         let text = render(&banner);
@@ -124,10 +132,28 @@ mod tests {
                     --data-dir '/var/lib/tenon'\n";
         assert!(text.contains(line) && !text.contains("curl"), "{text}");
         assert!(text.starts_with(concat!("Tenon ", env!("CARGO_PKG_VERSION"), " is ready.\n")), "{text}");
-        let with = |first_access| render(&Banner { first_access, plugins: vec![], examples: vec![], ..banner });
+        let with = |first_access| {
+            render(&Banner { first_access, plugins: vec![], missing: vec![], examples: vec![], ..banner })
+        };
         assert!(!with(None).contains("create"));
         assert!(with(Some(FirstAccess::Client("notes"))).contains("\n  tenon client create --plugin notes "));
         let without_issuer = with(Some(FirstAccess::NoIssuer("notes")));
         assert!(without_issuer.contains("set `issuer` in [oauth]") && !without_issuer.contains("create"));
+    }
+    #[test]
+    fn host_whose_disk_is_full_is_not_called_ready() {
+        let text = render(&Banner {
+            scheme: "http",
+            interfaces: "127.0.0.1:8080".parse().unwrap(),
+            operators: "127.0.0.1:9090".parse().unwrap(),
+            data_dir: Path::new("data"),
+            demo_key: None,
+            first_access: None,
+            plugins: vec![("notes", Ok("0.1.0")), ("things", Err("it was refused"))],
+            missing: vec!["the disk is nearly full".to_owned()],
+            examples: vec![],
+        });
+        let state = " is not ready: the disk is nearly full; 1 of 2 plugins serve nothing.\n";
+        assert!(text.contains(state), "{text}");
     }
 }

@@ -13,6 +13,7 @@ use crate::db::DbError;
 use crate::limits::{
     BUSY_TIMEOUT_MS, DB_READERS, DB_STATEMENTS_CACHED, SEARCH_LOOK_STEPS, WAL_BYTES_MAX, WRITER_CACHE_KIB,
 };
+use crate::regular_file;
 
 /// Whether what takes long is still wanted. What reads is broken off where it is not.
 pub type GoOn = Arc<dyn Fn() -> bool + Send + Sync>;
@@ -54,7 +55,9 @@ pub(in crate::db) fn path_of(url: &str) -> Result<PathBuf, DbError> {
     Ok(PathBuf::from(path))
 }
 
+/// `Refused` if the file is absent; anything but a regular file is named as such.
 pub(in crate::db) fn existing(path: &Path) -> Result<(), DbError> {
+    regular_file::check(path).map_err(DbError::file(path))?;
     if path.is_file() { Ok(()) } else { Err(DbError::Refused(format!("there is no database at {}", path.display()))) }
 }
 

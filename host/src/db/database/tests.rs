@@ -50,6 +50,16 @@ async fn fifo_in_the_place_of_a_file_is_refused_by_its_path() {
 }
 
 #[tokio::test]
+async fn tool_names_a_folder_in_the_place_of_the_database() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("test.db");
+    let open = async || Database::open_unchanged(&url_in(&folder), &DbOptions::default()).await.err().unwrap();
+    assert!(open().await.to_string().starts_with("there is no database at "));
+    std::fs::create_dir(&path).unwrap();
+    assert_eq!(open().await.to_string(), format!("{}: it is a folder, not a regular file", path.display()));
+}
+
+#[tokio::test]
 async fn only_the_owner_can_read_the_file_and_its_log() {
     let file = TestFile::open().await;
     for name in ["test.db", "test.db-wal", "test.db.lock"] {
