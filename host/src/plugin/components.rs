@@ -116,10 +116,14 @@ impl ComponentStore {
         self.components.join(format!("{hash}.wasm"))
     }
 
-    /// Keeps the bytes of a component for later; does nothing where they are kept already.
+    /// Keeps the bytes of a component for later; does nothing if they are kept already. Replaces a damaged file.
     pub fn keep(&self, hash: &str, bytes: &[u8]) -> io::Result<()> {
-        let path = self.path_of(hash);
-        if path.exists() { Ok(()) } else { self.write_whole(&path, bytes) }
+        if self.has(hash) { Ok(()) } else { self.write_whole(&self.path_of(hash), bytes) }
+    }
+
+    /// True if the bytes of a component are kept and not damaged.
+    pub fn has(&self, hash: &str) -> bool {
+        hash_file(&self.path_of(hash)).is_ok_and(|found| *found == *hash)
     }
 
     /// The bytes of a component that was kept; `None` where they are missing or no longer what they were.
@@ -319,6 +323,17 @@ mod tests {
         assert_eq!(room.store.find(&hash).unwrap(), b"bytes");
         fs::write(room.store.components.join(format!("{hash}.wasm")), b"bits").unwrap();
         assert_eq!(room.store.find(&hash), None);
+    }
+
+    #[test]
+    fn damaged_component_is_replaced_when_it_is_kept_again() {
+        let room = room();
+        let hash = hash(b"bytes");
+        room.store.keep(&hash, b"bytes").unwrap();
+        fs::write(room.store.path_of(&hash), b"byt").unwrap();
+        assert!(!room.store.has(&hash));
+        room.store.keep(&hash, b"bytes").unwrap();
+        assert_eq!(room.store.find(&hash).unwrap(), b"bytes");
     }
 
     #[test]

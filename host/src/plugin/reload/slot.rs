@@ -9,7 +9,6 @@ use tokio::task::AbortHandle;
 use super::{
     PluginState, PluginStatus, ServingStatus, SwapRefusal, Version,
     journal::{SwapEntry, last_served, predecessor},
-    prepare::Source,
     settle::Look,
     worker::{Intent, Reply},
 };
@@ -122,8 +121,8 @@ pub struct Slot {
     pub then_look: bool,
     /// The settings have changed, and nothing that was prepared under them has come to its end.
     pub owes_settings: bool,
-    /// True if the journal named a component of this plugin when it was added.
-    has_journaled: bool,
+    /// Hash of the component that the journal named when the plugin was added.
+    pub journaled: Option<Arc<str>>,
     /// Hash of a content of the file that was taken up and does not serve (yet): other settings may let it pass.
     pub pending_file: Option<Arc<str>>,
     /// Why the last attempt was refused.
@@ -152,7 +151,7 @@ impl Slot {
             waiting: None,
             then_look: false,
             owes_settings: false,
-            has_journaled: false,
+            journaled: None,
             pending_file: None,
             reasons: Vec::new(),
             is_unconfirmed: false,
@@ -169,7 +168,7 @@ impl Slot {
         }
         let (hash, file_hash) = last_served(published)?;
         self.looker.known = file_hash;
-        self.has_journaled = true;
+        self.journaled = Some(hash.clone());
         self.remembered = predecessor(published, &hash).map(|earlier| (hash.clone(), earlier));
         Some(hash)
     }
@@ -194,21 +193,10 @@ impl Slot {
         self.published.truncate(limits::COMPONENTS_KEPT);
     }
 
-    /// What is parked, as a source: usable as it is only under the settings of today.
-    pub fn find_parked(&self) -> Option<Source> {
+    /// The parked generation if it is of this component and was made under the settings of now.
+    pub fn find_parked(&self, hash: &str) -> Option<Arc<Generation>> {
         let parked = self.parked.as_ref()?;
-        let same_settings = *parked.config == *self.config;
-        Some(if same_settings { Source::Parked(parked.clone()) } else { Source::Kept(parked.hash.clone()) })
-    }
-
-    /// The parked generation instead of a source that would become the same.
-    pub fn reuse_parked(&self, source: Source) -> Source {
-        match &self.parked {
-            Some(parked) if parked.hash == *source.hash() && *parked.config == *self.config => {
-                Source::Parked(parked.clone())
-            }
-            _ => source,
-        }
+        (*parked.hash == *hash && *parked.config == *self.config).then(|| parked.clone())
     }
 
     /// Hashes whose bytes and compiled code must stay.
@@ -231,7 +219,7 @@ impl Slot {
 
     /// True until a plugin that served before the start serves again, or its first load has ended without.
     pub fn is_owed(&self) -> bool {
-        self.has_journaled && self.serving.is_none() && !self.has_loaded
+        self.journaled.is_some() && self.serving.is_none() && !self.has_loaded
     }
 
     /// The file changed during a check, so another follows. A plugin that serves, or whose file has no content to load,

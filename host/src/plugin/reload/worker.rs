@@ -105,15 +105,6 @@ impl Intent {
     pub fn is_start(&self) -> bool {
         self.cause.action == SwapAction::Start
     }
-
-    /// The same under other settings: what is compiled and linked is so under those of its time.
-    pub fn under_other_settings(self) -> Intent {
-        let source = match self.source {
-            Source::Parked(generation) => Source::Kept(generation.hash.clone()),
-            source => source,
-        };
-        Intent { source, ..self }
-    }
 }
 
 /// A preparation that came to its end.
@@ -283,8 +274,8 @@ impl Worker {
         let slot = self.slots.get(plugin).ok_or_else(|| unknown(plugin))?;
         let nothing = || SwapRefusal::because(format!("there is no earlier version of {plugin} to go back to"));
         let serving = slot.serving.as_ref().ok_or_else(nothing)?;
-        if let Some(parked) = slot.find_parked() {
-            return Ok(parked);
+        if let Some(parked) = &slot.parked {
+            return Ok(Source::Kept(parked.hash.clone()));
         }
         let published = self.parts.journal.find_published(plugin, limits::SWAP_HISTORY_MAX).await;
         let published = published.map_err(SwapRefusal::because)?;

@@ -170,16 +170,20 @@ impl Worker {
                 None
             }
         };
-        slot.then_look = last.is_some();
         self.slots.insert(plugin.clone(), slot);
         match last {
-            Some(hash) => {
-                let cause = Cause::of_the_host(SwapAction::Start);
-                let intent = Intent { source: Source::Kept(hash), passing: Passing::BREAKING, cause };
-                self.request_now(&plugin, Change { intent, steps: Steps::start(), reply: None });
-            }
+            Some(hash) => self.load_journaled(&plugin, hash),
             None => self.look_at_component(&plugin),
         }
+    }
+
+    /// Prepares the component that the journal names. The file is checked afterwards.
+    fn load_journaled(&mut self, plugin: &Arc<str>, hash: Arc<str>) {
+        let Some(slot) = self.slots.get_mut(plugin) else { return };
+        slot.then_look = true;
+        let cause = Cause::of_the_host(SwapAction::Start);
+        let intent = Intent { source: Source::Kept(hash), passing: Passing::BREAKING, cause };
+        self.request_now(plugin, Change { intent, steps: Steps::start(), reply: None });
     }
 
     /// The same component under new settings. A file that was refused may pass now, so it is looked at again.
@@ -205,6 +209,9 @@ impl Worker {
             self.prepare_under_new_settings(plugin, preparing);
         } else if slot.serving.is_some() {
             self.prepare_settings(plugin);
+        } else if let Some(hash) = slot.journaled.clone() {
+            // It was refused under the settings before, and precedes the file as after a start.
+            self.load_journaled(plugin, hash);
         } else {
             slot.looker.known = None;
             self.look_at_component(plugin);

@@ -161,8 +161,9 @@ impl Worker {
             *first = format!("refused ({} of {}): {first}", cause.action.name(), announce::short_hash(&to));
         }
         let file_waits = slot.waiting.as_ref().is_some_and(|change| change.intent.cause.action == SwapAction::File);
-        if cause.action == SwapAction::Start && !file_waits {
-            // The journal's component does not serve: then the file decides, whatever it was at that time.
+        if cause.action == SwapAction::Start && !file_waits && slot.looker.known.as_ref() == Some(&to) {
+            // The file is of the component that the journal names, and may still hold it. Any other file that has not changed
+            // since is of an older version: it does not replace one that was published after it.
             slot.looker.known = None;
         }
     }
