@@ -304,6 +304,9 @@ pub const COMPILE_TIME_DIVISOR: u64 = 20;
 pub const COMPILE_STEP_BYTES: u64 = 4 << 20;
 /// Milliseconds apart that a file is read twice before it counts as completely written.
 pub const SETTLE_MS: u64 = 50;
+/// Milliseconds between two comparisons of the metadata of component files and plugins.toml, which find changes that no watch
+/// of a folder reports.
+pub const FILES_POLL_MS: u64 = 2_000;
 /// Milliseconds after which a file that never stops changing, or whose reading does not end, is given up until the next change.
 pub const SETTLE_MS_MAX: u64 = 30_000;
 /// Published components of one plugin whose bytes are kept for a rollback.

@@ -104,7 +104,7 @@ pub struct Serving {
 
 pub struct Slot {
     pub config: Arc<PluginConfig>,
-    /// Absolute, as the watcher spells it.
+    /// Absolute; links in it are followed each time.
     pub file: PathBuf,
     pub looker: Looker,
     pub serving: Option<Serving>,

@@ -31,6 +31,27 @@ async fn watcher_loads_a_new_file_without_a_command() {
 }
 
 #[tokio::test]
+async fn component_behind_a_link_is_read_from_the_current_target() {
+    let place = Place::new();
+    let current = place.folder.path().join("current");
+    let release = |version: &str| {
+        let folder = place.folder.path().join(version);
+        fs::create_dir(&folder).unwrap();
+        fs::write(folder.join("notes.wasm"), notes(version)).unwrap();
+        let _first = fs::remove_file(&current);
+        std::os::unix::fs::symlink(&folder, &current).unwrap();
+    };
+    release("0.1.0");
+    let host = place.begin(&[]);
+    host.set_config(|plugins| drop(plugins.insert("notes".into(), place.config("current/notes.wasm"))));
+    host.settle().await;
+    assert_eq!(host.serves(), ["0.1.0"]);
+    release("0.1.1");
+    host.settle().await;
+    assert_eq!(host.serves(), ["0.1.1"]);
+}
+
+#[tokio::test]
 async fn a_touched_file_changes_nothing() {
     let place = Place::new();
     place.write(&notes("0.1.0"));
