@@ -320,6 +320,10 @@ pub const PUBLISH_WAIT_MS: u64 = 2_000;
 pub const OVERTAKEN_LINES_MAX: usize = 256;
 /// Milliseconds between two attempts to find out whether a line of the journal of swaps is durable.
 pub const JOURNAL_CONFIRM_MS: u64 = 1_000;
+/// Milliseconds before a change that was refused for a cause outside of its component is prepared again. The pause doubles.
+pub const SWAP_RETRY_MS: u64 = 5_000;
+/// The longest of these pauses.
+pub const SWAP_RETRY_MS_MAX: u64 = 600_000;
 /// Commands that wait for the one task that swaps.
 pub const RELOAD_QUEUE: usize = 256;
 /// Milliseconds without a compilation and without the end of a first load, after which timers and effects start without the

@@ -154,7 +154,7 @@ async fn keep(loader: &Loader, content: Content) -> Result<(), SwapRefusal> {
     let kept = spawn_blocking(move || components.keep(&content.hash, &content.bytes)).await;
     match kept {
         Ok(Ok(())) => Ok(()),
-        Ok(Err(error)) => Err(SwapRefusal::because(format!("it cannot be kept in the data folder: {error}"))),
+        Ok(Err(error)) => Err(SwapRefusal::transient(format!("it cannot be kept in the data folder: {error}"))),
         Err(_panicked) => Err(SwapRefusal::because("it could not be kept in the data folder")),
     }
 }

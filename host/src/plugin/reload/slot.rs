@@ -2,13 +2,14 @@
 //!
 //! Pure bookkeeping; never reads a file, never publishes.
 
-use std::{collections::VecDeque, path::PathBuf, sync::Arc};
+use std::{collections::VecDeque, path::PathBuf, sync::Arc, time::Duration};
 
 use tokio::task::AbortHandle;
 
 use super::{
     PluginState, PluginStatus, ServingStatus, SwapRefusal, Version,
-    journal::{SwapEntry, last_served, predecessor},
+    journal::{SwapAction, SwapEntry, last_served, predecessor},
+    retry::Retry,
     settle::Look,
     worker::{Intent, Reply},
 };
@@ -127,6 +128,8 @@ pub struct Slot {
     pub pending_file: Option<Arc<str>>,
     /// Why the last attempt was refused.
     pub reasons: Vec<String>,
+    /// The next attempt after a refusal for a cause outside of the component.
+    pub retry: Retry,
     /// True if the last line of the journal may name a component that does not serve.
     pub is_unconfirmed: bool,
     /// Preparations since the start that were published or refused.
@@ -154,6 +157,7 @@ impl Slot {
             journaled: None,
             pending_file: None,
             reasons: Vec::new(),
+            retry: Retry::default(),
             is_unconfirmed: false,
             ended: 0,
             has_loaded: false,
@@ -206,6 +210,25 @@ impl Slot {
         let preparing = self.preparing.as_ref().map(|preparing| preparing.hash().clone());
         let waiting = self.waiting.as_ref().map(|change| change.hash().clone());
         self.published.iter().cloned().chain(serving).chain(parked).chain(preparing).chain(waiting)
+    }
+
+    /// Plans another attempt after a refusal, unless it lies in the component; the pause before it. Commands are not repeated: their
+    /// callers receive the refusal.
+    pub fn note_refusal(&mut self, action: SwapAction, refusal: &SwapRefusal) -> Option<Duration> {
+        if !matches!(action, SwapAction::Start | SwapAction::File | SwapAction::Config) {
+            return None;
+        }
+        if refusal.is_transient {
+            return Some(self.retry.plan());
+        }
+        self.retry.end();
+        None
+    }
+
+    /// Hash of the content of the file that needs no attempt; `None` if every content is to be taken up.
+    pub fn known_content(&self) -> Option<Arc<str>> {
+        let is_repeated = self.retry.due().is_some() && self.pending_file.is_some() && self.preparing.is_none();
+        self.looker.known.clone().filter(|_| !is_repeated)
     }
 
     pub fn is_busy(&self) -> bool {

@@ -172,6 +172,7 @@ impl Worker {
             self.answer_loaded().await;
             self.answer_settled();
             let confirm_at = pause.ends_at(self.is_in_doubt());
+            let retry_at = self.slots.values().filter_map(|slot| slot.retry.due()).min();
             let stalls_at = patience.ends_at(self.first_loads_ended());
             let changed = async {
                 match &changes {
@@ -194,6 +195,7 @@ impl Worker {
                     pause = confirming::Pause::default();
                     self.confirm_journal().await;
                 }
+                () = confirming::wait_until(retry_at) => self.retry_due(),
                 () = confirming::wait_until(stalls_at) => {
                     patience = first_loads::Patience::default();
                     self.note_stall();

@@ -6,7 +6,7 @@ use std::{
     sync::Arc,
 };
 
-use tokio::{sync::oneshot, task::spawn_blocking};
+use tokio::{sync::oneshot, task::spawn_blocking, time::Instant};
 
 use super::{Cause, Intent, Message, Worker};
 use crate::{
@@ -51,7 +51,7 @@ impl Worker {
         if !slot.looker.begin() {
             return;
         }
-        let (plugin, file, known) = (plugin.clone(), slot.file.clone(), slot.looker.known.clone());
+        let (plugin, file, known) = (plugin.clone(), slot.file.clone(), slot.known_content());
         tokio::spawn(async move {
             let mut steps = Steps::start();
             let look = settle::look(&file, known.as_deref()).await;
@@ -252,6 +252,34 @@ impl Worker {
             slot.looker.known = None;
         }
         self.prepare_settings(plugin);
+    }
+
+    /// Prepares again what was refused for a cause outside of its component.
+    pub(super) fn retry_due(&mut self) {
+        let now = Instant::now();
+        let due = self.slots.iter().filter(|(_, slot)| slot.retry.due().is_some_and(|due| due <= now));
+        for plugin in due.map(|(plugin, _)| plugin.clone()).collect::<Vec<_>>() {
+            self.retry(&plugin);
+        }
+    }
+
+    /// What serves or was journaled comes first, then the file.
+    fn retry(&mut self, plugin: &Arc<str>) {
+        let Some(slot) = self.slots.get_mut(plugin) else { return };
+        if slot.is_busy() || slot.waiting.is_some() {
+            return slot.retry.postpone();
+        }
+        slot.retry.begin();
+        if slot.pending_file.is_some() {
+            slot.looker.known = None;
+        }
+        let is_down = slot.serving.is_none();
+        let owes_settings = slot.serving.as_ref().is_some_and(|serving| *serving.generation.config != *slot.config);
+        match slot.journaled.clone() {
+            Some(hash) if is_down => self.load_journaled(plugin, hash),
+            _ if owes_settings => self.prepare_settings(plugin),
+            _ => self.look_at_component(plugin),
+        }
     }
 
     fn look_if_put_off(&mut self, plugin: &Arc<str>) {
