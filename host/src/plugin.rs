@@ -7,7 +7,7 @@
 //! - `exchange`: what passes between HTTP and a call.
 //! - `native`: a plugin without a sandbox, for measuring. `call`: one call, from the pinned generation to the durable answer.
 //! - `reload`: the one task that swaps. `compare`: what would change for callers. `registry`: what serves now.
-//! - `watch`: which files changed. `components`: bytes and compiled code on disk. `compile`: the processes that compile.
+//! - `watch`: which files changed. `components`: bytes and compiled code on disk. `regular`: files that end. `compile`: the processes that compile.
 //!   `compiling`: which plugins are being compiled. `backtrace`: errors of calls as text of bounded size.
 
 mod backtrace;
@@ -26,6 +26,7 @@ pub mod load;
 pub mod manifest;
 pub mod native;
 pub mod registry;
+mod regular;
 pub mod reload;
 pub mod routes;
 pub mod watch;

@@ -29,16 +29,12 @@ use wasmtime::component::Component;
 use super::{
     compile::{CompiledFile, Places},
     engine::ServingEngine,
+    regular,
 };
 
 /// Hex SHA-256: the identity of a component everywhere in the host.
 pub fn hash(bytes: &[u8]) -> Arc<str> {
     hex::encode(Sha256::digest(bytes)).into()
-}
-
-/// The same of a file, of which only a buffer is in memory.
-pub fn hash_file(path: &Path) -> io::Result<Arc<str>> {
-    hash_reader(&mut fs::File::open(path)?)
 }
 
 /// The same of what is read until its end.
@@ -54,6 +50,8 @@ pub fn hash_reader(file: &mut impl Read) -> io::Result<Arc<str>> {
 
 /// Of a file while it is hashed.
 const HASH_BUFFER_BYTES: usize = 64 << 10;
+/// Of a digest in hex.
+const DIGEST_BYTES_MAX: u64 = 64;
 const FUNCTIONS_ENDING: &str = ".functions";
 
 /// Distinguishes unfinished files of this run from those of an earlier run with the same process id, as in a container.
@@ -71,7 +69,8 @@ pub fn is_ready(data_dir: &Path) -> bool {
 /// The bytes of a component that a host keeps in this data folder; `None` if they are missing or damaged. Changes nothing: the host
 /// may be another user's.
 pub fn read_kept(data_dir: &Path, hash: &str) -> Option<Vec<u8>> {
-    let bytes = fs::read(data_dir.join("components").join(format!("{hash}.wasm"))).ok()?;
+    let path = data_dir.join("components").join(format!("{hash}.wasm"));
+    let bytes = regular::read(&path, regular::COMPONENT_BYTES_MAX).ok()?;
     (*self::hash(&bytes) == *hash).then_some(bytes)
 }
 
@@ -123,13 +122,13 @@ impl ComponentStore {
 
     /// True if the bytes of a component are kept and not damaged.
     pub fn has(&self, hash: &str) -> bool {
-        hash_file(&self.path_of(hash)).is_ok_and(|found| *found == *hash)
+        regular::hash(&self.path_of(hash), regular::COMPONENT_BYTES_MAX).is_ok_and(|found| *found == *hash)
     }
 
     /// The bytes of a component that was kept; `None` where they are missing or no longer what they were.
     pub fn find(&self, hash: &str) -> Option<Vec<u8>> {
         let path = self.path_of(hash);
-        let bytes = fs::read(&path).ok()?;
+        let bytes = regular::read(&path, regular::COMPONENT_BYTES_MAX).ok()?;
         if *self::hash(&bytes) == *hash {
             return Some(bytes);
         }
@@ -141,8 +140,8 @@ impl ComponentStore {
     /// The compiled code of a component, ready to run; `None` where this engine has none yet, or a damaged one.
     pub fn find_compiled(&self, engine: &ServingEngine, hash: &str) -> Option<Component> {
         let path = self.compiled_path(engine, hash);
-        let digest = fs::read_to_string(digest_path(&path)).ok()?;
-        if *hash_file(&path).ok()? != *digest {
+        let digest = regular::read(&digest_path(&path), DIGEST_BYTES_MAX).ok()?;
+        if *regular::hash(&path, u64::MAX).ok()?.as_bytes() != *digest {
             tracing::warn!(file = %path.display(), "cached code is damaged; it is compiled again");
             return None;
         }
@@ -157,7 +156,7 @@ impl ComponentStore {
 
     /// Keeps compiled code and loads it. Fails where it is not what its compilation reported.
     pub fn keep_compiled(&self, engine: &ServingEngine, hash: &str, code: CompiledFile) -> io::Result<Component> {
-        if *hash_file(&code.path)? != *code.digest {
+        if *regular::hash(&code.path, u64::MAX)? != *code.digest {
             return Err(io::Error::new(ErrorKind::InvalidData, "the compiled code is not what its digest says"));
         }
         // Before it is moved: where nothing needs it later, pruning may remove it at once.
@@ -351,6 +350,31 @@ mod tests {
         code[last] ^= 1;
         fs::write(&path, code).unwrap();
         assert!(room.store.find_compiled(&room.engine, &hash).is_none());
+    }
+
+    #[test]
+    fn fifos_and_devices_are_replaced_and_hold_up_nothing() {
+        let room = room();
+        let bytes = Guest::notes("0.1.0").build();
+        let hash = hash(&bytes);
+        let code = room.store.compiled_path(&room.engine, &hash);
+        let make_endless = |path: &Path| std::os::unix::fs::symlink("/dev/zero", path).unwrap();
+        let harms: [&dyn Fn(&Path); 2] = [&regular::make_fifo, &make_endless];
+        for (harm, path) in harms.iter().flat_map(|harm| [(harm, code.clone()), (harm, digest_path(&code))]) {
+            drop(room.store.keep_compiled(&room.engine, &hash, room.compile(&bytes)).unwrap());
+            fs::remove_file(&path).unwrap();
+            harm(path.as_path());
+            assert!(room.store.find_compiled(&room.engine, &hash).is_none(), "{}", path.display());
+        }
+        drop(room.store.keep_compiled(&room.engine, &hash, room.compile(&bytes)).unwrap());
+        assert!(room.store.find_compiled(&room.engine, &hash).is_some());
+        for harm in harms {
+            harm(room.store.path_of(&hash).as_path());
+            assert_eq!(room.store.find(&hash), None);
+            room.store.keep(&hash, &bytes).unwrap();
+            assert_eq!(room.store.find(&hash).as_deref(), Some(&*bytes));
+            fs::remove_file(room.store.path_of(&hash)).unwrap();
+        }
     }
 
     #[test]
