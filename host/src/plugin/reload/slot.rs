@@ -128,6 +128,8 @@ pub struct Slot {
     pub pending_file: Option<Arc<str>>,
     /// Why the last attempt was refused.
     pub reasons: Vec<String>,
+    /// Why the file could not be read when it was checked last.
+    pub unread: Option<String>,
     /// The next attempt after a refusal for a cause outside of the component.
     pub retry: Retry,
     /// True if the last line of the journal may name a component that does not serve.
@@ -157,6 +159,7 @@ impl Slot {
             journaled: None,
             pending_file: None,
             reasons: Vec::new(),
+            unread: None,
             retry: Retry::default(),
             is_unconfirmed: false,
             ended: 0,
@@ -181,6 +184,7 @@ impl Slot {
     pub fn replace(&mut self, generation: Arc<Generation>, since: u64) -> Option<Arc<Generation>> {
         self.note_published(generation.hash.clone());
         self.reasons.clear();
+        self.unread = None;
         let old = self.serving.replace(Serving { generation: generation.clone(), since })?.generation;
         self.draining.push(old.clone());
         if old.hash != generation.hash {
@@ -269,7 +273,7 @@ impl Slot {
             name: name.clone(),
             mount: self.config.mount.clone(),
             state,
-            reasons: self.reasons.clone(),
+            reasons: self.reasons.iter().chain(&self.unread).cloned().collect(),
             serving: self.serving.as_ref().map(|serving| ServingStatus {
                 version: version_of(&serving.generation),
                 build: serving.generation.manifest.build.clone(),

@@ -88,6 +88,24 @@ async fn whatever_is_wrong_leaves_the_old_one_serving_and_says_why() {
 }
 
 #[tokio::test]
+async fn file_that_can_be_read_again_leaves_only_the_reasons_of_its_refusal() {
+    let place = Place::new();
+    place.write(&notes("0.1.0"));
+    let host = place.start().await;
+    let file = place.folder.path().join("notes.wasm");
+    for bytes in [notes("0.1.0"), b"broken".to_vec()] {
+        let reasons = host.put(&bytes).await.reasons;
+        fs::remove_file(&file).unwrap();
+        fs::create_dir(&file).unwrap();
+        let mut unreadable = host.reloader.reload_all().await.unwrap().remove(0).reasons;
+        assert!(unreadable.pop().unwrap().ends_with("it is no file"));
+        assert_eq!(unreadable, reasons);
+        fs::remove_dir(&file).unwrap();
+        assert_eq!(host.put(&bytes).await.reasons, reasons);
+    }
+}
+
+#[tokio::test]
 async fn a_breaking_difference_passes_only_when_the_operator_says_so() {
     let place = Place::new();
     place.write(&notes_with("0.1.0", "event-types", json!([{"name": "note.made"}])));

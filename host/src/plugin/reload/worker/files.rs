@@ -78,6 +78,7 @@ impl Worker {
             slot.note_overtaken_check(&look);
             return self.look_at_component(&plugin);
         }
+        slot.unread = None;
         match look {
             Look::Same => {}
             Look::New(content) => {
@@ -97,11 +98,11 @@ impl Worker {
             Look::Missing => {
                 let reason = format!("{} does not exist; it is loaded when it appears", slot.file.display());
                 tracing::warn!(plugin = &*plugin, "{plugin}: {reason}");
-                slot.reasons = vec![reason];
+                slot.unread = Some(reason);
             }
             Look::Unreadable(reason) => {
                 tracing::warn!(plugin = &*plugin, "{plugin}: {reason}");
-                slot.reasons = vec![reason];
+                slot.unread = Some(reason);
             }
         }
     }
