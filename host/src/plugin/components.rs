@@ -164,7 +164,7 @@ impl ComponentStore {
         let path = self.compiled_path(engine, hash);
         // The digest goes last: without it the code is as good as absent.
         let _old = fs::remove_file(digest_path(&path));
-        fs::rename(&code.path, &path)?;
+        fs::rename(&code.path, &path).map_err(|error| named(&path, &error))?;
         self.write_whole(&digest_path(&path), code.digest.as_bytes())?;
         Ok(component)
     }
@@ -176,19 +176,16 @@ impl ComponentStore {
         needed: &HashSet<Arc<str>>,
         plugins: &HashSet<Arc<str>>,
     ) -> io::Result<()> {
-        for path in list(&self.components)? {
-            remove_unless(path, |name| name.strip_suffix(".wasm").is_some_and(|hash| needed.contains(hash)))?;
-        }
+        let components =
+            prune_folder(&self.components, |name| name.strip_suffix(".wasm").is_some_and(|hash| needed.contains(hash)));
         let ending = format!("-{}.cwasm", engine.fingerprint());
         let functions = format!("-{}{FUNCTIONS_ENDING}", engine.fingerprint());
-        for path in list(&self.compiled)? {
-            remove_unless(path, |name| {
-                let code = name.strip_suffix(".sha256").unwrap_or(name);
-                code.strip_suffix(&ending).is_some_and(|hash| needed.contains(hash))
-                    || name.strip_suffix(&functions).is_some_and(|plugin| plugins.contains(plugin))
-            })?;
-        }
-        Ok(())
+        let compiled = prune_folder(&self.compiled, |name| {
+            let code = name.strip_suffix(".sha256").unwrap_or(name);
+            code.strip_suffix(&ending).is_some_and(|hash| needed.contains(hash))
+                || name.strip_suffix(&functions).is_some_and(|plugin| plugins.contains(plugin))
+        });
+        components.and(compiled)
     }
 
     fn compiled_path(&self, engine: &ServingEngine, hash: &str) -> PathBuf {
@@ -204,14 +201,19 @@ impl ComponentStore {
     fn write_whole(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
         let folder = path.parent().unwrap_or(Path::new("."));
         create_folder(folder)?;
+        self.write_beside(path, bytes).map_err(|error| named(path, &error))?;
+        fs::File::open(folder)?.sync_all()
+    }
+
+    /// Writes a file beside its place and moves it there.
+    fn write_beside(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
         let beside = self.beside(path);
         let mut file = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&beside)?;
         let written = file.write_all(bytes).and_then(|()| file.sync_all()).and_then(|()| fs::rename(&beside, path));
         if written.is_err() {
             let _removed = fs::remove_file(&beside);
         }
-        written?;
-        fs::File::open(folder)?.sync_all()
+        written
     }
 }
 
@@ -245,10 +247,21 @@ fn digest_path(code: &Path) -> PathBuf {
     code.with_extension("cwasm.sha256")
 }
 
-fn remove_unless(path: PathBuf, needed: impl FnOnce(&str) -> bool) -> io::Result<()> {
+/// Removes the files of a folder that are not needed. Returns the first error; the other files are removed nevertheless.
+fn prune_folder(folder: &Path, is_needed: impl Fn(&str) -> bool) -> io::Result<()> {
+    let mut result = Ok(());
+    for path in list(folder).map_err(|error| named(folder, &error))? {
+        result = result.and(remove_unless(&path, &is_needed).map_err(|error| named(&path, &error)));
+    }
+    result
+}
+
+/// Leaves alone what is no regular file: the host did not write it.
+fn remove_unless(path: &Path, is_needed: impl FnOnce(&str) -> bool) -> io::Result<()> {
     let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     let is_being_written = name.strip_suffix(".part").is_some_and(is_being_written);
-    if is_being_written || needed(name) {
+    let is_regular = fs::symlink_metadata(path).is_ok_and(|data| data.is_file());
+    if is_being_written || is_needed(name) || !is_regular {
         return Ok(());
     }
     match fs::remove_file(path) {
@@ -418,6 +431,31 @@ mod tests {
         room.store.prune(&room.engine, &HashSet::new(), &HashSet::new()).unwrap();
         assert!(of_this.exists() && of_another.exists());
         assert!(!of_an_ended.exists() && !of_an_earlier_run.exists());
+    }
+
+    #[test]
+    fn folders_among_the_files_do_not_end_pruning() {
+        let room = room();
+        for folder in [&room.store.components, &room.store.compiled] {
+            fs::create_dir(folder.join("0")).unwrap();
+            for name in ["1", "2", "z"] {
+                fs::write(folder.join(name), "not needed").unwrap();
+            }
+        }
+        room.store.prune(&room.engine, &HashSet::new(), &HashSet::new()).unwrap();
+        for folder in [&room.store.components, &room.store.compiled] {
+            assert_eq!(list(folder).unwrap(), [folder.join("0")]);
+        }
+    }
+
+    #[test]
+    fn folder_in_the_place_of_a_component_is_named() {
+        let room = room();
+        let hash = hash(b"bytes");
+        let path = room.store.path_of(&hash);
+        fs::create_dir(&path).unwrap();
+        let error = room.store.keep(&hash, b"bytes").unwrap_err().to_string();
+        assert!(error.contains(&path.display().to_string()), "{error}");
     }
 
     #[test]
