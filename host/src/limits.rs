@@ -306,6 +306,9 @@ pub const COMPILE_TIME_DIVISOR: u64 = 20;
 pub const COMPILE_STEP_BYTES: u64 = 4 << 20;
 /// Milliseconds apart that a file is read twice before it counts as completely written.
 pub const SETTLE_MS: u64 = 50;
+/// Milliseconds between two comparisons of the metadata of component files and plugins.toml, which find changes that no watch
+/// of a folder reports.
+pub const FILES_POLL_MS: u64 = 2_000;
 /// Milliseconds after which a file that never stops changing, or whose reading does not end, is given up until the next change.
 pub const SETTLE_MS_MAX: u64 = 30_000;
 /// Published components of one plugin whose bytes are kept for a rollback.
@@ -319,6 +322,10 @@ pub const PUBLISH_WAIT_MS: u64 = 2_000;
 pub const OVERTAKEN_LINES_MAX: usize = 256;
 /// Milliseconds between two attempts to find out whether a line of the journal of swaps is durable.
 pub const JOURNAL_CONFIRM_MS: u64 = 1_000;
+/// Milliseconds before a change that was refused for a cause outside of its component is prepared again. The pause doubles.
+pub const SWAP_RETRY_MS: u64 = 5_000;
+/// The longest of these pauses.
+pub const SWAP_RETRY_MS_MAX: u64 = 600_000;
 /// Commands that wait for the one task that swaps.
 pub const RELOAD_QUEUE: usize = 256;
 /// Milliseconds without a compilation and without the end of a first load, after which timers and effects start without the

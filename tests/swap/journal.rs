@@ -1,7 +1,8 @@
 //! The journal decides what serves after a restart, until the file changes.
 
 use super::chameleons::{
-    chameleon, deploy, deploy_breaking, journal, put_file, rollback, serving, status, until_serves, version,
+    chameleon, deploy, deploy_breaking, journal, put_file, rollback, serving, status, until_refused, until_serves,
+    version,
 };
 use crate::support::TestHost;
 
@@ -57,14 +58,18 @@ async fn deploy_of_a_breaking_version_survives_a_restart() {
     assert_eq!(serves(&host.restart().await).await, 1);
 }
 
-/// Better the file's version than none.
+/// An older version never replaces one whose deploy was confirmed.
 #[tokio::test]
-async fn file_decides_where_the_component_that_was_kept_is_damaged() {
+async fn file_does_not_replace_a_deployed_component_that_is_damaged() {
     let host = serving(1).await;
     let report = deploy(&host, "chameleon", chameleon(2, &[])).await.expect(200);
     let kept = host.data_dir().join("components").join(format!("{}.wasm", report.text_at("/to/hash")));
     let host = host.restart_after(|| std::fs::write(kept, b"damaged").unwrap()).await;
-    assert_eq!(serves(&host).await, 1);
+    until_refused(&host, "chameleon").await;
+    let not_ready = host.operator().get("/readyz").await.expect(503).text();
+    assert!(not_ready.contains("is missing or damaged"), "{not_ready}");
+    deploy(&host, "chameleon", chameleon(2, &[])).await.check(200);
+    assert_eq!(serves(&host.restart().await).await, 2);
 }
 
 /// It is only a cache, and never believed blindly.

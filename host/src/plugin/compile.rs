@@ -59,6 +59,11 @@ pub enum CompileError {
 }
 
 impl CompileError {
+    /// True if the cause is the machine: computing for too long is `Computing`, and so `Time` counts the waiting for a processor.
+    pub fn is_transient(&self) -> bool {
+        matches!(self, CompileError::Process(_) | CompileError::Time(_))
+    }
+
     fn outcome(&self) -> CompileOutcome {
         match self {
             CompileError::Invalid(_) => CompileOutcome::Invalid,
@@ -210,7 +215,7 @@ impl Compiler {
             Ended::Time => Err(CompileError::Time(self.settings.time_ms)),
             Ended::Computing => Err(CompileError::Computing(request.cpu_seconds)),
             Ended::Abandoned => Err(CompileError::Cancelled),
-            Ended::Failed(reason) => Err(CompileError::Process(reason)),
+            Ended::Failed(reason) | Ended::Reported(Report::Failed { reason }) => Err(CompileError::Process(reason)),
         };
         remove(&request.functions_after);
         result

@@ -30,19 +30,26 @@ use super::{
     compile::{CompiledFile, Places},
     engine::ServingEngine,
 };
+use crate::{limits::ADMIN_COMPONENT_BYTES_MAX, regular_file};
 
 /// Hex SHA-256: the identity of a component everywhere in the host.
 pub fn hash(bytes: &[u8]) -> Arc<str> {
     hex::encode(Sha256::digest(bytes)).into()
 }
 
-/// The same of a file, of which only a buffer is in memory.
-pub fn hash_file(path: &Path) -> io::Result<Arc<str>> {
-    hash_reader(&mut fs::File::open(path)?)
+/// Returns the hash of a regular file of at most `bytes_max` bytes. Only a buffer of it is in memory.
+pub fn hash_file(file: &Path, bytes_max: usize) -> io::Result<Arc<str>> {
+    let limit = (bytes_max as u64).saturating_add(1);
+    let mut file = regular_file::open(file)?.take(limit);
+    let hash = hash_reader(&mut file)?;
+    match file.limit() {
+        0 => Err(io::Error::other(format!("it has more than {bytes_max} bytes"))),
+        _ => Ok(hash),
+    }
 }
 
-/// The same of what is read until its end.
-pub fn hash_reader(file: &mut impl Read) -> io::Result<Arc<str>> {
+/// Returns the hash of all bytes up to the end.
+fn hash_reader(file: &mut impl Read) -> io::Result<Arc<str>> {
     let (mut digest, mut buffer) = (Sha256::new(), vec![0; HASH_BUFFER_BYTES]);
     loop {
         match file.read(&mut buffer)? {
@@ -54,6 +61,8 @@ pub fn hash_reader(file: &mut impl Read) -> io::Result<Arc<str>> {
 
 /// Of a file while it is hashed.
 const HASH_BUFFER_BYTES: usize = 64 << 10;
+/// Of a digest in hex.
+const DIGEST_BYTES_MAX: usize = 64;
 const FUNCTIONS_ENDING: &str = ".functions";
 
 /// Distinguishes unfinished files of this run from those of an earlier run with the same process id, as in a container.
@@ -71,7 +80,8 @@ pub fn is_ready(data_dir: &Path) -> bool {
 /// The bytes of a component that a host keeps in this data folder; `None` if they are missing or damaged. Changes nothing: the host
 /// may be another user's.
 pub fn read_kept(data_dir: &Path, hash: &str) -> Option<Vec<u8>> {
-    let bytes = fs::read(data_dir.join("components").join(format!("{hash}.wasm"))).ok()?;
+    let path = data_dir.join("components").join(format!("{hash}.wasm"));
+    let bytes = regular_file::read(&path, ADMIN_COMPONENT_BYTES_MAX).ok()?;
     (*self::hash(&bytes) == *hash).then_some(bytes)
 }
 
@@ -116,16 +126,20 @@ impl ComponentStore {
         self.components.join(format!("{hash}.wasm"))
     }
 
-    /// Keeps the bytes of a component for later; does nothing where they are kept already.
+    /// Keeps the bytes of a component for later; does nothing if they are kept already. Replaces a damaged file.
     pub fn keep(&self, hash: &str, bytes: &[u8]) -> io::Result<()> {
-        let path = self.path_of(hash);
-        if path.exists() { Ok(()) } else { self.write_whole(&path, bytes) }
+        if self.has(hash) { Ok(()) } else { self.write_whole(&self.path_of(hash), bytes) }
+    }
+
+    /// True if the bytes of a component are kept and not damaged.
+    pub fn has(&self, hash: &str) -> bool {
+        hash_file(&self.path_of(hash), ADMIN_COMPONENT_BYTES_MAX).is_ok_and(|found| *found == *hash)
     }
 
     /// The bytes of a component that was kept; `None` where they are missing or no longer what they were.
     pub fn find(&self, hash: &str) -> Option<Vec<u8>> {
         let path = self.path_of(hash);
-        let bytes = fs::read(&path).ok()?;
+        let bytes = regular_file::read(&path, ADMIN_COMPONENT_BYTES_MAX).ok()?;
         if *self::hash(&bytes) == *hash {
             return Some(bytes);
         }
@@ -137,8 +151,8 @@ impl ComponentStore {
     /// The compiled code of a component, ready to run; `None` where this engine has none yet, or a damaged one.
     pub fn find_compiled(&self, engine: &ServingEngine, hash: &str) -> Option<Component> {
         let path = self.compiled_path(engine, hash);
-        let digest = fs::read_to_string(digest_path(&path)).ok()?;
-        if *hash_file(&path).ok()? != *digest {
+        let digest = regular_file::read(&digest_path(&path), DIGEST_BYTES_MAX).ok()?;
+        if *hash_file(&path, usize::MAX).ok()?.as_bytes() != *digest {
             tracing::warn!(file = %path.display(), "cached code is damaged; it is compiled again");
             return None;
         }
@@ -153,7 +167,7 @@ impl ComponentStore {
 
     /// Keeps compiled code and loads it. Fails where it is not what its compilation reported.
     pub fn keep_compiled(&self, engine: &ServingEngine, hash: &str, code: CompiledFile) -> io::Result<Component> {
-        if *hash_file(&code.path)? != *code.digest {
+        if *hash_file(&code.path, usize::MAX)? != *code.digest {
             return Err(io::Error::new(ErrorKind::InvalidData, "the compiled code is not what its digest says"));
         }
         // Before it is moved: where nothing needs it later, pruning may remove it at once.
@@ -161,7 +175,7 @@ impl ComponentStore {
         let path = self.compiled_path(engine, hash);
         // The digest goes last: without it the code is as good as absent.
         let _old = fs::remove_file(digest_path(&path));
-        fs::rename(&code.path, &path)?;
+        fs::rename(&code.path, &path).map_err(|error| named(&path, &error))?;
         self.write_whole(&digest_path(&path), code.digest.as_bytes())?;
         Ok(component)
     }
@@ -173,19 +187,16 @@ impl ComponentStore {
         needed: &HashSet<Arc<str>>,
         plugins: &HashSet<Arc<str>>,
     ) -> io::Result<()> {
-        for path in list(&self.components)? {
-            remove_unless(path, |name| name.strip_suffix(".wasm").is_some_and(|hash| needed.contains(hash)))?;
-        }
+        let components =
+            prune_folder(&self.components, |name| name.strip_suffix(".wasm").is_some_and(|hash| needed.contains(hash)));
         let ending = format!("-{}.cwasm", engine.fingerprint());
         let functions = format!("-{}{FUNCTIONS_ENDING}", engine.fingerprint());
-        for path in list(&self.compiled)? {
-            remove_unless(path, |name| {
-                let code = name.strip_suffix(".sha256").unwrap_or(name);
-                code.strip_suffix(&ending).is_some_and(|hash| needed.contains(hash))
-                    || name.strip_suffix(&functions).is_some_and(|plugin| plugins.contains(plugin))
-            })?;
-        }
-        Ok(())
+        let compiled = prune_folder(&self.compiled, |name| {
+            let code = name.strip_suffix(".sha256").unwrap_or(name);
+            code.strip_suffix(&ending).is_some_and(|hash| needed.contains(hash))
+                || name.strip_suffix(&functions).is_some_and(|plugin| plugins.contains(plugin))
+        });
+        components.and(compiled)
     }
 
     fn compiled_path(&self, engine: &ServingEngine, hash: &str) -> PathBuf {
@@ -201,14 +212,19 @@ impl ComponentStore {
     fn write_whole(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
         let folder = path.parent().unwrap_or(Path::new("."));
         create_folder(folder)?;
+        self.write_beside(path, bytes).map_err(|error| named(path, &error))?;
+        fs::File::open(folder)?.sync_all()
+    }
+
+    /// Writes a file beside its place and moves it there.
+    fn write_beside(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
         let beside = self.beside(path);
         let mut file = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&beside)?;
         let written = file.write_all(bytes).and_then(|()| file.sync_all()).and_then(|()| fs::rename(&beside, path));
         if written.is_err() {
             let _removed = fs::remove_file(&beside);
         }
-        written?;
-        fs::File::open(folder)?.sync_all()
+        written
     }
 }
 
@@ -242,10 +258,21 @@ fn digest_path(code: &Path) -> PathBuf {
     code.with_extension("cwasm.sha256")
 }
 
-fn remove_unless(path: PathBuf, needed: impl FnOnce(&str) -> bool) -> io::Result<()> {
+/// Removes the files of a folder that are not needed. Returns the first error; the other files are removed nevertheless.
+fn prune_folder(folder: &Path, is_needed: impl Fn(&str) -> bool) -> io::Result<()> {
+    let mut result = Ok(());
+    for path in list(folder).map_err(|error| named(folder, &error))? {
+        result = result.and(remove_unless(&path, &is_needed).map_err(|error| named(&path, &error)));
+    }
+    result
+}
+
+/// Leaves alone what is no regular file: the host did not write it.
+fn remove_unless(path: &Path, is_needed: impl FnOnce(&str) -> bool) -> io::Result<()> {
     let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     let is_being_written = name.strip_suffix(".part").is_some_and(is_being_written);
-    if is_being_written || needed(name) {
+    let is_regular = fs::symlink_metadata(path).is_ok_and(|data| data.is_file());
+    if is_being_written || is_needed(name) || !is_regular {
         return Ok(());
     }
     match fs::remove_file(path) {
@@ -322,6 +349,17 @@ mod tests {
     }
 
     #[test]
+    fn damaged_component_is_replaced_when_it_is_kept_again() {
+        let room = room();
+        let hash = hash(b"bytes");
+        room.store.keep(&hash, b"bytes").unwrap();
+        fs::write(room.store.path_of(&hash), b"byt").unwrap();
+        assert!(!room.store.has(&hash));
+        room.store.keep(&hash, b"bytes").unwrap();
+        assert_eq!(room.store.find(&hash).unwrap(), b"bytes");
+    }
+
+    #[test]
     fn damaged_code_never_reaches_the_engine() {
         let room = room();
         let bytes = Guest::notes("0.1.0").build();
@@ -336,6 +374,31 @@ mod tests {
         code[last] ^= 1;
         fs::write(&path, code).unwrap();
         assert!(room.store.find_compiled(&room.engine, &hash).is_none());
+    }
+
+    #[test]
+    fn fifos_and_devices_are_replaced_and_hold_up_nothing() {
+        let room = room();
+        let bytes = Guest::notes("0.1.0").build();
+        let hash = hash(&bytes);
+        let code = room.store.compiled_path(&room.engine, &hash);
+        let make_endless = |path: &Path| std::os::unix::fs::symlink("/dev/zero", path).unwrap();
+        let harms: [&dyn Fn(&Path); 2] = [&regular_file::make_fifo, &make_endless];
+        for (harm, path) in harms.iter().flat_map(|harm| [(harm, code.clone()), (harm, digest_path(&code))]) {
+            drop(room.store.keep_compiled(&room.engine, &hash, room.compile(&bytes)).unwrap());
+            fs::remove_file(&path).unwrap();
+            harm(path.as_path());
+            assert!(room.store.find_compiled(&room.engine, &hash).is_none(), "{}", path.display());
+        }
+        drop(room.store.keep_compiled(&room.engine, &hash, room.compile(&bytes)).unwrap());
+        assert!(room.store.find_compiled(&room.engine, &hash).is_some());
+        for harm in harms {
+            harm(room.store.path_of(&hash).as_path());
+            assert_eq!(room.store.find(&hash), None);
+            room.store.keep(&hash, &bytes).unwrap();
+            assert_eq!(room.store.find(&hash).as_deref(), Some(&*bytes));
+            fs::remove_file(room.store.path_of(&hash)).unwrap();
+        }
     }
 
     #[test]
@@ -379,6 +442,31 @@ mod tests {
         room.store.prune(&room.engine, &HashSet::new(), &HashSet::new()).unwrap();
         assert!(of_this.exists() && of_another.exists());
         assert!(!of_an_ended.exists() && !of_an_earlier_run.exists());
+    }
+
+    #[test]
+    fn folders_among_the_files_do_not_end_pruning() {
+        let room = room();
+        for folder in [&room.store.components, &room.store.compiled] {
+            fs::create_dir(folder.join("0")).unwrap();
+            for name in ["1", "2", "z"] {
+                fs::write(folder.join(name), "not needed").unwrap();
+            }
+        }
+        room.store.prune(&room.engine, &HashSet::new(), &HashSet::new()).unwrap();
+        for folder in [&room.store.components, &room.store.compiled] {
+            assert_eq!(list(folder).unwrap(), [folder.join("0")]);
+        }
+    }
+
+    #[test]
+    fn folder_in_the_place_of_a_component_is_named() {
+        let room = room();
+        let hash = hash(b"bytes");
+        let path = room.store.path_of(&hash);
+        fs::create_dir(&path).unwrap();
+        let error = room.store.keep(&hash, b"bytes").unwrap_err().to_string();
+        assert!(error.contains(&path.display().to_string()), "{error}");
     }
 
     #[test]

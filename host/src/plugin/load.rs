@@ -23,7 +23,7 @@ use wasmtime::component::{Component, Linker};
 
 use super::{
     call::{Bulkhead, CallState, PoolPart},
-    compile::{Compiler, Job},
+    compile::{CompileError, Compiler, Job},
     compiling::Compiling,
     components::ComponentStore,
     engine::ServingEngine,
@@ -51,12 +51,19 @@ pub type LinkCalls = Arc<dyn Fn(&mut Linker<CallState>, &[String]) -> wasmtime::
 #[error("{}", reasons.join("; "))]
 pub struct SwapRefusal {
     pub reasons: Vec<String>,
+    /// True if the cause lies outside of the component and its settings, as a full disk: the same change may pass later.
+    pub is_transient: bool,
 }
 
 impl SwapRefusal {
     pub fn because(reason: impl Into<String>) -> SwapRefusal {
         let reason = cut(reason.into(), limits::REFUSAL_BYTES_MAX);
-        SwapRefusal { reasons: vec![reason] }
+        SwapRefusal { reasons: vec![reason], is_transient: false }
+    }
+
+    /// The same for a cause outside of the component.
+    pub fn transient(reason: impl Into<String>) -> SwapRefusal {
+        SwapRefusal { is_transient: true, ..SwapRefusal::because(reason) }
     }
 }
 
@@ -70,7 +77,13 @@ impl From<Vec<String>> for SwapRefusal {
             let first = limits::REFUSAL_REASONS_MAX.saturating_sub(1);
             reasons.splice(first..first.saturating_add(more), [format!("and {more} more")]);
         }
-        SwapRefusal { reasons }
+        SwapRefusal { reasons, is_transient: false }
+    }
+}
+
+impl From<CompileError> for SwapRefusal {
+    fn from(error: CompileError) -> SwapRefusal {
+        SwapRefusal { is_transient: error.is_transient(), ..SwapRefusal::because(error.to_string()) }
     }
 }
 
@@ -272,7 +285,7 @@ impl Loader {
         let places = self.components.places(&self.engine, plugin, hash).map_err(not_kept)?;
         let progress = self.progress.clone();
         let job = Job { plugin: plugin.clone(), component: bytes.clone(), places, progress };
-        let code = self.compiler.compile(job).await.map_err(|error| SwapRefusal::because(error.to_string()))?;
+        let code = self.compiler.compile(job).await?;
         let (engine, components, hash) = (self.engine.clone(), self.components.clone(), hash.clone());
         let load = move || components.keep_compiled(&engine, &hash, code).map_err(not_kept);
         blocking(load).await?
@@ -310,10 +323,10 @@ impl Loader {
 
 /// The folder's errors have a kind; an error of the kind "other" is the engine's.
 fn not_kept(error: io::Error) -> SwapRefusal {
-    SwapRefusal::because(match error.kind() {
-        io::ErrorKind::Other => format!("the engine refuses its compiled code: {error}"),
-        _ => format!("its compiled code cannot be kept in the data folder: {error}"),
-    })
+    match error.kind() {
+        io::ErrorKind::Other => SwapRefusal::because(format!("the engine refuses its compiled code: {error}")),
+        _ => SwapRefusal::transient(format!("its compiled code cannot be kept in the data folder: {error}")),
+    }
 }
 
 /// Runs what reads files or computes for milliseconds where that holds up nothing else.

@@ -12,6 +12,7 @@ mod announce;
 pub mod check;
 pub mod journal;
 mod prepare;
+mod retry;
 pub mod settle;
 mod slot;
 mod worker;

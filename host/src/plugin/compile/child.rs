@@ -83,16 +83,17 @@ fn end_with_host() {
 /// Compiles and writes both files.
 pub(super) fn perform(request: &CompileRequest, component: &[u8]) -> Report {
     let functions = Arc::new(FunctionCache::read(&request.functions_before));
-    let compiled =
-        engine::precompile(component, request.threads, functions.clone()).map_err(|error| error.to_string()).and_then(
-            |code| write_code(&request.code, &code).map_err(|error| format!("failed to write its code: {error}")),
-        );
-    match compiled {
+    let code = match engine::precompile(component, request.threads, functions.clone()) {
+        Ok(code) => code,
         // A report must fit its pipe, and names within a component may be long.
-        Err(mut reason) => {
+        Err(error) => {
+            let mut reason = error.to_string();
             reason.truncate(reason.floor_char_boundary(limits::REFUSAL_OUTPUT_BYTES_MAX));
-            Report::Refused { reason }
+            return Report::Refused { reason };
         }
+    };
+    match write_code(&request.code, &code) {
+        Err(error) => Report::Failed { reason: format!("failed to write its code: {error}") },
         Ok(digest) => {
             if let Err(error) = functions.write(&request.functions_after) {
                 let _unread = writeln!(io::stderr(), "failed to write the machine code of functions: {error}");
@@ -123,7 +124,7 @@ mod tests {
     fn counts(request: &CompileRequest, component: &[u8]) -> (u64, u64) {
         match perform(request, component) {
             Report::Compiled { reused, compiled, .. } => (reused, compiled),
-            Report::Refused { reason } => panic!("{reason}"),
+            Report::Refused { reason } | Report::Failed { reason } => panic!("{reason}"),
         }
     }
 
@@ -147,6 +148,22 @@ mod tests {
         let component = wat::parse_str(twice).unwrap();
         let Report::Refused { reason } = perform(&request, &component) else { panic!("it compiles") };
         assert!(reason.len() <= limits::REFUSAL_OUTPUT_BYTES_MAX, "{}", reason.len());
+    }
+
+    #[test]
+    fn code_that_cannot_be_written_is_no_fault_of_the_component() {
+        let folder = tempfile::tempdir().unwrap();
+        let request = CompileRequest {
+            component_bytes: 0,
+            code: folder.path().join("missing/code"),
+            functions_before: folder.path().join("before"),
+            functions_after: folder.path().join("after"),
+            memory_bytes: 0,
+            cpu_seconds: 0,
+            threads: 1,
+        };
+        let report = perform(&request, &Guest::notes("0.1.0").build());
+        assert!(matches!(report, Report::Failed { .. }), "{report:?}");
     }
 
     #[test]

@@ -8,7 +8,6 @@
 use std::{
     borrow::Cow,
     collections::{HashMap, HashSet},
-    fs,
     io::{self, BufWriter, Write},
     ops::Range,
     path::Path,
@@ -20,7 +19,7 @@ use sha2::{Digest, Sha256};
 use wasmtime::CacheStore;
 
 use super::child::create;
-use crate::limits::FUNCTION_CACHE_BYTES_MAX;
+use crate::{limits::FUNCTION_CACHE_BYTES_MAX, regular_file};
 
 const DIGEST_BYTES: usize = 32;
 
@@ -41,8 +40,7 @@ pub struct FunctionCache {
 impl FunctionCache {
     /// Empty where the file is missing, damaged or too large.
     pub fn read(path: &Path) -> FunctionCache {
-        let small = fs::metadata(path).is_ok_and(|file| file.len() <= 2 * FUNCTION_CACHE_BYTES_MAX as u64);
-        let content = if small { fs::read(path).unwrap_or_default() } else { Vec::new() };
+        let content = regular_file::read(path, 2 * FUNCTION_CACHE_BYTES_MAX).unwrap_or_default();
         let whole =
             content.split_at_checked(DIGEST_BYTES).is_some_and(|(digest, rest)| *Sha256::digest(rest) == *digest);
         let Some(before) = whole.then(|| index(&content)).flatten() else { return FunctionCache::default() };
@@ -122,6 +120,8 @@ fn length(part: &[u8]) -> io::Result<[u8; 4]> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     fn write(cache: &FunctionCache) -> (tempfile::TempDir, std::path::PathBuf) {
@@ -172,6 +172,14 @@ mod tests {
             assert!(FunctionCache::read(&path).before.is_empty(), "byte {at}");
         }
         fs::write(&path, &whole[..whole.len() - 1]).unwrap();
+        assert!(FunctionCache::read(&path).before.is_empty());
+    }
+
+    #[test]
+    fn fifo_is_not_waited_for() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("functions");
+        regular_file::make_fifo(&path);
         assert!(FunctionCache::read(&path).before.is_empty());
     }
 

@@ -34,7 +34,8 @@ pub enum Report {
         reused: u64,
         compiled: u64,
     },
-    Refused {
-        reason: String,
-    },
+    /// The component cannot be compiled.
+    Refused { reason: String },
+    /// The code cannot be written.
+    Failed { reason: String },
 }

@@ -81,7 +81,7 @@ async fn judge(
     };
     let generation = loader.load(&candidate, steps).await?;
     *version = Some(generation.manifest.version.clone());
-    let preparation = Preparation { plugin, config, source: Source::Content(content), serving, passing };
+    let preparation = Preparation { plugin, config, source: Source::Content(content), parked: None, serving, passing };
     let mut notes = prepare::judge(&preparation, &generation.manifest)?;
     if let Some(data) = data {
         notes.extend(data.check(&preparation.plugin, &generation.manifest, preparation.passing).await?);

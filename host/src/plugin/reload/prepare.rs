@@ -24,8 +24,6 @@ pub enum Source {
     Content(Content),
     /// The bytes of an earlier one, by hash.
     Kept(Arc<str>),
-    /// Still compiled and linked.
-    Parked(Arc<Generation>),
 }
 
 impl Source {
@@ -33,7 +31,6 @@ impl Source {
         match self {
             Source::Content(content) => &content.hash,
             Source::Kept(hash) => hash,
-            Source::Parked(generation) => &generation.hash,
         }
     }
 }
@@ -43,6 +40,8 @@ pub struct Preparation {
     pub plugin: Arc<str>,
     pub config: Arc<PluginConfig>,
     pub source: Source,
+    /// The generation of this component that is still compiled and linked under these settings.
+    pub parked: Option<Arc<Generation>>,
     /// What serves now; nothing to compare with where nothing does.
     pub serving: Option<Arc<Manifest>>,
     pub passing: Passing,
@@ -74,10 +73,15 @@ async fn run_steps(
     preparation: Preparation,
     steps: &mut Steps,
 ) -> Result<Ready, SwapRefusal> {
-    let generation = match &preparation.source {
-        Source::Parked(generation) => generation.clone(),
-        Source::Content(content) => load(loader, &preparation, content.clone(), steps).await?,
-        Source::Kept(hash) => {
+    let generation = match (&preparation.parked, &preparation.source) {
+        (Some(parked), Source::Content(_)) => parked.clone(),
+        (Some(parked), Source::Kept(hash)) => {
+            check_kept(loader, hash).await?;
+            steps.end("read");
+            parked.clone()
+        }
+        (None, Source::Content(content)) => load(loader, &preparation, content.clone(), steps).await?,
+        (None, Source::Kept(hash)) => {
             let content = find_kept(loader, hash).await?;
             steps.end("read");
             load(loader, &preparation, content, steps).await?
@@ -126,14 +130,23 @@ async fn load(
 async fn find_kept(loader: &Loader, hash: &Arc<str>) -> Result<Content, SwapRefusal> {
     let (components, wanted) = (loader.components().clone(), hash.clone());
     let bytes = spawn_blocking(move || components.find(&wanted)).await.ok().flatten();
-    let bytes = bytes.ok_or_else(|| {
-        let file = loader.components().path_of(hash);
-        SwapRefusal::because(format!(
-            "component {hash} is no longer in the data folder: {} is missing or damaged; deploy it again, or restore a backup",
-            file.display()
-        ))
-    })?;
+    let bytes = bytes.ok_or_else(|| lost(loader, hash))?;
     Ok(Content { bytes: bytes.into(), hash: hash.clone() })
+}
+
+/// A generation whose bytes are lost would not serve after a restart, although its publication was confirmed.
+async fn check_kept(loader: &Loader, hash: &Arc<str>) -> Result<(), SwapRefusal> {
+    let (components, wanted) = (loader.components().clone(), hash.clone());
+    let is_kept = spawn_blocking(move || components.has(&wanted)).await.unwrap_or_default();
+    if is_kept { Ok(()) } else { Err(lost(loader, hash)) }
+}
+
+fn lost(loader: &Loader, hash: &str) -> SwapRefusal {
+    let file = loader.components().path_of(hash);
+    SwapRefusal::because(format!(
+        "component {hash} is no longer in the data folder: {} is missing or damaged; deploy it again, or restore a backup",
+        file.display()
+    ))
 }
 
 async fn keep(loader: &Loader, content: Content) -> Result<(), SwapRefusal> {
@@ -141,7 +154,7 @@ async fn keep(loader: &Loader, content: Content) -> Result<(), SwapRefusal> {
     let kept = spawn_blocking(move || components.keep(&content.hash, &content.bytes)).await;
     match kept {
         Ok(Ok(())) => Ok(()),
-        Ok(Err(error)) => Err(SwapRefusal::because(format!("it cannot be kept in the data folder: {error}"))),
+        Ok(Err(error)) => Err(SwapRefusal::transient(format!("it cannot be kept in the data folder: {error}"))),
         Err(_panicked) => Err(SwapRefusal::because("it could not be kept in the data folder")),
     }
 }

@@ -3,20 +3,16 @@
 //! A content counts when two readings, a moment apart, gave the same. A writer that pauses for longer than that is not
 //! found out here: half a component does not parse, and the rest of it is another change.
 
-use std::{
-    fs,
-    io::{self, Read},
-    os::unix::fs::OpenOptionsExt,
-    path::Path,
-    sync::Arc,
-    time::Duration,
-};
+use std::{io, path::Path, sync::Arc, time::Duration};
 
 use bytes::Bytes;
-use rustix::fs::OFlags;
 use tokio::{task::spawn_blocking, time::Instant};
 
-use crate::{limits, plugin::components};
+use crate::{
+    limits::{self, ADMIN_COMPONENT_BYTES_MAX},
+    plugin::components,
+    regular_file,
+};
 
 /// What a look at a file found.
 #[derive(Debug, PartialEq)]
@@ -69,9 +65,7 @@ async fn read(file: &Path, before: Option<&str>) -> io::Result<Reading> {
     let (file, before) = (file.to_owned(), before.map(str::to_owned));
     let reading = spawn_blocking(move || {
         let Some(before) = before else { return hash_file(&file).map(Reading::Hash) };
-        let mut bytes = Vec::new();
-        open(&file)?.read_to_end(&mut bytes)?;
-        check_length(bytes.len() as u64)?;
+        let bytes = regular_file::read(&file, ADMIN_COMPONENT_BYTES_MAX)?;
         let hash = components::hash(&bytes);
         Ok(if *hash == *before { Reading::Settled(Content { bytes: bytes.into(), hash }) } else { Reading::Hash(hash) })
     });
@@ -83,46 +77,12 @@ async fn read(file: &Path, before: Option<&str>) -> io::Result<Reading> {
 
 /// Hash of a regular file that is no longer than a component may be.
 pub fn hash_file(file: &Path) -> io::Result<Arc<str>> {
-    let mut file = open(file)?;
-    let hash = components::hash_reader(&mut file)?;
-    check_length(READ_MAX.saturating_sub(file.limit()))?;
-    Ok(hash)
-}
-
-/// Opens a regular file; reading ends one byte beyond the limit. Opening a FIFO does not wait for a writer, and is refused.
-fn open(file: &Path) -> io::Result<io::Take<fs::File>> {
-    let flags = i32::try_from(OFlags::NONBLOCK.bits()).map_err(io::Error::other)?;
-    let file = fs::OpenOptions::new().read(true).custom_flags(flags).open(file)?;
-    let metadata = file.metadata()?;
-    if !metadata.is_file() {
-        return Err(io::Error::other("it is no file"));
-    }
-    check_length(metadata.len())?;
-    Ok(file.take(READ_MAX))
-}
-
-/// No component may be larger, whatever plugins.toml allows.
-const LENGTH_MAX: u64 = limits::ADMIN_COMPONENT_BYTES_MAX as u64;
-/// Enough to see that a file has more.
-const READ_MAX: u64 = LENGTH_MAX.saturating_add(1);
-
-fn check_length(bytes: u64) -> io::Result<()> {
-    match bytes <= LENGTH_MAX {
-        true => Ok(()),
-        false => Err(io::Error::other(format!("it has {bytes} bytes, {LENGTH_MAX} are the limit"))),
-    }
-}
-
-/// Makes a FIFO that nobody writes to.
-#[cfg(test)]
-pub fn make_fifo(path: &Path) {
-    use rustix::fs::{CWD, FileType, Mode, mknodat};
-    mknodat(CWD, path, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
+    components::hash_file(file, ADMIN_COMPONENT_BYTES_MAX)
 }
 
 #[cfg(test)]
 mod tests {
-    use std::io::Write;
+    use std::{fs, io::Write};
 
     use super::*;
 
@@ -170,7 +130,7 @@ mod tests {
     async fn only_regular_files_are_read() {
         let folder = tempfile::tempdir().unwrap();
         let (fifo, endless) = (folder.path().join("fifo.wasm"), folder.path().join("endless.wasm"));
-        make_fifo(&fifo);
+        regular_file::make_fifo(&fifo);
         std::os::unix::fs::symlink("/dev/zero", &endless).unwrap();
         for path in [folder.path(), &fifo, &endless] {
             let looked = tokio::time::timeout(Duration::from_secs(20), look(path, None)).await.unwrap();

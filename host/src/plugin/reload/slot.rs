@@ -2,14 +2,14 @@
 //!
 //! Pure bookkeeping; never reads a file, never publishes.
 
-use std::{collections::VecDeque, path::PathBuf, sync::Arc};
+use std::{collections::VecDeque, path::PathBuf, sync::Arc, time::Duration};
 
 use tokio::task::AbortHandle;
 
 use super::{
     PluginState, PluginStatus, ServingStatus, SwapRefusal, Version,
-    journal::{SwapEntry, last_served, predecessor},
-    prepare::Source,
+    journal::{SwapAction, SwapEntry, last_served, predecessor},
+    retry::Retry,
     settle::Look,
     worker::{Intent, Reply},
 };
@@ -105,7 +105,7 @@ pub struct Serving {
 
 pub struct Slot {
     pub config: Arc<PluginConfig>,
-    /// Absolute, as the watcher spells it.
+    /// Absolute; links in it are followed each time.
     pub file: PathBuf,
     pub looker: Looker,
     pub serving: Option<Serving>,
@@ -122,12 +122,16 @@ pub struct Slot {
     pub then_look: bool,
     /// The settings have changed, and nothing that was prepared under them has come to its end.
     pub owes_settings: bool,
-    /// True if the journal named a component of this plugin when it was added.
-    has_journaled: bool,
+    /// Hash of the component that the journal named when the plugin was added.
+    pub journaled: Option<Arc<str>>,
     /// Hash of a content of the file that was taken up and does not serve (yet): other settings may let it pass.
     pub pending_file: Option<Arc<str>>,
     /// Why the last attempt was refused.
     pub reasons: Vec<String>,
+    /// Why the file could not be read when it was checked last.
+    pub unread: Option<String>,
+    /// The next attempt after a refusal for a cause outside of the component.
+    pub retry: Retry,
     /// True if the last line of the journal may name a component that does not serve.
     pub is_unconfirmed: bool,
     /// Preparations since the start that were published or refused.
@@ -152,9 +156,11 @@ impl Slot {
             waiting: None,
             then_look: false,
             owes_settings: false,
-            has_journaled: false,
+            journaled: None,
             pending_file: None,
             reasons: Vec::new(),
+            unread: None,
+            retry: Retry::default(),
             is_unconfirmed: false,
             ended: 0,
             has_loaded: false,
@@ -169,7 +175,7 @@ impl Slot {
         }
         let (hash, file_hash) = last_served(published)?;
         self.looker.known = file_hash;
-        self.has_journaled = true;
+        self.journaled = Some(hash.clone());
         self.remembered = predecessor(published, &hash).map(|earlier| (hash.clone(), earlier));
         Some(hash)
     }
@@ -178,6 +184,7 @@ impl Slot {
     pub fn replace(&mut self, generation: Arc<Generation>, since: u64) -> Option<Arc<Generation>> {
         self.note_published(generation.hash.clone());
         self.reasons.clear();
+        self.unread = None;
         let old = self.serving.replace(Serving { generation: generation.clone(), since })?.generation;
         self.draining.push(old.clone());
         if old.hash != generation.hash {
@@ -194,21 +201,10 @@ impl Slot {
         self.published.truncate(limits::COMPONENTS_KEPT);
     }
 
-    /// What is parked, as a source: usable as it is only under the settings of today.
-    pub fn find_parked(&self) -> Option<Source> {
+    /// The parked generation if it is of this component and was made under the settings of now.
+    pub fn find_parked(&self, hash: &str) -> Option<Arc<Generation>> {
         let parked = self.parked.as_ref()?;
-        let same_settings = *parked.config == *self.config;
-        Some(if same_settings { Source::Parked(parked.clone()) } else { Source::Kept(parked.hash.clone()) })
-    }
-
-    /// The parked generation instead of a source that would become the same.
-    pub fn reuse_parked(&self, source: Source) -> Source {
-        match &self.parked {
-            Some(parked) if parked.hash == *source.hash() && *parked.config == *self.config => {
-                Source::Parked(parked.clone())
-            }
-            _ => source,
-        }
+        (*parked.hash == *hash && *parked.config == *self.config).then(|| parked.clone())
     }
 
     /// Hashes whose bytes and compiled code must stay.
@@ -218,6 +214,25 @@ impl Slot {
         let preparing = self.preparing.as_ref().map(|preparing| preparing.hash().clone());
         let waiting = self.waiting.as_ref().map(|change| change.hash().clone());
         self.published.iter().cloned().chain(serving).chain(parked).chain(preparing).chain(waiting)
+    }
+
+    /// Plans another attempt after a refusal, unless it lies in the component; the pause before it. Commands are not repeated: their
+    /// callers receive the refusal.
+    pub fn note_refusal(&mut self, action: SwapAction, refusal: &SwapRefusal) -> Option<Duration> {
+        if !matches!(action, SwapAction::Start | SwapAction::File | SwapAction::Config) {
+            return None;
+        }
+        if refusal.is_transient {
+            return Some(self.retry.plan());
+        }
+        self.retry.end();
+        None
+    }
+
+    /// Hash of the content of the file that needs no attempt; `None` if every content is to be taken up.
+    pub fn known_content(&self) -> Option<Arc<str>> {
+        let is_repeated = self.retry.due().is_some() && self.pending_file.is_some() && self.preparing.is_none();
+        self.looker.known.clone().filter(|_| !is_repeated)
     }
 
     pub fn is_busy(&self) -> bool {
@@ -231,7 +246,7 @@ impl Slot {
 
     /// True until a plugin that served before the start serves again, or its first load has ended without.
     pub fn is_owed(&self) -> bool {
-        self.has_journaled && self.serving.is_none() && !self.has_loaded
+        self.journaled.is_some() && self.serving.is_none() && !self.has_loaded
     }
 
     /// The file changed during a check, so another follows. A plugin that serves, or whose file has no content to load,
@@ -258,7 +273,7 @@ impl Slot {
             name: name.clone(),
             mount: self.config.mount.clone(),
             state,
-            reasons: self.reasons.clone(),
+            reasons: self.reasons.iter().chain(&self.unread).cloned().collect(),
             serving: self.serving.as_ref().map(|serving| ServingStatus {
                 version: version_of(&serving.generation),
                 build: serving.generation.manifest.build.clone(),

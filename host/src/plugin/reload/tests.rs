@@ -3,6 +3,7 @@
 mod durability;
 mod first_loads;
 mod overtaking;
+mod retries;
 mod settings;
 mod swaps;
 

@@ -105,15 +105,6 @@ impl Intent {
     pub fn is_start(&self) -> bool {
         self.cause.action == SwapAction::Start
     }
-
-    /// The same under other settings: what is compiled and linked is so under those of its time.
-    pub fn under_other_settings(self) -> Intent {
-        let source = match self.source {
-            Source::Parked(generation) => Source::Kept(generation.hash.clone()),
-            source => source,
-        };
-        Intent { source, ..self }
-    }
 }
 
 /// A preparation that came to its end.
@@ -181,6 +172,7 @@ impl Worker {
             self.answer_loaded().await;
             self.answer_settled();
             let confirm_at = pause.ends_at(self.is_in_doubt());
+            let retry_at = self.slots.values().filter_map(|slot| slot.retry.due()).min();
             let stalls_at = patience.ends_at(self.first_loads_ended());
             let changed = async {
                 match &changes {
@@ -203,6 +195,7 @@ impl Worker {
                     pause = confirming::Pause::default();
                     self.confirm_journal().await;
                 }
+                () = confirming::wait_until(retry_at) => self.retry_due(),
                 () = confirming::wait_until(stalls_at) => {
                     patience = first_loads::Patience::default();
                     self.note_stall();
@@ -283,8 +276,8 @@ impl Worker {
         let slot = self.slots.get(plugin).ok_or_else(|| unknown(plugin))?;
         let nothing = || SwapRefusal::because(format!("there is no earlier version of {plugin} to go back to"));
         let serving = slot.serving.as_ref().ok_or_else(nothing)?;
-        if let Some(parked) = slot.find_parked() {
-            return Ok(parked);
+        if let Some(parked) = &slot.parked {
+            return Ok(Source::Kept(parked.hash.clone()));
         }
         let published = self.parts.journal.find_published(plugin, limits::SWAP_HISTORY_MAX).await;
         let published = published.map_err(SwapRefusal::because)?;

@@ -41,6 +41,55 @@ async fn after_a_restart_a_broken_file_does_not_keep_the_last_version_from_servi
 }
 
 #[tokio::test]
+async fn older_file_does_not_replace_a_deployed_version_that_is_lost() {
+    let place = Place::new();
+    swapped(&place).await.reloader.shutdown().await;
+    let kept = place.folder.path().join(format!("data/components/{}.wasm", components::hash(&notes("0.1.1"))));
+    fs::write(&kept, b"damaged").unwrap();
+    let host = place.start().await;
+    assert_eq!(host.serves(), Vec::<String>::new());
+    let status = host.reloader.status().await.remove(0);
+    assert!(status.reasons[0].contains(&kept.display().to_string()), "{:?}", status.reasons);
+
+    host.deploy(notes("0.1.1"), Passing::COMPATIBLE).await.unwrap();
+    assert_eq!(host.serves(), ["0.1.1"]);
+    host.reloader.shutdown().await;
+    assert_eq!(place.start().await.serves(), ["0.1.1"]);
+}
+
+#[tokio::test]
+async fn new_settings_load_the_deployed_version_that_was_refused_and_not_the_older_file() {
+    let place = Place::new();
+    swapped(&place).await.reloader.shutdown().await;
+    let kept = place.folder.path().join(format!("data/components/{}.wasm", components::hash(&notes("0.1.1"))));
+    fs::remove_file(&kept).unwrap();
+    let host = place.start().await;
+    fs::write(&kept, notes("0.1.1")).unwrap();
+    host.set_config(|plugins| plugins.get_mut("notes").unwrap().limits.calls = 3);
+    let status = host.reloader.reload_all().await.unwrap().remove(0);
+    assert_eq!((host.serves(), status.reasons), (vec!["0.1.1".to_owned()], Vec::new()));
+}
+
+#[tokio::test]
+async fn rollback_is_refused_if_its_component_would_not_serve_after_a_restart() {
+    let place = Place::new();
+    let host = swapped(&place).await;
+    fs::remove_dir_all(place.folder.path().join("data/components")).unwrap();
+    let refusal = host.reloader.rollback("notes", "operator").await.unwrap_err().to_string();
+    assert!(refusal.contains("is no longer in the data folder"), "{refusal}");
+    assert_eq!(host.serves(), ["0.1.1"]);
+}
+
+#[tokio::test]
+async fn deploy_of_the_parked_component_keeps_its_bytes() {
+    let place = Place::new();
+    let host = swapped(&place).await;
+    fs::remove_dir_all(place.folder.path().join("data/components")).unwrap();
+    host.deploy(notes("0.1.0"), Passing::BREAKING).await.unwrap();
+    assert!(host.loader.components().has(&components::hash(&notes("0.1.0"))));
+}
+
+#[tokio::test]
 async fn publication_whose_line_is_durable_in_spite_of_an_error_serves() {
     let place = Place::new();
     let host = swapped(&place).await;

@@ -132,7 +132,7 @@ async fn settings_that_change_during_a_start_apply_to_the_journaled_component() 
 async fn component_file_that_is_a_fifo_delays_nobody_and_can_be_replaced() {
     let place = Place::new();
     let things = place.folder.path().join("things.wasm");
-    settle::make_fifo(&things);
+    crate::regular_file::make_fifo(&things);
     place.write(&notes("0.1.0"));
     let host = place.begin(&["notes", "things"]);
     tokio::time::timeout(Duration::from_secs(60), host.reloader.wait_for_first_loads()).await.unwrap();

@@ -31,6 +31,27 @@ async fn watcher_loads_a_new_file_without_a_command() {
 }
 
 #[tokio::test]
+async fn component_behind_a_link_is_read_from_the_current_target() {
+    let place = Place::new();
+    let current = place.folder.path().join("current");
+    let release = |version: &str| {
+        let folder = place.folder.path().join(version);
+        fs::create_dir(&folder).unwrap();
+        fs::write(folder.join("notes.wasm"), notes(version)).unwrap();
+        let _first = fs::remove_file(&current);
+        std::os::unix::fs::symlink(&folder, &current).unwrap();
+    };
+    release("0.1.0");
+    let host = place.begin(&[]);
+    host.set_config(|plugins| drop(plugins.insert("notes".into(), place.config("current/notes.wasm"))));
+    host.settle().await;
+    assert_eq!(host.serves(), ["0.1.0"]);
+    release("0.1.1");
+    host.settle().await;
+    assert_eq!(host.serves(), ["0.1.1"]);
+}
+
+#[tokio::test]
 async fn a_touched_file_changes_nothing() {
     let place = Place::new();
     place.write(&notes("0.1.0"));
@@ -64,6 +85,24 @@ async fn whatever_is_wrong_leaves_the_old_one_serving_and_says_why() {
     }
     assert!(host.put(&whole).await.reasons.is_empty());
     assert_eq!(host.serves(), ["0.1.1"]);
+}
+
+#[tokio::test]
+async fn file_that_can_be_read_again_leaves_only_the_reasons_of_its_refusal() {
+    let place = Place::new();
+    place.write(&notes("0.1.0"));
+    let host = place.start().await;
+    let file = place.folder.path().join("notes.wasm");
+    for bytes in [notes("0.1.0"), b"broken".to_vec()] {
+        let reasons = host.put(&bytes).await.reasons;
+        fs::remove_file(&file).unwrap();
+        fs::create_dir(&file).unwrap();
+        let mut unreadable = host.reloader.reload_all().await.unwrap().remove(0).reasons;
+        assert!(unreadable.pop().unwrap().ends_with("it is no file"));
+        assert_eq!(unreadable, reasons);
+        fs::remove_dir(&file).unwrap();
+        assert_eq!(host.put(&bytes).await.reasons, reasons);
+    }
 }
 
 #[tokio::test]

@@ -26,7 +26,7 @@ impl Worker {
             self.set_unconfirmed(&plugin, false);
             return Ok(());
         };
-        let refusal = SwapRefusal::because(format!("the journal of swaps cannot be written: {error}"));
+        let refusal = SwapRefusal::transient(format!("the journal of swaps cannot be written: {error}"));
         for _ in 0..limits::OUTCOME_TRIES_MAX {
             match self.parts.journal.find_published(&plugin, 1).await {
                 Ok(lines) if lines.first().is_some_and(|line| is_same(line, &entry)) => {

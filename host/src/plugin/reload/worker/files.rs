@@ -6,7 +6,7 @@ use std::{
     sync::Arc,
 };
 
-use tokio::{sync::oneshot, task::spawn_blocking};
+use tokio::{sync::oneshot, task::spawn_blocking, time::Instant};
 
 use super::{Cause, Intent, Message, Worker};
 use crate::{
@@ -51,7 +51,7 @@ impl Worker {
         if !slot.looker.begin() {
             return;
         }
-        let (plugin, file, known) = (plugin.clone(), slot.file.clone(), slot.looker.known.clone());
+        let (plugin, file, known) = (plugin.clone(), slot.file.clone(), slot.known_content());
         tokio::spawn(async move {
             let mut steps = Steps::start();
             let look = settle::look(&file, known.as_deref()).await;
@@ -78,6 +78,7 @@ impl Worker {
             slot.note_overtaken_check(&look);
             return self.look_at_component(&plugin);
         }
+        slot.unread = None;
         match look {
             Look::Same => {}
             Look::New(content) => {
@@ -97,11 +98,11 @@ impl Worker {
             Look::Missing => {
                 let reason = format!("{} does not exist; it is loaded when it appears", slot.file.display());
                 tracing::warn!(plugin = &*plugin, "{plugin}: {reason}");
-                slot.reasons = vec![reason];
+                slot.unread = Some(reason);
             }
             Look::Unreadable(reason) => {
                 tracing::warn!(plugin = &*plugin, "{plugin}: {reason}");
-                slot.reasons = vec![reason];
+                slot.unread = Some(reason);
             }
         }
     }
@@ -170,16 +171,20 @@ impl Worker {
                 None
             }
         };
-        slot.then_look = last.is_some();
         self.slots.insert(plugin.clone(), slot);
         match last {
-            Some(hash) => {
-                let cause = Cause::of_the_host(SwapAction::Start);
-                let intent = Intent { source: Source::Kept(hash), passing: Passing::BREAKING, cause };
-                self.request_now(&plugin, Change { intent, steps: Steps::start(), reply: None });
-            }
+            Some(hash) => self.load_journaled(&plugin, hash),
             None => self.look_at_component(&plugin),
         }
+    }
+
+    /// Prepares the component that the journal names. The file is checked afterwards.
+    fn load_journaled(&mut self, plugin: &Arc<str>, hash: Arc<str>) {
+        let Some(slot) = self.slots.get_mut(plugin) else { return };
+        slot.then_look = true;
+        let cause = Cause::of_the_host(SwapAction::Start);
+        let intent = Intent { source: Source::Kept(hash), passing: Passing::BREAKING, cause };
+        self.request_now(plugin, Change { intent, steps: Steps::start(), reply: None });
     }
 
     /// The same component under new settings. A file that was refused may pass now, so it is looked at again.
@@ -205,6 +210,9 @@ impl Worker {
             self.prepare_under_new_settings(plugin, preparing);
         } else if slot.serving.is_some() {
             self.prepare_settings(plugin);
+        } else if let Some(hash) = slot.journaled.clone() {
+            // It was refused under the settings before, and precedes the file as after a start.
+            self.load_journaled(plugin, hash);
         } else {
             slot.looker.known = None;
             self.look_at_component(plugin);
@@ -245,6 +253,34 @@ impl Worker {
             slot.looker.known = None;
         }
         self.prepare_settings(plugin);
+    }
+
+    /// Prepares again what was refused for a cause outside of its component.
+    pub(super) fn retry_due(&mut self) {
+        let now = Instant::now();
+        let due = self.slots.iter().filter(|(_, slot)| slot.retry.due().is_some_and(|due| due <= now));
+        for plugin in due.map(|(plugin, _)| plugin.clone()).collect::<Vec<_>>() {
+            self.retry(&plugin);
+        }
+    }
+
+    /// What serves or was journaled comes first, then the file.
+    fn retry(&mut self, plugin: &Arc<str>) {
+        let Some(slot) = self.slots.get_mut(plugin) else { return };
+        if slot.is_busy() || slot.waiting.is_some() {
+            return slot.retry.postpone();
+        }
+        slot.retry.begin();
+        if slot.pending_file.is_some() {
+            slot.looker.known = None;
+        }
+        let is_down = slot.serving.is_none();
+        let owes_settings = slot.serving.as_ref().is_some_and(|serving| *serving.generation.config != *slot.config);
+        match slot.journaled.clone() {
+            Some(hash) if is_down => self.load_journaled(plugin, hash),
+            _ if owes_settings => self.prepare_settings(plugin),
+            _ => self.look_at_component(plugin),
+        }
     }
 
     fn look_if_put_off(&mut self, plugin: &Arc<str>) {

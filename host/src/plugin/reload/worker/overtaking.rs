@@ -7,7 +7,7 @@
 
 use std::sync::Arc;
 
-use super::{Intent, Message, Prepared, Worker, unknown};
+use super::{Message, Prepared, Worker, unknown};
 use crate::{
     limits, metrics,
     plugin::{
@@ -65,9 +65,9 @@ impl Worker {
 
     /// A change that is being prepared is begun again under the settings of now.
     pub(super) fn prepare_under_new_settings(&mut self, plugin: &Arc<str>, preparing: Preparing) {
-        preparing.task.abort();
-        let intent = preparing.intent.under_other_settings();
-        self.begin_preparing(plugin, Change { intent, steps: Steps::start(), reply: preparing.reply }, false);
+        let Preparing { intent, task, reply, .. } = preparing;
+        task.abort();
+        self.begin_preparing(plugin, Change { intent, steps: Steps::start(), reply }, false);
     }
 
     fn begin_preparing(&mut self, plugin: &Arc<str>, change: Change, yields: bool) {
@@ -75,11 +75,11 @@ impl Worker {
         let Change { intent, mut steps, reply } = change;
         self.tickets = self.tickets.saturating_add(1);
         let ticket = self.tickets;
-        let intent = Intent { source: slot.reuse_parked(intent.source), ..intent };
         let preparation = Preparation {
             plugin: plugin.clone(),
             config: slot.config.clone(),
             source: intent.source.clone(),
+            parked: slot.find_parked(intent.source.hash()),
             serving: slot.serving.as_ref().map(|serving| serving.generation.manifest.clone()),
             passing: intent.passing,
         };

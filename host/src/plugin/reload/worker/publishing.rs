@@ -15,6 +15,7 @@ use crate::{
             SwapReport, Version, announce,
             journal::{SwapAction, SwapEntry, SwapOutcome},
             prepare::{PANICKED, Ready},
+            retry::Retry,
             slot::{Slot, version_of},
         },
     },
@@ -114,6 +115,7 @@ impl Worker {
         let Some(slot) = self.slots.get_mut(plugin) else { return };
         if action != SwapAction::Config {
             slot.pending_file = None;
+            slot.retry = Retry::default();
         }
         if let Some(old) = slot.replace(generation.clone(), since) {
             self.tell_when_drained(plugin.clone(), old);
@@ -160,9 +162,13 @@ impl Worker {
         if let Some(first) = slot.reasons.first_mut() {
             *first = format!("refused ({} of {}): {first}", cause.action.name(), announce::short_hash(&to));
         }
+        if let Some(pause) = slot.note_refusal(cause.action, refusal) {
+            tracing::info!(plugin = &**plugin, "{plugin}: the next attempt is in {} seconds", pause.as_secs());
+        }
         let file_waits = slot.waiting.as_ref().is_some_and(|change| change.intent.cause.action == SwapAction::File);
-        if cause.action == SwapAction::Start && !file_waits {
-            // The journal's component does not serve: then the file decides, whatever it was at that time.
+        if cause.action == SwapAction::Start && !file_waits && slot.looker.known.as_ref() == Some(&to) {
+            // The file is of the component that the journal names, and may still hold it. Any other file that has not changed
+            // since is of an older version: it does not replace one that was published after it.
             slot.looker.known = None;
         }
     }
@@ -175,7 +181,7 @@ impl Worker {
     pub(super) async fn remove_plugin(&mut self, plugin: &Arc<str>) {
         let publish_now = match self.build_table(self.serving_with(plugin, None)).await {
             Ok(publish_now) => publish_now,
-            Err(SwapRefusal { reasons }) => {
+            Err(SwapRefusal { reasons, .. }) => {
                 let serving = self.find_serving(plugin);
                 return announce::refused(plugin, SwapAction::Remove, serving.as_ref(), &reasons, &[]);
             }
