@@ -39,13 +39,15 @@ pub fn hash(bytes: &[u8]) -> Arc<str> {
 
 /// Returns the hash of a regular file of at most `bytes_max` bytes. Only a buffer of it is in memory.
 pub fn hash_file(file: &Path, bytes_max: usize) -> io::Result<Arc<str>> {
-    let limit = (bytes_max as u64).saturating_add(1);
-    let mut file = regular_file::open(file)?.take(limit);
-    let hash = hash_reader(&mut file)?;
-    match file.limit() {
-        0 => Err(io::Error::other(format!("it has more than {bytes_max} bytes"))),
-        _ => Ok(hash),
+    let too_long = || io::Error::other(format!("it has more than {bytes_max} bytes"));
+    let file = regular_file::open(file)?;
+    if file.metadata()?.len() > bytes_max as u64 {
+        return Err(too_long());
     }
+    // The file may have grown since.
+    let mut file = file.take((bytes_max as u64).saturating_add(1));
+    let hash = hash_reader(&mut file)?;
+    if file.limit() == 0 { Err(too_long()) } else { Ok(hash) }
 }
 
 /// Returns the hash of all bytes up to the end.

@@ -137,7 +137,7 @@ async fn component_file_that_is_a_fifo_delays_nobody_and_can_be_replaced() {
     let host = place.begin(&["notes", "things"]);
     tokio::time::timeout(Duration::from_secs(60), host.reloader.wait_for_first_loads()).await.unwrap();
     assert_eq!(host.serves(), ["0.1.0"]);
-    assert!(reasons(&host.reloader.status().await, "things").ends_with("it is no file"));
+    assert!(reasons(&host.reloader.status().await, "things").ends_with("not a regular file"));
     replace(&things, &plugin("things", "0.5.0", &["/v1/things"]));
     host.settle().await;
     assert_eq!(host.serves(), ["0.1.0", "0.5.0"]);

@@ -98,7 +98,7 @@ async fn file_that_can_be_read_again_leaves_only_the_reasons_of_its_refusal() {
         fs::remove_file(&file).unwrap();
         fs::create_dir(&file).unwrap();
         let mut unreadable = host.reloader.reload_all().await.unwrap().remove(0).reasons;
-        assert!(unreadable.pop().unwrap().ends_with("it is no file"));
+        assert!(unreadable.pop().unwrap().ends_with("not a regular file"));
         assert_eq!(unreadable, reasons);
         fs::remove_dir(&file).unwrap();
         assert_eq!(host.put(&bytes).await.reasons, reasons);
