@@ -18,7 +18,7 @@ use tenon_bench::wire::{Connection, request};
 use tokio::net::TcpStream;
 
 use super::misdeeds::misbehave;
-use crate::support::{RawConnection, TestHost, TestHostBuilder, TextGuest, component, eventually};
+use crate::support::{RawConnection, TestHost, TextGuest, component, eventually};
 
 const GRANTS: &str = r#"grants = ["records", "events", "ids", "log"]"#;
 
@@ -83,35 +83,8 @@ async fn call_that_survives_a_refused_growth_runs_again_with_its_memory() {
     host.stop().await;
 }
 
-/// The share of a tenant is half of three quarters of 256 MiB. Each call of the crowd computes without end in 40 MiB.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn memory_of_running_calls_stays_within_the_share_of_their_tenant() {
-    let guest = |manifest: &Value| TextGuest::looping(manifest).memory_bytes(40 << 20);
-    let host = with_other(TestHost::builder().head("memory-budget-bytes = 268435456"), guest, "GET").await;
-    let (crowd, quiet) = (host.client("other", "crowd").await, host.client("misbehave", "quiet").await);
-    let calls = (0..8).map(|_| {
-        let crowd = crowd.clone();
-        tokio::spawn(async move { drop(crowd.get("/other/act").await) })
-    });
-    let (calls, mut most): (Vec<_>, u64) = (calls.collect(), 0);
-    eventually("two calls have their memory and others wait for it", async || {
-        let held = used(&host, "calls").await;
-        most = most.max(held);
-        (held >= 80 << 20 && metric(&host, "tenon_memory_waiting{kind=\"calls\"}").await > 0).then_some(())
-    })
-    .await;
-    assert!(most <= 96 << 20, "{most} bytes");
-    quiet.post("/v1/ok", json!({})).await.check(200);
-    calls.iter().for_each(|call| call.abort());
-    host.stop().await;
-}
-
 /// A host with `misbehave`, and with a plugin "other" made of text, which has one route of this method.
 async fn beside_other(guest: impl FnOnce(&Value) -> TextGuest, method: &str) -> TestHost {
-    with_other(TestHost::builder(), guest, method).await
-}
-
-async fn with_other(host: TestHostBuilder, guest: impl FnOnce(&Value) -> TextGuest, method: &str) -> TestHost {
     let manifest = json!({
         "contract": "0.1", "name": "other", "version": "1.0.0",
         "routes": [{"operation": "act", "method": method, "path": "/other/act"}],
@@ -119,7 +92,7 @@ async fn with_other(host: TestHostBuilder, guest: impl FnOnce(&Value) -> TextGue
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("other.wasm");
     fs::write(&file, guest(&manifest).build()).unwrap();
-    let host = host.plugin("misbehave", component("misbehave"), GRANTS);
+    let host = TestHost::builder().plugin("misbehave", component("misbehave"), GRANTS);
     host.plugin("other", file, "grants = []\nlimits = { compute-ms = 20000, deadline-ms = 60000 }").start().await
 }
 

@@ -43,11 +43,6 @@ impl TextGuest {
         TextGuest { handle: format!("{fill} {}", guest.handle), memory_pages, ..guest }
     }
 
-    /// At least so many bytes of memory from the start.
-    pub fn memory_bytes(self, bytes: usize) -> TextGuest {
-        TextGuest { memory_pages: bytes.div_ceil(64 << 10), ..self }
-    }
-
     /// So many memories in all, each of its own core module.
     pub fn memories(self, count: usize) -> TextGuest {
         TextGuest { further_memories: count - 1, ..self }

@@ -17,17 +17,23 @@ pub struct Pacer {
     queue: tokio::sync::Mutex<()>,
     /// When the pieces counted so far would have been done at the limited rate.
     busy_until: Mutex<Instant>,
+    /// Cores that do the pieces.
+    cores: u64,
 }
 
 impl Default for Pacer {
     fn default() -> Pacer {
-        Pacer { queue: tokio::sync::Mutex::default(), busy_until: Mutex::new(Instant::now()) }
+        Pacer::of_cores(1)
     }
 }
 
 impl Pacer {
-    /// Waits until the next piece may be done, and counts it. Pieces proceed in the order of their calls. Dropping the future
-    /// leaves the queue.
+    fn of_cores(cores: u64) -> Pacer {
+        Pacer { queue: tokio::sync::Mutex::default(), busy_until: Mutex::new(Instant::now()), cores }
+    }
+
+    /// Waits until the next piece, of so many microseconds of one core, may be done, and counts it. Pieces proceed in the order of
+    /// their calls. Dropping the future leaves the queue.
     pub async fn wait(&self, us: u64) {
         let _first = self.queue.lock().await;
         let soon = Instant::now() + Duration::from_micros(PACE_BURST_US);
@@ -41,7 +47,7 @@ impl Pacer {
     /// Counts what is known only after a piece has waited.
     pub fn count(&self, us: u64) {
         let mut busy_until = self.busy_until.lock();
-        *busy_until = (*busy_until).max(Instant::now()) + Duration::from_micros(us);
+        *busy_until = (*busy_until).max(Instant::now()) + Duration::from_micros(us / self.cores);
     }
 
     fn is_idle(&self) -> bool {
@@ -62,13 +68,12 @@ impl<K: Key> Pacers<K> {
         Pacers { parties: Mutex::default(), cores }
     }
 
-    /// As [`Pacer::wait`] of the party. `core_us` is divided by the number of cores.
-    pub async fn wait(&self, party: &K, core_us: u64) {
-        let pacer = self.find(party);
-        pacer.wait(core_us / self.cores).await;
+    /// As [`Pacer::wait`] of the party.
+    pub async fn wait(&self, party: &K, us: u64) {
+        self.find(party).wait(us).await;
     }
 
-    fn find(&self, party: &K) -> Arc<Pacer> {
+    pub fn find(&self, party: &K) -> Arc<Pacer> {
         let mut parties = self.parties.lock();
         if let Some(pacer) = parties.get(party) {
             return Arc::clone(pacer);
@@ -80,7 +85,8 @@ impl<K: Key> Pacers<K> {
             // Memory comes first: all begin again.
             parties.clear();
         }
-        Arc::clone(parties.entry(party.clone()).or_default())
+        let pacer = parties.entry(party.clone()).or_insert_with(|| Arc::new(Pacer::of_cores(self.cores)));
+        Arc::clone(pacer)
     }
 }
 

@@ -36,11 +36,12 @@ use super::{
     target::Target,
     tls::Roots,
 };
+use crate::fair::pace::Pacers;
 
 /// What is asked of somebody else's server.
 #[derive(Clone, Debug)]
 pub struct Call {
-    /// Party whose share of lookups the name of the target uses.
+    /// Party whose share of lookups the name of the target uses, and whose pace the answer takes.
     pub party: Party,
     pub target: Target,
     pub method: Method,
@@ -68,6 +69,8 @@ pub struct Answer {
 pub struct Client {
     connector: Connector,
     pool: Pool,
+    /// Of the answers that are read for parties.
+    pacers: Pacers<Party>,
 }
 
 const AGENT: HeaderValue = HeaderValue::from_static(concat!("Tenon/", env!("CARGO_PKG_VERSION")));
@@ -79,7 +82,8 @@ const OF_THE_CONNECTION: [HeaderName; 9] =
 impl Client {
     pub fn new(roots: Roots, resolver: Arc<dyn Resolve>) -> Result<Client, rustls::Error> {
         let tls = TlsConnector::from(Arc::new(roots.into_config()?));
-        Ok(Client { connector: Connector { tls, resolver, own: OwnListeners::default() }, pool: Pool::new() })
+        let connector = Connector { tls, resolver, own: OwnListeners::default() };
+        Ok(Client { connector, pool: Pool::new(), pacers: Pacers::of_machine() })
     }
 
     /// From now on no call connects to these listeners, which are the host's own.
@@ -123,7 +127,7 @@ impl Client {
     ) -> Result<(Connection, Response<Incoming>), Failure> {
         if let Some(mut connection) = self.pool.take(call.target.place(), rule) {
             begun.store(true, Ordering::Relaxed);
-            match connection.ask(request(call), call.answer_bytes_max).await {
+            match connection.ask(request(call), call.answer_bytes_max, self.pacers.find(&call.party)).await {
                 Ok(response) => return Ok((connection, response)),
                 Err(failure) if failure.class == FailureClass::Reset && connection.is_silent() => {}
                 Err(failure) => return Err(named(call, failure)),
@@ -132,7 +136,7 @@ impl Client {
         let (wire, peer) = self.connector.connect(&call.party, &call.target, rule).await?;
         let mut connection = Connection::start(wire, peer).await?;
         begun.store(true, Ordering::Relaxed);
-        let response = connection.ask(request(call), call.answer_bytes_max).await;
+        let response = connection.ask(request(call), call.answer_bytes_max, self.pacers.find(&call.party)).await;
         Ok((connection, response.map_err(|failure| named(call, failure))?))
     }
 

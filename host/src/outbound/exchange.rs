@@ -21,7 +21,10 @@ use super::{
     failure::{Failure, FailureClass},
     metered::{Meter, Metered, Wire},
 };
-use crate::limits::{OUTBOUND_HEAD_BYTES_MAX, OUTBOUND_HEADERS_MAX};
+use crate::{
+    fair::pace::Pacer,
+    limits::{OUTBOUND_HEAD_BYTES_MAX, OUTBOUND_HEADERS_MAX},
+};
 
 /// How the body of an answer ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,8 +73,9 @@ impl Connection {
         &mut self,
         request: Request<Full<Bytes>>,
         answer_bytes_max: usize,
+        pacer: Arc<Pacer>,
     ) -> Result<Response<Incoming>, Failure> {
-        self.meter.allow(answer_bytes_max.saturating_add(OUTBOUND_HEAD_BYTES_MAX));
+        self.meter.allow(answer_bytes_max.saturating_add(OUTBOUND_HEAD_BYTES_MAX), pacer);
         let answer = self.sender.send_request(request);
         drive(&mut self.protocol, answer).await.map_err(|error| Failure::of_exchange(&error))
     }

@@ -1,7 +1,8 @@
 //! A socket, with TLS or without, that reads no more than one exchange may read.
 //!
 //! HTTP itself has no bound for what comes before and between the parts of an answer: interim answers, the framing of
-//! chunks, trailers. Here all of it counts.
+//! chunks, trailers. Here all of it counts. Long answers to one party are read one after the other, part by part, at a limited
+//! rate: many servers that send as fast as they can would keep the threads of the host for themselves.
 
 use std::{
     fmt, io,
@@ -13,15 +14,24 @@ use std::{
     task::{Context, Poll, ready},
 };
 
+use parking_lot::Mutex;
 use tokio::{
     io::{AsyncRead, AsyncWrite, ReadBuf},
     net::TcpStream,
 };
 use tokio_rustls::client::TlsStream;
 
+use crate::{
+    fair::pace::Pacer,
+    limits::{OUTBOUND_TURN_BYTES, OUTBOUND_TURN_CORE_US},
+};
+
 pub(super) struct Metered {
     wire: Wire,
     meter: Arc<Meter>,
+    /// Bytes read since the last pause.
+    turn: usize,
+    pause: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
 }
 
 pub(super) enum Wire {
@@ -30,15 +40,17 @@ pub(super) enum Wire {
 }
 
 /// Shared by the connection that reads and the exchange that says how much.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(super) struct Meter {
     left: AtomicUsize,
     read: AtomicUsize,
+    pacer: Mutex<Option<Arc<Pacer>>>,
 }
 
 impl Meter {
-    /// Before each exchange.
-    pub(super) fn allow(&self, bytes: usize) {
+    /// To be called before each exchange, with the pace of its party.
+    pub(super) fn allow(&self, bytes: usize, pacer: Arc<Pacer>) {
+        *self.pacer.lock() = Some(pacer);
         self.left.store(bytes, Ordering::Relaxed);
         self.read.store(0, Ordering::Relaxed);
     }
@@ -46,6 +58,12 @@ impl Meter {
     /// Whether nothing at all came back.
     pub(super) fn is_silent(&self) -> bool {
         self.read.load(Ordering::Relaxed) == 0
+    }
+
+    /// Returns the wait that comes before the next part.
+    fn pause(&self) -> Option<Pin<Box<dyn Future<Output = ()> + Send>>> {
+        let pacer = self.pacer.lock().clone()?;
+        Some(Box::pin(async move { pacer.wait(OUTBOUND_TURN_CORE_US).await }))
     }
 
     fn count(&self, bytes: usize) {
@@ -69,12 +87,16 @@ impl std::error::Error for TooMuch {}
 impl Metered {
     pub(super) fn new(wire: Wire) -> (Metered, Arc<Meter>) {
         let meter = Arc::new(Meter::default());
-        (Metered { wire, meter: Arc::clone(&meter) }, meter)
+        (Metered { wire, meter: Arc::clone(&meter), turn: 0, pause: None }, meter)
     }
 }
 
 impl AsyncRead for Metered {
     fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        if let Some(pause) = &mut self.pause {
+            ready!(pause.as_mut().poll(cx));
+            self.pause = None;
+        }
         let before = buffer.filled().len();
         ready!(match &mut self.wire {
             Wire::Plain(stream) => Pin::new(stream).poll_read(cx, buffer),
@@ -85,6 +107,10 @@ impl AsyncRead for Metered {
             return Poll::Ready(Err(io::Error::other(TooMuch)));
         }
         self.meter.count(came);
+        self.turn += came;
+        if self.turn >= OUTBOUND_TURN_BYTES {
+            (self.turn, self.pause) = (0, self.meter.pause());
+        }
         Poll::Ready(Ok(()))
     }
 }

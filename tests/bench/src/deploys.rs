@@ -34,6 +34,10 @@ const LOOK: Duration = Duration::from_millis(50);
 const LOAD_SECONDS: f64 = 5.0;
 /// Until the newest version serves, after the last deploy was sent.
 const SETTLE_SECONDS_MAX: u64 = 60;
+/// The bounds: processes that compile at once, growth of the host, part of the rate without deploys.
+const PROCESSES_MAX: usize = 2;
+const GROWTH_MIB_MAX: u64 = 300;
+const RATE_MIN: f64 = 0.6;
 
 pub struct DeploysPlan {
     /// Where the server keeps its data, and how the load runs before the deploys.
@@ -62,6 +66,21 @@ pub struct DeploysReport {
     pub resident_mib_before: u64,
     pub resident_mib_max: u64,
     pub resident_mib_after: u64,
+}
+
+impl DeploysReport {
+    /// Returns an error that names the first bound that was exceeded.
+    pub fn check(&self) -> anyhow::Result<()> {
+        ensure!(self.failed == 0, "{} requests failed", self.failed);
+        ensure!(self.refused.is_empty(), "deploys were refused: {:?}", self.refused);
+        let processes = self.processes_max;
+        ensure!(processes <= PROCESSES_MAX, "{processes} processes compiled at once, {PROCESSES_MAX} are the limit");
+        let grown = self.resident_mib_max.saturating_sub(self.resident_mib_before);
+        ensure!(grown <= GROWTH_MIB_MAX, "the host grew by {grown} MiB, {GROWTH_MIB_MAX} are the limit");
+        let rate = self.requests_per_second_meanwhile / self.requests_per_second_before;
+        ensure!(rate >= RATE_MIN, "the rate fell to {rate:.2} of the one without deploys, {RATE_MIN} is the least");
+        Ok(())
+    }
 }
 
 /// Runs it; progress is printed to standard error.

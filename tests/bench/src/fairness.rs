@@ -6,7 +6,7 @@
 
 use std::{fs, path::PathBuf, time::Duration};
 
-use anyhow::Context;
+use anyhow::{Context, ensure};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -104,6 +104,23 @@ pub async fn run(plan: &FairnessPlan) -> anyhow::Result<FairnessReport> {
     }
     stage.program.stop().await?;
     Ok(FairnessReport { rows, allowed_ms, writes_allowed_ms })
+}
+
+impl FairnessReport {
+    /// Returns an error that names the first measurement that exceeds its bound.
+    pub fn check(&self) -> anyhow::Result<()> {
+        for row in &self.rows {
+            let allowed_ms = if row.what.starts_with("writes") { self.writes_allowed_ms } else { self.allowed_ms };
+            ensure!(row.failed == 0, "{}: {} requests failed", row.what, row.failed);
+            ensure!(
+                row.p99_ms <= allowed_ms,
+                "{}: the p99 is {:.1} ms, {allowed_ms:.1} are the limit",
+                row.what,
+                row.p99_ms
+            );
+        }
+        Ok(())
+    }
 }
 
 fn allowed_ms(alone: &Beside) -> f64 {

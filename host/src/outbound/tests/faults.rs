@@ -12,7 +12,9 @@ use super::{
     receiver::{OK, Receiver, read_request},
     *,
 };
-use crate::limits::{OUTBOUND_HEAD_BYTES_MAX, OUTBOUND_HEADERS_MAX};
+use crate::limits::{
+    OUTBOUND_HEAD_BYTES_MAX, OUTBOUND_HEADERS_MAX, OUTBOUND_TURN_BYTES, OUTBOUND_TURN_CORE_US, PACE_BURST_US,
+};
 
 async fn send_to(receiver: &Receiver) -> Result<Answer, Failure> {
     client().send(&call_at(receiver.address), &loopback()).await
@@ -190,4 +192,20 @@ async fn a_body_that_trickles_is_kept_as_far_as_it_came() {
     assert_eq!((answer.status.as_u16(), answer.duration_ms), (200, 20_000));
     assert_eq!(answer.end, BodyEnd::Broken(FailureClass::Timeout));
     assert!((15..=21).contains(&answer.body.len()), "{}", answer.body.len());
+}
+
+#[tokio::test]
+async fn long_answers_to_one_party_are_read_at_a_limited_rate() {
+    const LONG: usize = 2 << 20;
+    let answer = format!("HTTP/1.1 200 OK\r\ncontent-length: {LONG}\r\n\r\n{}", "x".repeat(LONG));
+    let receiver = after_one_request(answer).await;
+    let began = std::time::Instant::now();
+    let call = Call { answer_bytes_max: LONG, ..call_at(receiver.address) };
+    let answer = client().send(&call, &loopback()).await.unwrap();
+    assert_eq!((answer.body.len(), answer.end), (LONG, BodyEnd::Whole));
+    let cores = std::thread::available_parallelism().unwrap().get() as u64;
+    // A turn may be longer by what one reading brings.
+    let turns = (LONG / OUTBOUND_TURN_BYTES) as u64 / 4;
+    let least = Duration::from_micros(turns * OUTBOUND_TURN_CORE_US / cores - PACE_BURST_US);
+    assert!(began.elapsed() >= least, "{:?} of {least:?}", began.elapsed());
 }

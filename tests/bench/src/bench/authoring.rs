@@ -33,6 +33,9 @@ const POLL: Duration = Duration::from_millis(5);
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Change {
     pub build_ms: f64,
+    /// The step `compile` of the swap.
+    #[serde(default)]
+    pub compile_ms: f64,
     /// From the end of the build to the moment in which the new version serves.
     pub swap_ms: f64,
 }
@@ -54,13 +57,19 @@ impl AuthoringReport {
         median_of(&self.changes, Change::total_ms).unwrap_or_default()
     }
 
+    /// The median time that the compiler took.
+    pub fn compile_ms(&self) -> f64 {
+        median_of(&self.changes, |change| change.compile_ms).unwrap_or_default()
+    }
+
     pub fn to_markdown(&self) -> String {
         let median = |value: fn(&Change) -> f64| median_of(&self.changes, value).unwrap_or_default() / 1000.0;
         format!(
-            "\n| a changed rule of fleet, profile `plugin` | build s | built to served s | saved to served s |\n\
-             |---|--:|--:|--:|\n| median of {} | {:.1} | {:.1} | {:.1} |\n",
+            "\n| a changed rule of fleet, profile `plugin` | build s | compile s | built to served s | saved to served s |\n\
+             |---|--:|--:|--:|--:|\n| median of {} | {:.1} | {:.2} | {:.1} | {:.1} |\n",
             self.changes.len(),
             median(|change| change.build_ms),
+            median(|change| change.compile_ms),
             median(|change| change.swap_ms),
             median(Change::total_ms),
         )
@@ -94,7 +103,8 @@ pub async fn measure(plan: &BenchPlan) -> anyhow::Result<AuthoringReport> {
         let build_ms = milliseconds(saved);
         let built = Instant::now();
         wait_until_served(&program, &component).await?;
-        report.changes.push(Change { build_ms, swap_ms: milliseconds(built) });
+        let swap_ms = milliseconds(built);
+        report.changes.push(Change { build_ms, compile_ms: compile_ms(&program).await?, swap_ms });
     }
     program.stop().await?;
     Ok(report)
@@ -128,6 +138,15 @@ async fn wait_until_served(program: &Program, component: &Path) -> anyhow::Resul
         ensure!(begun.elapsed().as_secs() < SERVED_SECONDS_MAX, "the new rule is not served:\n{}", program.log_tail());
         tokio::time::sleep(POLL).await;
     }
+}
+
+/// Of the newest swap in the journal.
+async fn compile_ms(program: &Program) -> anyhow::Result<f64> {
+    let journal = program.operator()?.send("GET", "/v1/plugins/journal?limit=1", &[], b"").await?.json();
+    let steps = journal.pointer("/0/steps").and_then(|steps| steps.as_array());
+    let compile = steps.into_iter().flatten().find(|step| step["step"] == "compile");
+    let microseconds = compile.and_then(|step| step["microseconds"].as_f64());
+    Ok(microseconds.with_context(|| format!("the journal has no step `compile`: {journal}"))? / 1000.0)
 }
 
 fn milliseconds(since: Instant) -> f64 {

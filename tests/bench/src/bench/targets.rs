@@ -41,6 +41,7 @@ const START_CACHED_MS_MAX: f64 = 200.0;
 const DEPLOY_CACHED_MS_MAX: f64 = 100.0;
 const DEPLOY_COLD_MS_MAX: f64 = 500.0;
 const SAVED_TO_SERVED_MS_MAX: f64 = 4_000.0;
+const COMPILE_CHANGED_MS_MAX: f64 = 400.0;
 const IDLE_MIB_MAX: f64 = 80.0;
 /// Growth over all swaps of a run that still counts as flat.
 const SWAP_GROWTH_MIB_MAX: f64 = 16.0;
@@ -88,6 +89,7 @@ pub fn judge(report: &BenchReport) -> Vec<Verdict> {
     if let Some(authoring) = &report.authoring {
         let what = "saving a rule to serving it";
         verdicts.push(at_most(what, authoring.saved_to_served_ms(), SAVED_TO_SERVED_MS_MAX, "ms"));
+        verdicts.push(at_most("compiling a changed rule", authoring.compile_ms(), COMPILE_CHANGED_MS_MAX, "ms"));
     }
     if let Some(calls) = &report.calls {
         verdicts.push(at_most("smallest call in a fresh instance", calls.smallest_us, SMALLEST_CALL_US_MAX, "µs"));

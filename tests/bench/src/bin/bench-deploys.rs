@@ -1,4 +1,4 @@
-//! Deploys under load: throughput, failed requests, memory and compiling processes beside them.
+//! Deploys under load: throughput, failed requests, memory and compiling processes beside them. Fails if a bound is exceeded.
 
 use std::{path::PathBuf, time::Duration};
 
@@ -41,6 +41,7 @@ async fn main() -> anyhow::Result<()> {
         interval: (arguments.interval_ms > 0).then(|| Duration::from_millis(arguments.interval_ms)),
         rest: Duration::from_secs(arguments.rest),
     };
-    println!("{}", serde_json::to_string_pretty(&deploys::run(&plan).await?)?);
-    Ok(())
+    let report = deploys::run(&plan).await?;
+    println!("{}", serde_json::to_string_pretty(&report)?);
+    report.check()
 }

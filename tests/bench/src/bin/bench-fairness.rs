@@ -1,4 +1,5 @@
-//! Fairness between tenants: the p99 of small requests beside crowds and slow readers, in one run.
+//! Fairness between tenants: the p99 of small requests beside crowds and slow readers, in one run. Fails if a
+//! bound is exceeded.
 
 use std::path::PathBuf;
 
@@ -45,5 +46,5 @@ async fn main() -> anyhow::Result<()> {
     let report = fairness::run(&plan).await?;
     std::fs::write(&arguments.json, serde_json::to_string_pretty(&report)?)?;
     println!("{}", report.to_markdown());
-    Ok(())
+    report.check()
 }
