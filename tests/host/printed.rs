@@ -93,6 +93,9 @@ async fn panics_of_a_rush_leave_a_bounded_log() {
         }
     });
     join_all(panicking).await;
+    let cores = std::thread::available_parallelism().unwrap().get() as f64;
+    let rate = 2_000.0 / began.elapsed().as_secs_f64();
+    assert!(rate < 550.0 * cores, "{rate} faults a second are answered");
     let seconds = began.elapsed().as_secs() as usize + 2;
     let log = stop_and_read(program, &folder).await;
     let most = seconds * (256 << 10) * 2 + (64 << 10);

@@ -138,3 +138,5 @@ pub const PACED_PARTIES_MAX: usize = 10_000;
 pub const OWN_ANSWER_CORE_US: u64 = 400;
 /// The same of a TLS handshake: 1 000 a second with two cores. It costs some 500 µs.
 pub const HANDSHAKE_CORE_US: u64 = 2_000;
+/// The same of a call that ends with a fault: 1 000 a second with two cores. A panic with its message and backtrace costs some 150 µs.
+pub const FAULT_CORE_US: u64 = 2_000;

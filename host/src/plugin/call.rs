@@ -33,15 +33,15 @@ use super::{
     generation::Generation,
 };
 use crate::{
-    budget::{Budget, Charge},
+    budget::{Budget, Charge, Payer},
     changes::{committer::Committer, draft::Draft},
     clock::Clock,
     db::disk::DiskGauge,
     destinations::Destinations,
     failure::Failure,
-    fair::cores::Cores,
+    fair::{cores::Cores, pace::Pacers},
     limits::{
-        BODY_COPIES, PASSWORDS_AT_ONCE, QUESTIONS_RUNNING_MAX, RUNS_MAX, TENANT_PASSWORDS_AT_ONCE,
+        BODY_COPIES, FAULT_CORE_US, PASSWORDS_AT_ONCE, QUESTIONS_RUNNING_MAX, RUNS_MAX, TENANT_PASSWORDS_AT_ONCE,
         TENANT_PASSWORDS_WAITING_MAX, TENANT_QUESTIONS_RUNNING_MAX, TENANT_QUESTIONS_WAITING_MAX,
     },
 };
@@ -65,6 +65,8 @@ pub struct Calls {
     /// At computing passwords.
     computing: Turns,
     gates: Gates,
+    /// Of callers whose calls fault: a fault costs more than an answer, and holds no permit.
+    faults: Pacers<Payer>,
 }
 
 /// Dependencies of calls.
@@ -111,7 +113,8 @@ impl Calls {
         let asking = Turns::new(QUESTIONS_RUNNING_MAX, TENANT_QUESTIONS_RUNNING_MAX, TENANT_QUESTIONS_WAITING_MAX);
         let computing = Turns::new(PASSWORDS_AT_ONCE, TENANT_PASSWORDS_AT_ONCE, TENANT_PASSWORDS_WAITING_MAX);
         let gates = Gates::default();
-        Calls { committer, clock, disk, slots, budget, cores, destinations, asking, computing, gates }
+        let faults = Pacers::of_machine();
+        Calls { committer, clock, disk, slots, budget, cores, destinations, asking, computing, gates, faults }
     }
 
     /// From an admitted request to an answer whose effects are on disk. Whatever else it comes to was logged, once, and the
@@ -128,6 +131,9 @@ impl Calls {
         }
         if let Err(Ended::Failed(failure) | Ended::Broken(failure)) = &ended {
             self.follow(admitted, *failure, attachment.has_questions()).await;
+        }
+        if let Err(Ended::Broken(_)) = &ended {
+            self.faults.wait(&admitted.payer, FAULT_CORE_US).await;
         }
         ended
     }
