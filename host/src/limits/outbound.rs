@@ -17,10 +17,10 @@ pub const OUTBOUND_LOOKUPS_EACH_MAX: u64 = OUTBOUND_LOOKUPS_MAX / 4;
 pub const OUTBOUND_CONNECT_MS: u64 = 3_000;
 /// Bytes that are read of an answer besides its body: status, headers, interim answers, the frames of a chunked body.
 pub const OUTBOUND_HEAD_BYTES_MAX: usize = 64 << 10;
-/// Bytes that are read of an answer before the pace of its party is waited for, and microseconds of one core that they take of it: answers
-/// are read with 32 MB a second for each party and two cores.
+/// Bytes that are read of an answer before the pace of its party is waited for; one reading may bring some more.
 pub const OUTBOUND_TURN_BYTES: usize = 32 << 10;
-pub const OUTBOUND_TURN_CORE_US: u64 = 2_000;
+/// Bytes that take a microsecond of one core of that pace: 32 MB a second with two cores.
+pub const OUTBOUND_BYTES_PER_CORE_US: u64 = 16;
 /// Headers of an answer.
 pub const OUTBOUND_HEADERS_MAX: usize = 100;
 /// Connections to one place that wait for the next call: as many as a lane has calls running.

@@ -23,7 +23,7 @@ use tokio_rustls::client::TlsStream;
 
 use crate::{
     fair::pace::Pacer,
-    limits::{OUTBOUND_TURN_BYTES, OUTBOUND_TURN_CORE_US},
+    limits::{OUTBOUND_BYTES_PER_CORE_US, OUTBOUND_TURN_BYTES},
 };
 
 pub(super) struct Metered {
@@ -60,10 +60,10 @@ impl Meter {
         self.read.load(Ordering::Relaxed) == 0
     }
 
-    /// Returns the wait that comes before the next part.
-    fn pause(&self) -> Option<Pin<Box<dyn Future<Output = ()> + Send>>> {
+    /// Returns the wait that comes after so many bytes.
+    fn pause(&self, bytes: usize) -> Option<Pin<Box<dyn Future<Output = ()> + Send>>> {
         let pacer = self.pacer.lock().clone()?;
-        Some(Box::pin(async move { pacer.wait(OUTBOUND_TURN_CORE_US).await }))
+        Some(Box::pin(async move { pacer.wait(bytes as u64 / OUTBOUND_BYTES_PER_CORE_US).await }))
     }
 
     fn count(&self, bytes: usize) {
@@ -109,7 +109,8 @@ impl AsyncRead for Metered {
         self.meter.count(came);
         self.turn += came;
         if self.turn >= OUTBOUND_TURN_BYTES {
-            (self.turn, self.pause) = (0, self.meter.pause());
+            self.pause = self.meter.pause(self.turn);
+            self.turn = 0;
         }
         Poll::Ready(Ok(()))
     }

@@ -12,9 +12,7 @@ use super::{
     receiver::{OK, Receiver, read_request},
     *,
 };
-use crate::limits::{
-    OUTBOUND_HEAD_BYTES_MAX, OUTBOUND_HEADERS_MAX, OUTBOUND_TURN_BYTES, OUTBOUND_TURN_CORE_US, PACE_BURST_US,
-};
+use crate::limits::{OUTBOUND_BYTES_PER_CORE_US, OUTBOUND_HEAD_BYTES_MAX, OUTBOUND_HEADERS_MAX, PACE_BURST_US};
 
 async fn send_to(receiver: &Receiver) -> Result<Answer, Failure> {
     client().send(&call_at(receiver.address), &loopback()).await
@@ -204,8 +202,8 @@ async fn long_answers_to_one_party_are_read_at_a_limited_rate() {
     let answer = client().send(&call, &loopback()).await.unwrap();
     assert_eq!((answer.body.len(), answer.end), (LONG, BodyEnd::Whole));
     let cores = std::thread::available_parallelism().unwrap().get() as u64;
-    // A turn may be longer by what one reading brings.
-    let turns = (LONG / OUTBOUND_TURN_BYTES) as u64 / 4;
-    let least = Duration::from_micros((turns * OUTBOUND_TURN_CORE_US / cores).saturating_sub(PACE_BURST_US));
+    // The last part is not waited for.
+    let paced = (LONG / 2) as u64 / OUTBOUND_BYTES_PER_CORE_US / cores;
+    let least = Duration::from_micros(paced.saturating_sub(PACE_BURST_US));
     assert!(began.elapsed() >= least, "{:?} of {least:?}", began.elapsed());
 }
