@@ -213,7 +213,7 @@ pub const CONNECTION_IDLE_MS: u64 = 75_000;
 pub const PEER_SILENT_MS: u32 = 60_000;
 /// Pause after the system refused a connection (out of descriptors), so that the loop does not spin.
 pub const ACCEPT_PAUSE_MS: u64 = 50;
-/// Such failures within this time after a line of the log get no line of their own: the next line counts them.
+/// Milliseconds after a log line in which further failures to accept get no line of their own. The next line counts them.
 pub const ACCEPT_FAILURES_LOGGED_MS: u64 = 10_000;
 /// Of a refused body, what is still read so that the caller can see the answer.
 pub const DISCARDED_BYTES_MAX: usize = 1 << 20;

@@ -1,4 +1,4 @@
-//! What the process is given by the system: descriptors, and signals.
+//! Resources that the system gives to the process: descriptors and signals.
 
 use std::io;
 

@@ -235,7 +235,7 @@ fn a_stored_message_is_shown_with_its_text_and_commands_no_terminal() {
 }
 
 #[test]
-fn empty_outbox_is_told_apart_from_a_filter_that_matches_nothing() {
+fn empty_outbox_is_distinguished_from_a_filter_that_matches_nothing() {
     assert_eq!(outbox::words(&[], false), "No message was stored instead of being sent.\n");
     assert_eq!(outbox::words(&[], true), "No stored message matches the filter.\n");
 }

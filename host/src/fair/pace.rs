@@ -1,6 +1,6 @@
 //! Limits the processor time of work that needs no permit: one party does it piece by piece, at a limited rate.
 //!
-//! Such work is short: a chunk of a stream, an answer without a call, a TLS handshake. But if many pieces of one party are ready
+//! This work is short: a chunk of a stream, an answer without a call, a TLS handshake. But if many pieces of one party are ready
 //! at the same time, all others wait until the runtime has done each of them. Here they wait for their turn instead.
 
 use std::{collections::HashMap, sync::Arc, time::Duration};

@@ -259,7 +259,7 @@ async fn accept(
     }
 }
 
-/// Of addresses: what the host does for them without a call.
+/// Paces of addresses, for work that the host does for them without a call.
 struct Paces {
     handshakes: Pacers<IpAddr>,
     answers: Pacers<IpAddr>,

@@ -69,7 +69,7 @@ pub struct Answer {
 pub struct Client {
     connector: Connector,
     pool: Pool,
-    /// Of the answers that are read for parties.
+    /// Paces at which answers are read for parties.
     pacers: Pacers<Party>,
 }
 

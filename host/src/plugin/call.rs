@@ -65,7 +65,7 @@ pub struct Calls {
     /// At computing passwords.
     computing: Turns,
     gates: Gates,
-    /// Of callers whose calls fault: a fault costs more than an answer, and holds no permit.
+    /// Paces of callers whose calls fault: a fault costs more than an answer, and its reply holds no permit.
     faults: Pacers<Payer>,
 }
 

@@ -63,7 +63,7 @@ fn hash_reader(file: &mut impl Read) -> io::Result<Arc<str>> {
 
 /// Of a file while it is hashed.
 const HASH_BUFFER_BYTES: usize = 64 << 10;
-/// Of a digest in hex.
+/// Length of a digest in hex.
 const DIGEST_BYTES_MAX: usize = 64;
 const FUNCTIONS_ENDING: &str = ".functions";
 

@@ -11,7 +11,7 @@ pub const HANDLER: &str = "tenon:plugin/handler";
 /// Packages of WASI 0.2 that a guest's standard library may want; all of them lead nowhere.
 const CLOSED_WASI: [&str; 6] = ["cli", "io", "clocks", "random", "filesystem", "sockets"];
 
-/// What an objection to an interface that was not granted says, before the name of the plugin.
+/// End of an objection to an interface without a grant. The name of the plugin follows.
 const UNGRANTED: &str = ", which plugins.toml does not grant to ";
 
 /// An imported or exported name, taken apart: `package/interface@version`.
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn objections_to_interfaces_without_a_grant_are_told_apart() {
+    fn objections_to_interfaces_without_a_grant_are_distinguished() {
         assert!(is_ungranted(&objection("tenon:plugin/records@0.1.0", &["log"]).unwrap()));
         assert!(!is_ungranted(&objection("tenon:plugin/telepathy@0.1.0", &["log"]).unwrap()));
     }

@@ -58,6 +58,12 @@ impl<'t> Assertion<'t> {
         }
     }
 
+    /// Returns what is stored of it once it is used, if this client made it for this server and this time.
+    pub fn verify(&self, client: &ClientRow, issuer: &str, now: Timestamp) -> Result<Verified, &'static str> {
+        self.check(client, issuer, now)?;
+        Ok(Verified { hash: self.hash(), forget_at: self.claims.ends_at().saturating_add(TOKEN_LEEWAY_MS) })
+    }
+
     /// What is remembered of it: the same id of another client is another assertion.
     fn hash(&self) -> [u8; 32] {
         let id = self.claims.jti.as_deref().unwrap_or_default();
@@ -74,17 +80,6 @@ pub(super) struct Verified {
 }
 
 impl OAuth {
-    pub(super) fn verify_assertion(
-        &self,
-        assertion: &Assertion<'_>,
-        client: &ClientRow,
-        (issuer, now): (&str, Timestamp),
-    ) -> Result<Verified, GrantError> {
-        assertion.check(client, issuer, now).map_err(GrantError::Client)?;
-        let forget_at = assertion.claims.ends_at().saturating_add(TOKEN_LEEWAY_MS);
-        Ok(Verified { hash: assertion.hash(), forget_at })
-    }
-
     /// Stores that the assertion was used.
     pub(super) async fn use_assertion(&self, verified: Verified, now: Timestamp) -> Result<(), GrantError> {
         match self.store.note_assertion(verified.hash, verified.forget_at, now).await {

@@ -107,8 +107,8 @@ impl OAuth {
                 }
                 let client = self.clients.find_live(assertion.client_id());
                 let client = client.ok_or(GrantError::Client("no such client"))?;
-                let assertion = Some(self.verify_assertion(&assertion, &client, (issuer, now))?);
-                Ok(ProvenClient { client, assertion })
+                let verified = assertion.verify(&client, issuer, now).map_err(GrantError::Client)?;
+                Ok(ProvenClient { client, assertion: Some(verified) })
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Draft, DraftError, Entry, check_name, misuse};
+use super::{Draft, DraftError, Entry, RecordRefusal, check_name, misuse};
 use crate::changes::change_set::{DeliveryCommand, Timestamp};
 use crate::changes::endpoint::Endpoint;
 use crate::db::DbError;
@@ -62,14 +62,14 @@ impl Draft {
             Some(_) => self.replace_in(collection, id, body).await?,
             None => self.insert_in(collection, id, body).await?,
         };
-        done.map_err(|refusal| misuse(format!("endpoint {id:.80} cannot be stored: {refusal:?}"))).map(Ok)
+        done.map_err(|refusal| cannot_be_stored(id, &refusal)).map(Ok)
     }
 
     /// Replaces the key of an endpoint. The few bytes that this adds need no room.
     pub async fn rotate_endpoint_key(&mut self, id: &str, endpoint: &Endpoint) -> Result<(), DraftError> {
         let collection = self.host_collection(ENDPOINTS)?;
         let done = self.replace_in(collection, id, write(endpoint)?).await?;
-        done.map_err(|refusal| misuse(format!("endpoint {id:.80} cannot be stored: {refusal:?}")))
+        done.map_err(|refusal| cannot_be_stored(id, &refusal))
     }
 
     /// Whether there was one.
@@ -146,6 +146,10 @@ impl Draft {
         self.deliveries.push(command);
         Ok(())
     }
+}
+
+fn cannot_be_stored(id: &str, refusal: &RecordRefusal) -> DraftError {
+    misuse(format!("endpoint {id:.80} cannot be stored: {refusal:?}"))
 }
 
 fn write(endpoint: &Endpoint) -> Result<String, DbError> {

@@ -128,18 +128,22 @@ mod tests {
         }
     }
 
-    #[test]
-    fn reason_with_a_name_of_the_component_is_cut() {
-        let folder = tempfile::tempdir().unwrap();
-        let request = CompileRequest {
+    fn request_in(folder: &Path, code: &str) -> CompileRequest {
+        CompileRequest {
             component_bytes: 0,
-            code: folder.path().join("code"),
-            functions_before: folder.path().join("before"),
-            functions_after: folder.path().join("after"),
+            code: folder.join(code),
+            functions_before: folder.join("before"),
+            functions_after: folder.join("after"),
             memory_bytes: 0,
             cpu_seconds: 0,
             threads: 1,
-        };
+        }
+    }
+
+    #[test]
+    fn reason_with_a_name_of_the_component_is_cut() {
+        let folder = tempfile::tempdir().unwrap();
+        let request = request_in(folder.path(), "code");
         let name = "n".repeat(90_000);
         let twice = format!(
             r#"(component (core module $m (func (export "f")) ) (core instance $i (instantiate $m))
@@ -153,15 +157,7 @@ mod tests {
     #[test]
     fn code_that_cannot_be_written_is_no_fault_of_the_component() {
         let folder = tempfile::tempdir().unwrap();
-        let request = CompileRequest {
-            component_bytes: 0,
-            code: folder.path().join("missing/code"),
-            functions_before: folder.path().join("before"),
-            functions_after: folder.path().join("after"),
-            memory_bytes: 0,
-            cpu_seconds: 0,
-            threads: 1,
-        };
+        let request = request_in(folder.path(), "missing/code");
         let report = perform(&request, &Guest::notes("0.1.0").build());
         assert!(matches!(report, Report::Failed { .. }), "{report:?}");
     }

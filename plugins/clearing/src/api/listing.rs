@@ -14,7 +14,7 @@ const CURSOR_CHARS_MAX: usize = 1_000;
 /// Behind the name of the list: in no cursor of the host.
 const SEPARATOR: char = '.';
 
-/// Of the query: `limit` and `after`. `list`: its name in the answer.
+/// Reads `limit` and `after` of the query. `list` is the name of the list in the answer.
 pub fn page(call: &Call, list: &str) -> Result<Search, Stop> {
     let search = Search::first(limit(call)?).descending("@created-at");
     Ok(match after(call, list)? {

@@ -140,7 +140,7 @@ async fn wait_until_served(program: &Program, component: &Path) -> anyhow::Resul
     }
 }
 
-/// Of the newest swap in the journal.
+/// Returns the time of the step `compile` of the newest swap in the journal.
 async fn compile_ms(program: &Program) -> anyhow::Result<f64> {
     let journal = program.operator()?.send("GET", "/v1/plugins/journal?limit=1", &[], b"").await?.json();
     let steps = journal.pointer("/0/steps").and_then(|steps| steps.as_array());

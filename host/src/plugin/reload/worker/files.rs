@@ -264,7 +264,7 @@ impl Worker {
         }
     }
 
-    /// What serves or was journaled comes first, then the file.
+    /// Prepares the version that serves or was journaled first, then the file.
     fn retry(&mut self, plugin: &Arc<str>) {
         let Some(slot) = self.slots.get_mut(plugin) else { return };
         if slot.is_busy() || slot.waiting.is_some() {
