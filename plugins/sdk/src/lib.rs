@@ -36,7 +36,9 @@ pub mod ledger;
 mod lists;
 mod manifest;
 mod plugin;
+mod query;
 pub mod records;
+mod route;
 pub mod subscriptions;
 pub mod tasks;
 #[cfg(not(target_arch = "wasm32"))]
@@ -50,8 +52,9 @@ pub use bindings::tenon::plugin::types::{Blob, Content, Pair, Principal};
 pub use call::Call;
 pub use host::{EventEntry, FeedFilter, FeedPage};
 pub use lists::{count, join};
-pub use plugin::{Collection, EventType, Handler, Index, Kind, Plugin, Route, Wording};
-pub use plugin::{delete, get, patch, post, put, scoped};
+pub use plugin::{Collection, EventType, Index, Kind, Plugin, Wording};
+pub use query::{QueryFault, RefuseQuery};
+pub use route::{Handler, Route, delete, get, patch, post, put, scoped};
 pub use tasks::{Task, TaskOutcome, Verdict, task};
 
 /// What the host has asked for and what it gets: the wire form of a call, for those who run a plugin natively.

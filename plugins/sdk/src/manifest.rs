@@ -9,7 +9,8 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 
 use crate::answer::Refusal;
-use crate::plugin::{CONTRACT, Collection, EventType, Plugin, Route, Wording};
+use crate::plugin::{CONTRACT, Collection, EventType, Plugin, Wording};
+use crate::route::Route;
 use crate::tasks::Task;
 
 #[derive(Serialize)]

@@ -3,20 +3,20 @@
 //! Owns the table that both the manifest and the dispatch are made from, so that they cannot differ. Never matches a path:
 //! the host has done that and names the operation.
 
-use crate::answer::{Outcome, Refusal, Stop};
+use crate::answer::{Refusal, Stop};
 use crate::bindings::exports::tenon::plugin::handler::{Answer as WireAnswer, Request, Task, Verdict};
 use crate::bindings::tenon::plugin::types::{Content, Pair, Response};
 use crate::call::Call;
 use crate::host::HostRef;
 use crate::manifest;
+use crate::query::{self, RefuseQuery};
+use crate::route::Route;
 use crate::tasks;
 
 /// The contract that this SDK speaks.
 pub const CONTRACT: &str = "0.1";
 
 const RETRY_AFTER: &str = "retry-after";
-
-pub type Handler = for<'a> fn(&Call<'a>) -> Outcome;
 
 /// The body of a refusal: one JSON text. Also asked for every [`Wording`], with "{request-id}" as the id.
 pub type Words = fn(&Refusal, request_id: &str) -> String;
@@ -44,6 +44,7 @@ pub struct Plugin {
     pub(crate) failures: &'static [Wording],
     pub(crate) invalid: Kind,
     pub(crate) words: Words,
+    pub(crate) refuse_query: Option<RefuseQuery>,
     pub(crate) openapi: Option<&'static str>,
 }
 
@@ -71,6 +72,7 @@ impl Plugin {
             failures: &[],
             invalid: Kind { status: 422, code: "invalid-request" },
             words: manifest::plain_words,
+            refuse_query: None,
             openapi: None,
         }
     }
@@ -183,6 +185,13 @@ impl Plugin {
         self
     }
 
+    /// Checks each query before the handler runs: a parameter that the route does not declare ([`Route::query()`]) is refused, and
+    /// so is one that the query gives twice. `refuse` words the refusal.
+    pub const fn strict_queries(mut self, refuse: RefuseQuery) -> Plugin {
+        self.refuse_query = Some(refuse);
+        self
+    }
+
     /// An OpenAPI 3.1 document: one JSON text.
     pub const fn openapi(mut self, document: &'static str) -> Plugin {
         self.openapi = Some(document);
@@ -204,12 +213,18 @@ impl Plugin {
         let Some(route) = self.routes.iter().find(|route| route.operation == request.operation) else {
             return Err(["no route has the operation ", request.operation.as_str()].concat());
         };
-        match (route.handler)(&Call::new(self, host, request)) {
+        let checked = self.check_query(route, request);
+        match checked.and_then(|()| (route.handler)(&Call::new(self, host, request))) {
             Ok(answer) => Ok(answer.into_wire()),
             Err(Stop::Refusal(refusal)) => Ok(WireAnswer::Refuse(self.worded(&refusal, &request.id))),
             Err(Stop::Fault(text)) => Err(text),
             Err(Stop::Wait) => Ok(WireAnswer::Wait),
         }
+    }
+
+    fn check_query(&self, route: &Route, request: &Request) -> Result<(), Stop> {
+        let (Some(refuse), Some(declared)) = (self.refuse_query, route.query) else { return Ok(()) };
+        query::check(&request.query, declared).map_err(|fault| refuse(&fault))
     }
 
     /// Runs one task. `Err` is a fault.
@@ -257,137 +272,6 @@ fn as_request(task: &Task) -> Request {
         now: task.now,
         context: Vec::new(),
     }
-}
-
-/// One line of the route table.
-#[derive(Clone, Copy)]
-pub struct Route {
-    pub method: &'static str,
-    pub path: &'static str,
-    pub operation: &'static str,
-    pub(crate) handler: Handler,
-    pub(crate) open: bool,
-    pub(crate) key_parameter: Option<&'static str>,
-    pub(crate) scopes: &'static [&'static str],
-    pub(crate) body_bytes_max: Option<u64>,
-    pub(crate) deadline_ms: Option<u64>,
-    pub(crate) headers: &'static [&'static str],
-    pub(crate) context: &'static [&'static str],
-    pub(crate) media_types: &'static [&'static str],
-    pub(crate) on_fault: Option<&'static str>,
-    pub(crate) on_deadline: Option<&'static str>,
-}
-
-impl Route {
-    const fn new(method: &'static str, path: &'static str, operation: &'static str, handler: Handler) -> Route {
-        Route {
-            method,
-            path,
-            operation,
-            handler,
-            open: false,
-            key_parameter: None,
-            scopes: &[],
-            body_bytes_max: None,
-            deadline_ms: None,
-            headers: &[],
-            context: &[],
-            media_types: &[],
-            on_fault: None,
-            on_deadline: None,
-        }
-    }
-
-    /// No key needed: such a call finds no records and can change nothing.
-    pub const fn open(mut self) -> Route {
-        self.open = true;
-        self
-    }
-
-    /// A token that this plugin issued, in this parameter of the path, is all that opens the route: for links that are opened
-    /// without headers. The handler sees the id of the token in its place.
-    pub const fn key_parameter(mut self, name: &'static str) -> Route {
-        self.key_parameter = Some(name);
-        self
-    }
-
-    /// All of them must be among the scopes of the key; a key without any may do everything.
-    pub const fn scopes(mut self, scopes: &'static [&'static str]) -> Route {
-        self.scopes = scopes;
-        self
-    }
-
-    pub const fn body_bytes_max(mut self, bytes: u64) -> Route {
-        self.body_bytes_max = Some(bytes);
-        self
-    }
-
-    pub const fn deadline_ms(mut self, milliseconds: u64) -> Route {
-        self.deadline_ms = Some(milliseconds);
-        self
-    }
-
-    /// Request headers that the handler reads, in lower case.
-    pub const fn headers(mut self, names: &'static [&'static str]) -> Route {
-        self.headers = names;
-        self
-    }
-
-    /// Named values that the handler reads: "base-url", "client-address", "idempotency-key".
-    pub const fn context(mut self, names: &'static [&'static str]) -> Route {
-        self.context = names;
-        self
-    }
-
-    /// The task that follows a request which ended in a fault: see [`tasks::FailedRequest`].
-    pub const fn on_fault(mut self, task: &'static str) -> Route {
-        self.on_fault = Some(task);
-        self
-    }
-
-    /// The task that follows a request which missed its deadline.
-    pub const fn on_deadline(mut self, task: &'static str) -> Route {
-        self.on_deadline = Some(task);
-        self
-    }
-
-    /// Media types of bodies besides application/json.
-    pub const fn media_types(mut self, names: &'static [&'static str]) -> Route {
-        self.media_types = names;
-        self
-    }
-}
-
-/// Those that a key opens and that name no scopes of their own want these.
-pub const fn scoped<const N: usize>(mut routes: [Route; N], scopes: &'static [&'static str]) -> [Route; N] {
-    let mut rest = routes.as_mut_slice();
-    while let [route, others @ ..] = rest {
-        if route.scopes.is_empty() && !route.open && route.key_parameter.is_none() {
-            route.scopes = scopes;
-        }
-        rest = others;
-    }
-    routes
-}
-
-pub const fn get(path: &'static str, operation: &'static str, handler: Handler) -> Route {
-    Route::new("GET", path, operation, handler)
-}
-
-pub const fn post(path: &'static str, operation: &'static str, handler: Handler) -> Route {
-    Route::new("POST", path, operation, handler)
-}
-
-pub const fn put(path: &'static str, operation: &'static str, handler: Handler) -> Route {
-    Route::new("PUT", path, operation, handler)
-}
-
-pub const fn patch(path: &'static str, operation: &'static str, handler: Handler) -> Route {
-    Route::new("PATCH", path, operation, handler)
-}
-
-pub const fn delete(path: &'static str, operation: &'static str, handler: Handler) -> Route {
-    Route::new("DELETE", path, operation, handler)
 }
 
 /// Records of one sort, and the indexes that its queries need.

@@ -27,7 +27,8 @@ use serde_json::Value;
 use crate::answer::Answer;
 use crate::bindings::exports::tenon::plugin::handler::{Answer as WireAnswer, Feed, Request};
 use crate::bindings::tenon::plugin::types::{Blob, Content, Pair, Principal, Response};
-use crate::plugin::{Plugin, Route};
+use crate::plugin::Plugin;
+use crate::route::Route;
 
 pub use chains::Blockchains;
 pub use credentials::IssuedCredential;

@@ -1,0 +1,108 @@
+//! The check of a query before its handler runs: the route declares each parameter, and the query gives it once.
+
+use crate::answer::Stop;
+use crate::bindings::tenon::plugin::types::Pair;
+
+/// Bytes of an unknown name that a refusal repeats.
+const NAME_BYTES_MAX: usize = 64;
+
+/// Words the refusal of a query.
+pub type RefuseQuery = fn(&QueryFault) -> Stop;
+
+/// What is wrong with a query.
+#[derive(Clone, Debug, PartialEq)]
+pub enum QueryFault {
+    /// The route does not declare the parameter. `name` has at most 64 bytes: letters, digits, "-", ".", "_", "~", and "%" before
+    /// the hexadecimal digits of any other byte.
+    Unknown { name: String, declared: &'static [&'static str] },
+    /// The query gives the parameter more than once.
+    Repeated { name: &'static str },
+}
+
+/// Returns the first fault of the query.
+pub(crate) fn check(query: &[Pair], declared: &'static [&'static str]) -> Result<(), QueryFault> {
+    for (position, pair) in query.iter().enumerate() {
+        let Some(name) = declared.iter().copied().find(|name| *name == pair.name) else {
+            return Err(QueryFault::Unknown { name: written(&pair.name), declared });
+        };
+        if query.iter().take(position).any(|earlier| earlier.name == name) {
+            return Err(QueryFault::Repeated { name });
+        }
+    }
+    Ok(())
+}
+
+/// Encodes a name that a caller chose, so that it can stand in a sentence.
+fn written(name: &str) -> String {
+    let mut text = String::new();
+    for byte in name.bytes() {
+        let is_plain = byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
+        let part = if is_plain { char::from(byte).to_string() } else { format!("%{byte:02X}") };
+        if text.len() + part.len() > NAME_BYTES_MAX {
+            break;
+        }
+        text.push_str(&part);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::test_kit::{TestCall, TestHost};
+    use crate::{Answer, Call, Outcome, Plugin, Refusal, Route, get};
+
+    const DECLARED: &[&str] = &["limit", "after"];
+
+    const ROUTES: &[Route] = &[
+        get("/list", "list", answer).query(DECLARED),
+        get("/one", "read-one", answer),
+        get("/link", "open-link", answer).any_query(),
+    ];
+
+    static PLUGIN: Plugin = Plugin::new("queries", "0.1.0").routes(ROUTES).strict_queries(refuse);
+    static LENIENT: Plugin = Plugin::new("queries", "0.1.0").routes(ROUTES);
+
+    fn answer(_: &Call) -> Outcome {
+        Ok(Answer::ok("{}".to_owned()))
+    }
+
+    fn refuse(fault: &QueryFault) -> Stop {
+        let message = match fault {
+            QueryFault::Unknown { name, declared } => format!("{name} is none of [{}]", declared.join(",")),
+            QueryFault::Repeated { name } => format!("{name} is given twice"),
+        };
+        Refusal::new(400, "invalid", message).into()
+    }
+
+    fn message(target: &str) -> (u16, String) {
+        let answer = TestHost::new(&PLUGIN).call(TestCall::get(target));
+        (answer.status, answer.json()["message"].as_str().unwrap_or_default().to_owned())
+    }
+
+    #[test]
+    fn route_takes_the_parameters_that_it_declares_and_no_other() {
+        assert_eq!(message("/list?limit=1&after=x").0, 200);
+        assert_eq!(message("/list?limit=1&page=2"), (400, "page is none of [limit,after]".to_owned()));
+        assert_eq!(message("/one?limit=1"), (400, "limit is none of []".to_owned()));
+        assert_eq!(message("/one?="), (400, " is none of []".to_owned()));
+    }
+
+    #[test]
+    fn parameter_is_given_once() {
+        assert_eq!(message("/list?after=x&limit=1&limit=1"), (400, "limit is given twice".to_owned()));
+    }
+
+    #[test]
+    fn unchecked_queries_may_give_anything() {
+        assert_eq!(message("/link?utm_source=mail&utm_source=mail").0, 200);
+        assert_eq!(TestHost::new(&LENIENT).call(TestCall::get("/one?x=1")).status, 200);
+    }
+
+    #[test]
+    fn unknown_name_in_a_refusal_is_short_and_plain() {
+        assert_eq!(written("a b\u{1f}é"), "a%20b%1F%C3%A9");
+        assert_eq!(written(&"x".repeat(1_000)).len(), NAME_BYTES_MAX);
+        assert_eq!(written(&" ".repeat(1_000)), "%20".repeat(21));
+    }
+}
