@@ -213,6 +213,8 @@ async fn what_can_be_paid_out_is_said_before_it_is_asked_for() {
     let assets = stage.get(&wallet, "/withdraw/fiat/assets").await;
     let symbols: Vec<&Value> = assets.as_array().unwrap().iter().map(|it| &it["asset"]["symbol"]).collect();
     assert_eq!(symbols, ["USDC", "cNGN"]);
+    let page = stage.list(&wallet, "/withdraw/fiat/currencies?page=2&limit=4").await;
+    assert_eq!((&page["data"][1], &page["meta"]["totalItems"]), (&currencies[5], &json!(6)));
     let banks = stage.get(&wallet, "/withdraw/fiat/institutions?currency=KES").await;
     assert!(banks.as_array().unwrap().iter().any(|it| it["institution_identifier"] == "SANDKENA"), "{banks}");
     let rates = stage.get(&wallet, "/withdraw/fiat/rates?currency=NGN").await;

@@ -34,7 +34,9 @@ const BAD_BODIES: [&str; 4] = [
     r#"{"name":7,"id":7,"asset_id":7,"amount":"-1","message":{},"address":"x","transaction":7,"is_active":"x","source":7,
         "currency":"x","metadata":7,"blockchain":"x","transaction_hash":"x","transaction_id":"x","firstname":7,"assets":7}"#,
 ];
-const BAD_QUERY: &str = "?page=x&limit=-1&order=UP&type=x&asset_id=x&currency=x&blockchain=x";
+/// Wrong values of parameters that some routes take, and a parameter that no route takes.
+const BAD_QUERIES: [&str; 6] =
+    ["?page=x&limit=-1", "?order=UP&type=x", "?asset_id=x", "?currency=x", "?blockchain=x", "?unknown=x"];
 
 /// Those that have an id in their path and a key in their head. Virtual accounts are live alone. What takes the money of an
 /// address away comes last.
@@ -84,8 +86,8 @@ async fn is_unknown_to(stage: &Stage, estate: &Estate, operation: &Operation, st
         assert!(is_unknown(&told) || is_refused, "{} with the key of {}: {}", operation.name, stranger.is, told.text());
     }
     // What is wrong with a request may be told before whose it is, but then of everything that is not theirs.
-    let bad = match method {
-        "GET" | "DELETE" => vec![(BAD_QUERY, "")],
+    let bad: Vec<(&str, &str)> = match method {
+        "GET" | "DELETE" => BAD_QUERIES.map(|query| (query, "")).into(),
         _ => BAD_BODIES.map(|body| ("", body)).into(),
     };
     join_all(bad.into_iter().map(|bad| both(stage, &stranger.keys[0], method, &paths, bad))).await;

@@ -61,6 +61,11 @@ async fn transactions_are_listed_by_what_they_are_and_read_one_by_one() {
     ] {
         check_invalid(&stage.send(&wallet, "GET", &format!("/transactions?{query}"), None).await, fields);
     }
+    for (query, name) in [("created_after=2026-05-07", "created_after"), ("limit=2&a%1Fb=1", "a%1Fb")] {
+        check_invalid(&stage.send(&wallet, "GET", &format!("/transactions?{query}"), None).await, name);
+    }
+    let dry = stage.send(&wallet, "POST", "/withdraw?dry_run=true", Some(json!({}))).await;
+    check_invalid(&dry, "dry_run");
     let one = stage.transaction(&wallet, &ids[0]).await;
     check_fields(
         &one,

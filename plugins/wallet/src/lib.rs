@@ -68,7 +68,9 @@
 //! - *`blockchain`* is a text everywhere, as the specification has it; the real product's object is `blockchainInfo`.
 //! - *Signing without sending* exists for raw transactions of the client's; a withdrawal that is only signed would block the
 //!   lane of its sender until somebody sends it, and is not offered.
-//! - *Pages* have at most 100 rows: the default is the limit.
+//! - *Pages* have at most 100 rows: the default is the limit. A list of which all is at hand is whole unless the query asks for a page.
+//! - *No parameter of a query is ignored*: one that the operation does not have is refused. Payment pages and callbacks take any, since
+//!   others add parameters to links and to the addresses of callbacks.
 
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing))]
 
@@ -110,6 +112,7 @@ pub static PLUGIN: Plugin = Plugin::new("wallet", env!("CARGO_PKG_VERSION"))
     .failures(words::FAILURES)
     .invalid(400, words::VALIDATION_ERROR)
     .words(words::words)
+    .strict_queries(words::refuse_query)
     .openapi(include_str!("openapi.json"));
 
 tenon_plugin::export!(PLUGIN);

@@ -5,7 +5,7 @@
 use std::borrow::Cow;
 
 use serde::Serialize;
-use tenon_plugin::{Refusal, Stop, Wording};
+use tenon_plugin::{QueryFault, Refusal, Stop, Wording};
 
 use crate::rules::code::Code;
 use crate::rules::invalid::Invalid;
@@ -173,6 +173,21 @@ pub fn invalid(faults: &[Fault]) -> Stop {
 /// One field: "FIELD must be …".
 pub fn wrong(field: &str, rule: &'static str, must: &str) -> Stop {
     invalid(&[Fault::new(field, rule, must)])
+}
+
+/// A query with a parameter that the operation does not take, or with one that is given twice: no value of the two goes before
+/// the other.
+pub fn refuse_query(fault: &QueryFault) -> Stop {
+    match fault {
+        QueryFault::Unknown { name, declared: [] } => {
+            wrong(name, "unknown", "is not a parameter of this operation, which takes none")
+        }
+        QueryFault::Unknown { name, declared } => {
+            let must = ["is not a parameter of this operation, which takes: ", &declared.join(", ")].concat();
+            wrong(name, "unknown", &must)
+        }
+        QueryFault::Repeated { name } => wrong(name, "once", "must be given only once"),
+    }
 }
 
 /// A rule's "no".

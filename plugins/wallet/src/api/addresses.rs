@@ -20,12 +20,15 @@ use crate::show::Text;
 use crate::tasks::{incoming, screening, spreading};
 use crate::{events, providers, show, words};
 
+/// Both names of the parameter that requests the private key.
+pub const SHOW_KEY: &[&str] = &["show_private_key", "showPrivateKey"];
+
 pub const ROUTES: &[Route] = &[
     post("/v1/wallets/{walletId}/addresses", "create-address", create),
-    get("/v1/wallets/{walletId}/addresses", "list-addresses", list),
+    get("/v1/wallets/{walletId}/addresses", "list-addresses", list).query(envelope::PAGE),
     post("/v1/wallets/{walletId}/addresses/whitelist", "whitelist-address", whitelist),
     delete("/v1/wallets/{walletId}/addresses/whitelist/{addressId}", "remove-whitelisted-address", remove),
-    get("/v1/wallets/{walletId}/addresses/{addressId}", "read-address", read_one),
+    get("/v1/wallets/{walletId}/addresses/{addressId}", "read-address", read_one).query(SHOW_KEY),
     patch("/v1/wallets/{walletId}/addresses/{addressId}", "update-address", update),
 ];
 
@@ -199,7 +202,7 @@ fn shown(call: &Call, address: &Address, shows_key: bool) -> Result<Text, Stop> 
 
 /// Returns true if the query requests the private key.
 pub fn wants_private_key(call: &Call) -> Result<bool, Stop> {
-    Ok(query::single(call, &["show_private_key", "showPrivateKey"])? == Some("true"))
+    Ok(query::single(call, SHOW_KEY)? == Some("true"))
 }
 
 /// Only where the operator has allowed it.

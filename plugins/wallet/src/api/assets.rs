@@ -12,10 +12,13 @@ use crate::rules::network::Network;
 use crate::show::Text;
 use crate::{ids, show, words};
 
+/// Of all assets.
+const QUERY: &[&str] = &["symbol", "blockchain", "blockchain_id", "blockchainId", "network", "page", "limit"];
+
 pub const ROUTES: &[Route] = &[
-    get("/v1/blockchains", "list-blockchains", list_blockchains),
-    get("/v1/assets", "list-assets", list_assets),
-    get("/v1/wallets/{walletId}/assets", "list-wallet-assets", list_of_wallet),
+    get("/v1/blockchains", "list-blockchains", list_blockchains).query(envelope::PAGE),
+    get("/v1/assets", "list-assets", list_assets).query(QUERY),
+    get("/v1/wallets/{walletId}/assets", "list-wallet-assets", list_of_wallet).query(envelope::PAGE),
     post("/v1/wallets/{walletId}/assets", "add-wallet-asset", add),
     patch("/v1/wallets/{walletId}/assets/{assetId}", "update-wallet-asset", update),
     delete("/v1/wallets/{walletId}/assets/{assetId}", "remove-wallet-asset", remove),
@@ -35,7 +38,6 @@ fn list_blockchains(call: &Call) -> Outcome {
     })
 }
 
-/// Filters: `symbol`, `blockchain` (slug), `blockchainId`, `network`.
 fn list_assets(call: &Call) -> Outcome {
     let network = access::network(call);
     let id = query::single(call, &["blockchain_id", "blockchainId"])?;

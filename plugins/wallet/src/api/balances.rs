@@ -16,13 +16,17 @@ use crate::show::asset::{Balance, token_of};
 use crate::show::{self, Text};
 use crate::{sending, words};
 
+/// Both names of the parameter that names an asset.
+const ASSET: &[&str] = &["asset_id", "assetId"];
+
 pub const ROUTES: &[Route] = &[
-    get("/v1/wallets/{walletId}/balance", "read-balance", one),
-    get("/v1/wallets/{walletId}/balances", "list-balances", all),
-    get("/v1/wallets/{walletId}/reconciliation", "reconcile-wallet", reconcile),
-    get("/v1/wallets/{walletId}/addresses/{addressId}/balance", "read-address-balance", one),
-    get("/v1/wallets/{walletId}/addresses/{addressId}/balances", "list-address-balances", all),
-    get("/v1/wallets/{walletId}/addresses/{addressId}/reconciliation", "reconcile-address", reconcile),
+    get("/v1/wallets/{walletId}/balance", "read-balance", one).query(ASSET),
+    get("/v1/wallets/{walletId}/balances", "list-balances", all).query(envelope::PAGE),
+    get("/v1/wallets/{walletId}/reconciliation", "reconcile-wallet", reconcile).query(&["blockchain"]),
+    get("/v1/wallets/{walletId}/addresses/{addressId}/balance", "read-address-balance", one).query(ASSET),
+    get("/v1/wallets/{walletId}/addresses/{addressId}/balances", "list-address-balances", all).query(envelope::PAGE),
+    get("/v1/wallets/{walletId}/addresses/{addressId}/reconciliation", "reconcile-address", reconcile)
+        .query(&["blockchain"]),
 ];
 
 /// Questions of one call: so many assets are compared at once.
@@ -47,7 +51,7 @@ fn shown(call: &Call, holder: &Holder, (wallet, asset): &(Wallet, Asset)) -> Res
 
 fn one(call: &Call) -> Outcome {
     let (wallet, address) = access::holder(call)?;
-    let wanted = query::single(call, &["asset_id", "assetId"])?;
+    let wanted = query::single(call, ASSET)?;
     let wanted = wanted.ok_or_else(|| words::wrong("asset_id", "required", "is required"))?;
     let network = access::network(call);
     let mut all = held(call, &wallet, address.as_ref())?.into_iter();
@@ -65,7 +69,7 @@ fn all(call: &Call) -> Outcome {
         .filter(|(wallet, asset)| wallet.body.is_on(*asset))
         .map(|held| Ok(shown(call, &holder, held)?.to_text()))
         .collect();
-    envelope::whole_list("Balances fetched successfully", &rows?)
+    envelope::whole_list(call, "Balances fetched successfully", &rows?)
 }
 
 /// What lies at the address itself: of an address, on the blockchain of its wallet, or the one that is named.

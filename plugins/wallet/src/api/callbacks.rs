@@ -12,8 +12,10 @@ use crate::rules::code::Code;
 use crate::{providing, settings, words};
 
 /// Its scope is for the providers: their keys open nothing else.
-pub const ROUTES: &[Route] =
-    &[post("/v1/providers/callbacks", "take-callback", take).headers(&[TIMESTAMP, SIGNATURE]).scopes(&["callbacks"])];
+pub const ROUTES: &[Route] = &[post("/v1/providers/callbacks", "take-callback", take)
+    .headers(&[TIMESTAMP, SIGNATURE])
+    .scopes(&["callbacks"])
+    .any_query()];
 
 const TIMESTAMP: &str = "x-provider-timestamp";
 const SIGNATURE: &str = "x-provider-signature";

@@ -10,7 +10,7 @@ use crate::show::Text;
 use crate::words;
 
 pub const ROUTES: &[Route] = &[
-    get("/v1/compliance", "read-compliance", read),
+    get("/v1/compliance", "read-compliance", read).query(envelope::PAGE),
     post("/v1/compliance/forms/{form}/submit", "submit-compliance-form", submit),
     post("/v1/compliance/forms/{form}/decide", "decide-compliance-form", decide).scopes(&["compliance:decide"]),
 ];
@@ -29,7 +29,7 @@ pub fn currency(call: &Call, currency: Currency) -> Result<Text, Stop> {
 fn read(call: &Call) -> Outcome {
     let rows: Result<Vec<String>, Stop> =
         Currency::ALL.into_iter().map(|it| Ok(currency(call, it)?.to_text())).collect();
-    envelope::whole_list("Compliance fetched successfully", &rows?)
+    envelope::whole_list(call, "Compliance fetched successfully", &rows?)
 }
 
 fn named(call: &Call) -> Result<ComplianceForm, Stop> {

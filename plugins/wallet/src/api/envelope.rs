@@ -4,9 +4,13 @@ use tenon_plugin::json::{self, Object};
 use tenon_plugin::{Answer, Call, Outcome, Stop};
 
 use super::query;
+use super::wallets::of_page;
 use crate::rules::page::{Meta, Page};
 use crate::rules::refusal::Refusal;
 use crate::words;
+
+/// Parameters of every list.
+pub const PAGE: &[&str] = &["page", "limit"];
 
 /// `data` is one JSON text.
 pub fn ok(message: &str, data: &str) -> Outcome {
@@ -37,8 +41,14 @@ pub fn list(message: &str, rows: &[String], meta: Meta, analytics: Option<String
     answer(200, message, &data, &more)
 }
 
-/// A list that is always whole: one page of all.
-pub fn whole_list(message: &str, rows: &[String]) -> Outcome {
+/// A list that is at hand whole: one page of all, or the page that the query asks for.
+pub fn whole_list(call: &Call, message: &str, rows: &[String]) -> Outcome {
+    let is_paged = call.request().query.iter().any(|pair| PAGE.contains(&pair.name.as_str()));
+    if is_paged {
+        let page = page(call)?;
+        let shown: Vec<String> = of_page(rows, page).cloned().collect();
+        return list(message, &shown, page.meta(rows.len() as u64), None);
+    }
     let total = rows.len() as u64;
     let meta = Meta {
         total_items: total,

@@ -11,10 +11,15 @@ use crate::records::compliance;
 use crate::records::outgoing::{Out, Way};
 use crate::records::provided::Kind;
 use crate::records::quotes::{self, Promise, Promised, QuoteBody, StoredQuote};
+use crate::records::wallets::Wallet;
+use crate::rules::amount::Whole;
+use crate::rules::asset::Asset;
 use crate::rules::compliance::{Currency, check_form};
+use crate::rules::invalid::Field;
 use crate::rules::outgoing::{Order, Task, accept};
 use crate::rules::payout;
 use crate::rules::quote::Quote;
+use crate::rules::refusal::Refusal;
 use crate::rules::request::fiat::{Execution, Payout, Raw, read_account, read_execution, read_quote};
 use crate::show::{self, Text};
 use crate::{carry, ids, providing, words};
@@ -22,11 +27,14 @@ use crate::{carry, ids, providing, words};
 /// Of a reference, as the contract of payouts has it.
 const PROVIDER_REFERENCE_CHARS: usize = 64;
 
+/// Of institutions and rates.
+const PAYOUT: &[&str] = &["currency", "asset_id", "assetId", "amount", "page", "limit"];
+
 pub const ROUTES: &[Route] = &[
-    get("/v1/wallets/{walletId}/withdraw/fiat/currencies", "list-fiat-currencies", currencies),
-    get("/v1/wallets/{walletId}/withdraw/fiat/assets", "list-fiat-assets", assets),
-    get("/v1/wallets/{walletId}/withdraw/fiat/institutions", "list-fiat-institutions", institutions),
-    get("/v1/wallets/{walletId}/withdraw/fiat/rates", "read-fiat-rates", fiat_rates),
+    get("/v1/wallets/{walletId}/withdraw/fiat/currencies", "list-fiat-currencies", currencies).query(envelope::PAGE),
+    get("/v1/wallets/{walletId}/withdraw/fiat/assets", "list-fiat-assets", assets).query(envelope::PAGE),
+    get("/v1/wallets/{walletId}/withdraw/fiat/institutions", "list-fiat-institutions", institutions).query(PAYOUT),
+    get("/v1/wallets/{walletId}/withdraw/fiat/rates", "read-fiat-rates", fiat_rates).query(PAYOUT),
     post("/v1/wallets/{walletId}/withdraw/fiat/institution-account-verification", "verify-account", verify),
     post("/v1/wallets/{walletId}/withdraw/fiat/quote", "quote-fiat", quote),
     post("/v1/wallets/{walletId}/withdraw/fiat/quotes/{quoteId}/accept", "accept-fiat-quote", accept_quote),
@@ -40,7 +48,7 @@ pub const ROUTES: &[Route] = &[
     post("/v1/wallets/{walletId}/addresses/{addressId}/withdraw/fiat/execute", "execute-fiat-from-address", execute),
 ];
 
-fn refused(refusal: crate::rules::refusal::Refusal) -> Stop {
+fn refused(refusal: Refusal) -> Stop {
     words::refused(&refusal)
 }
 
@@ -78,7 +86,7 @@ fn currencies(call: &Call) -> Outcome {
             .with("assets", &offered.assets)?;
         rows.push(text.to_text());
     }
-    envelope::whole_list("Currencies fetched successfully", &rows)
+    envelope::whole_list(call, "Currencies fetched successfully", &rows)
 }
 
 /// Of this wallet, those that somebody pays out for.
@@ -93,12 +101,24 @@ fn assets(call: &Call) -> Outcome {
             rows.push(show::asset::wallet_asset(call, &wallet.id, asset, network, true)?.to_text());
         }
     }
-    envelope::whole_list("Assets fetched successfully", &rows)
+    envelope::whole_list(call, "Assets fetched successfully", &rows)
+}
+
+/// Reads the asset that the query names, and checks its amount. Institutions are the same for each asset and amount, and rates
+/// are the same for each amount.
+fn named_asset(call: &Call, wallet: &Wallet) -> Result<Option<Asset>, Stop> {
+    if let Some(Err(rule)) = query::single(call, &["amount"])?.map(Whole::parse) {
+        return Err(refused(Refusal::Invalid(vec![Field("amount").breaks(rule)])));
+    }
+    let Some(id) = query::single(call, &["asset_id", "assetId"])? else { return Ok(None) };
+    let found = wallet.find_asset(id, access::network(call));
+    found.map(Some).ok_or_else(|| words::wrong("asset_id", "asset", "must be an asset of this wallet"))
 }
 
 fn institutions(call: &Call) -> Outcome {
-    access::wallet(call)?;
+    let wallet = access::wallet(call)?;
     let currency = asked_currency(call)?;
+    named_asset(call, &wallet)?;
     let mut rows = Vec::new();
     for institution in provider::institutions(call, currency.code())? {
         let text = Text::new()
@@ -109,20 +129,14 @@ fn institutions(call: &Call) -> Outcome {
             .with("currency", currency.code())?;
         rows.push(text.to_text());
     }
-    envelope::whole_list("Institutions fetched successfully", &rows)
+    envelope::whole_list(call, "Institutions fetched successfully", &rows)
 }
 
 fn fiat_rates(call: &Call) -> Outcome {
     let wallet = access::wallet(call)?;
-    let asked = query::single(call, &["asset_id", "assetId"])?;
     let currency = asked_currency(call)?;
-    let network = access::network(call);
-    let symbols: Vec<String> = match asked {
-        Some(id) => {
-            let found = wallet.find_asset(id, network);
-            let must = "must be an asset of this wallet";
-            vec![found.ok_or_else(|| words::wrong("asset_id", "asset", must))?.symbol.to_owned()]
-        }
+    let symbols: Vec<String> = match named_asset(call, &wallet)? {
+        Some(asset) => vec![asset.symbol.to_owned()],
         None => crate::rules::asset::on(wallet.body.blockchain).iter().map(|it| it.symbol.to_owned()).collect(),
     };
     let mut rows = Vec::new();
@@ -130,7 +144,7 @@ fn fiat_rates(call: &Call) -> Outcome {
         let text = Text::new().with("asset", &symbol)?.with("currency", currency.code())?.with("rate", &rate)?;
         rows.push(text.to_text());
     }
-    envelope::whole_list("Rates fetched successfully", &rows)
+    envelope::whole_list(call, "Rates fetched successfully", &rows)
 }
 
 /// Whose account it is; it may be paid from this wallet from now on.

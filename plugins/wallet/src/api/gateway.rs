@@ -30,7 +30,7 @@ pub const ROUTES: &[Route] = &[
     post("/v1/wallets/{walletId}/gateway/withdraw", "gateway-withdraw", withdraw),
     post("/v1/wallets/{walletId}/gateway/withdraw/network-fee", "gateway-withdraw-fee", withdraw_fee),
     get("/v1/wallets/{walletId}/gateway/balance", "read-gateway-balance", balance),
-    get("/v1/wallets/{walletId}/gateway/transactions", "list-gateway-transactions", list),
+    get("/v1/wallets/{walletId}/gateway/transactions", "list-gateway-transactions", list).query(envelope::PAGE),
     post("/v1/wallets/{walletId}/addresses/{addressId}/gateway/deposit", "gateway-deposit-from-address", deposit),
     post("/v1/wallets/{walletId}/addresses/{addressId}/gateway/withdraw", "gateway-withdraw-of-address", withdraw),
     get("/v1/wallets/{walletId}/addresses/{addressId}/gateway/balance", "read-gateway-balance-of-address", balance),
@@ -44,7 +44,7 @@ pub const ROUTES: &[Route] = &[
     post("/v1/addresses/{addressId}/gateway/withdraw/network-fee", "gateway-withdraw-fee-of-address", withdraw_fee),
     get("/v1/addresses/{addressId}/gateway/balance", "read-gateway-balance-alone", balance),
     get("/v1/gateway/balance", "read-whole-gateway-balance", whole_balance),
-    get("/v1/gateway/wallets", "list-gateway-wallets", list_wallets),
+    get("/v1/gateway/wallets", "list-gateway-wallets", list_wallets).query(envelope::PAGE),
 ];
 
 /// Transactions that `meta` counts to.
@@ -280,7 +280,7 @@ fn list_wallets(call: &Call) -> Outcome {
             rows.push(show::wallet::full(call, &wallet, network)?.to_text());
         }
     }
-    envelope::whole_list("Gateway wallets fetched successfully", &rows)
+    envelope::whole_list(call, "Gateway wallets fetched successfully", &rows)
 }
 
 /// In and out of the gateway, the newest first.

@@ -27,15 +27,17 @@ use crate::{events, ids, paying, providers, show, words};
 
 pub const ROUTES: &[Route] = &[
     post("/v1/wallets/{walletId}/payment-links", "create-payment-link", create).context(&["base-url"]),
-    get("/v1/wallets/{walletId}/payment-links", "list-payment-links", list),
+    get("/v1/wallets/{walletId}/payment-links", "list-payment-links", list).query(envelope::PAGE),
     get("/v1/wallets/{walletId}/payment-links/{linkId}", "read-payment-link", read_one),
     patch("/v1/wallets/{walletId}/payment-links/{linkId}", "update-payment-link", update),
-    get("/v1/wallets/{walletId}/payment-links/{linkId}/transactions", "list-payment-link-transactions", payments),
+    get("/v1/wallets/{walletId}/payment-links/{linkId}/transactions", "list-payment-link-transactions", payments)
+        .query(envelope::PAGE),
     post("/v1/payment_links", "create-any-payment-link", create).context(&["base-url"]),
-    get("/v1/payment_links", "list-all-payment-links", list),
+    get("/v1/payment_links", "list-all-payment-links", list).query(envelope::PAGE),
     get("/v1/payment_links/{linkId}", "read-any-payment-link", read_one),
     patch("/v1/payment_links/{linkId}", "update-any-payment-link", update),
-    get("/v1/payment_links/{linkId}/transactions", "list-any-payment-link-transactions", payments),
+    get("/v1/payment_links/{linkId}/transactions", "list-any-payment-link-transactions", payments)
+        .query(envelope::PAGE),
 ];
 
 /// Links and payments that `meta` counts to.

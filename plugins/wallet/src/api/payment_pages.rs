@@ -8,9 +8,10 @@ use crate::page::{self, Payment};
 use crate::records::payment_links::{self as links, ATTRIBUTE};
 use crate::{paying, words};
 
+/// Their queries may give anything: links are followed with parameters that others add to them.
 pub const ROUTES: &[Route] = &[
-    get("/pay/{ticket}", "show-payment-page", show).key_parameter("ticket"),
-    get("/pay/{ticket}/status", "read-payment-status", status).key_parameter("ticket"),
+    get("/pay/{ticket}", "show-payment-page", show).key_parameter("ticket").any_query(),
+    get("/pay/{ticket}/status", "read-payment-status", status).key_parameter("ticket").any_query(),
 ];
 
 fn show(call: &Call) -> Outcome {

@@ -1,6 +1,7 @@
 //! Parameters of a query, by the name of the specification or the one that the real product knows them by.
 //!
-//! Invariant: every handler reads parameters with `single`, and none with `Call::query`.
+//! Invariants: every handler reads parameters with `single`, and none with `Call::query`. A route declares each name that its
+//! handler reads; a query with another one, or with one twice, never reaches the handler.
 
 use tenon_plugin::{Call, Stop};
 
@@ -10,13 +11,12 @@ use crate::words;
 ///
 /// # Errors
 ///
-/// The query gives the parameter twice, under one name or under two of them. No value of the two goes before the other.
+/// The query gives the parameter under two of its names. No value of the two goes before the other.
 pub fn single<'a>(call: &Call<'a>, names: &[&str]) -> Result<Option<&'a str>, Stop> {
     let mut all = call.request().query.iter().filter(|pair| names.contains(&pair.name.as_str()));
     let Some(first) = all.next() else { return Ok(None) };
     match all.next() {
         None => Ok(Some(first.value.as_str())),
-        Some(second) if second.name == first.name => Err(words::wrong(&first.name, "once", "must be given only once")),
         Some(second) => {
             let must = ["must not be given together with ", &second.name].concat();
             Err(words::wrong(&first.name, "exclusive", &must))

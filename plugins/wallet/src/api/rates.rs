@@ -9,8 +9,10 @@ use crate::rules::blockchain::Blockchain;
 use crate::show::Text;
 use crate::words;
 
-pub const ROUTES: &[Route] =
-    &[get("/v1/assets/rates", "read-rates", read), get("/v1/aml/lookup", "look-up-address", look_up)];
+pub const ROUTES: &[Route] = &[
+    get("/v1/assets/rates", "read-rates", read).query(&["assets", "currency"]),
+    get("/v1/aml/lookup", "look-up-address", look_up).query(&["address", "blockchain"]),
+];
 
 /// Symbols of one request: the contract of rates.
 const SYMBOLS_MAX: usize = 50;

@@ -13,14 +13,14 @@ use crate::show::Text;
 use crate::{providers, sending, words};
 
 macro_rules! both {
-    ($method:ident, $rest:literal, $name:literal, $handler:ident) => {
+    ($method:ident, $rest:literal, $name:literal, $handler:ident $(, $query:expr)?) => {
         [
-            $method(concat!("/v1/wallets/{walletId}/auto-settlements", $rest), $name, $handler),
+            $method(concat!("/v1/wallets/{walletId}/auto-settlements", $rest), $name, $handler)$(.query($query))?,
             $method(
                 concat!("/v1/wallets/{walletId}/addresses/{addressId}/auto-settlements", $rest),
                 concat!($name, "-of-address"),
                 $handler,
-            ),
+            )$(.query($query))?,
         ]
     };
 }
@@ -28,7 +28,7 @@ macro_rules! both {
 pub const ROUTES: &[Route] = &tenon_plugin::join::<Route, 14>(&[
     &both!(get, "", "read-auto-settlement", read_all),
     &both!(patch, "", "update-auto-settlement", switch),
-    &both!(get, "/rules", "list-settlement-rules", list),
+    &both!(get, "/rules", "list-settlement-rules", list, envelope::PAGE),
     &both!(post, "/rules", "create-settlement-rule", create),
     &both!(get, "/rules/{ruleId}", "read-settlement-rule", read_one),
     &both!(patch, "/rules/{ruleId}", "update-settlement-rule", update),
@@ -128,7 +128,7 @@ fn read_one(call: &Call) -> Outcome {
 
 fn list(call: &Call) -> Outcome {
     let (_, _, known) = place(call)?;
-    envelope::whole_list("Auto settlement rules fetched successfully", &rows(&known)?)
+    envelope::whole_list(call, "Auto settlement rules fetched successfully", &rows(&known)?)
 }
 
 fn rows(known: &SettlementBody) -> Result<Vec<String>, Stop> {

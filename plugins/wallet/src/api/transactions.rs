@@ -19,10 +19,25 @@ use crate::show::Text;
 use crate::show::transaction::{Whose, address_id, full};
 use crate::{carry, retrying, words};
 
+/// Of a list.
+const QUERY: &[&str] = &[
+    "page",
+    "limit",
+    "order",
+    "transaction_status",
+    "status",
+    "type",
+    "transaction_hash",
+    "hash",
+    "reference",
+    "id",
+    "assets",
+];
+
 pub const ROUTES: &[Route] = &[
-    get("/v1/wallets/{walletId}/transactions", "list-transactions", list),
+    get("/v1/wallets/{walletId}/transactions", "list-transactions", list).query(QUERY),
     get("/v1/wallets/{walletId}/transactions/{transactionId}", "read-transaction", read_one),
-    get("/v1/wallets/{walletId}/addresses/{addressId}/transactions", "list-address-transactions", list),
+    get("/v1/wallets/{walletId}/addresses/{addressId}/transactions", "list-address-transactions", list).query(QUERY),
     get(
         "/v1/wallets/{walletId}/addresses/{addressId}/transactions/{transactionId}",
         "read-address-transaction",

@@ -22,13 +22,15 @@ use crate::{records as stored, words};
 
 pub const ROUTES: &[Route] = &[
     post("/v1/wallets/{walletId}/virtual-accounts", "create-virtual-account", create),
-    get("/v1/wallets/{walletId}/virtual-accounts", "list-virtual-accounts", list),
+    get("/v1/wallets/{walletId}/virtual-accounts", "list-virtual-accounts", list).query(envelope::PAGE),
     get("/v1/wallets/{walletId}/virtual-accounts/{accountId}", "read-virtual-account", read_one),
     patch("/v1/wallets/{walletId}/virtual-accounts/{accountId}", "update-virtual-account", update),
     post("/v1/wallets/{walletId}/virtual-accounts/{accountId}/regenerate", "regenerate-virtual-account", regenerate),
-    get("/v1/wallets/{walletId}/virtual-accounts/{accountId}/transactions", "list-virtual-account-payments", payments),
+    get("/v1/wallets/{walletId}/virtual-accounts/{accountId}/transactions", "list-virtual-account-payments", payments)
+        .query(envelope::PAGE),
     post("/v1/wallets/{walletId}/addresses/{addressId}/virtual-accounts", "create-virtual-account-of-address", create),
-    get("/v1/wallets/{walletId}/addresses/{addressId}/virtual-accounts", "list-virtual-accounts-of-address", list),
+    get("/v1/wallets/{walletId}/addresses/{addressId}/virtual-accounts", "list-virtual-accounts-of-address", list)
+        .query(envelope::PAGE),
 ];
 
 /// Accounts that `meta` counts to.
@@ -148,7 +150,7 @@ fn payments(call: &Call) -> Outcome {
     let path = ["/v1/virtual-accounts/", &account.id, "/payments?limit=100"].concat();
     let found: Payments = client::understood(client::ask(call, provider::DESTINATION, &path, None)?)?;
     let rows: Vec<String> = found.payments.iter().map(|payment| payment.get().to_owned()).collect();
-    envelope::whole_list("Transactions fetched successfully", &rows)
+    envelope::whole_list(call, "Transactions fetched successfully", &rows)
 }
 
 fn text(call: &Call, account: &VirtualAccount) -> Result<Text, Stop> {

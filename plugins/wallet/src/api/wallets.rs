@@ -5,7 +5,7 @@ use tenon_plugin::credentials::Grant;
 use tenon_plugin::subscriptions::{Endpoint, Signature, SubscriptionRefusal};
 use tenon_plugin::{Call, Outcome, Pair, Route, Stop, get, patch, post};
 
-use super::{access, envelope, form::Form};
+use super::{access, addresses, envelope, form::Form};
 use crate::records::wallets::{self, Wallet, WalletBody};
 use crate::records::{InsertStop, Stored};
 use crate::rules::amount::Whole;
@@ -23,8 +23,8 @@ use crate::{events, settings, show, words};
 
 pub const ROUTES: &[Route] = &[
     post("/v1/wallets", "create-wallet", create),
-    get("/v1/wallets", "list-wallets", list),
-    get("/v1/wallets/{walletId}", "read-wallet", read_one),
+    get("/v1/wallets", "list-wallets", list).query(envelope::PAGE),
+    get("/v1/wallets/{walletId}", "read-wallet", read_one).query(addresses::SHOW_KEY),
     patch("/v1/wallets/{walletId}", "update-wallet", update),
     post("/v1/wallets/{walletId}/rotate-key", "rotate-wallet-key", rotate),
 ];
@@ -186,8 +186,8 @@ fn read_one(call: &Call) -> Outcome {
     let wallet = access::wallet(call)?;
     let network = access::network(call);
     let mut shown = show::wallet::full(call, &wallet, network)?;
-    if super::addresses::wants_private_key(call)? {
-        shown = super::addresses::with_private_key(call, shown, wallet.body.blockchain, wallet.body.index)?;
+    if addresses::wants_private_key(call)? {
+        shown = addresses::with_private_key(call, shown, wallet.body.blockchain, wallet.body.index)?;
     }
     envelope::ok("Wallet fetched successfully", &shown.to_text())
 }

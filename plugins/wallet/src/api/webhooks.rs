@@ -13,12 +13,13 @@ use crate::show::Text;
 use crate::words;
 
 pub const ROUTES: &[Route] = &[
-    get("/v1/wallets/{walletId}/webhooks", "list-webhooks", list),
+    get("/v1/wallets/{walletId}/webhooks", "list-webhooks", list).query(envelope::PAGE),
     get(
         "/v1/wallets/{walletId}/transactions/{transactionId}/webhooks",
         "list-transaction-webhooks",
         list_of_transaction,
-    ),
+    )
+    .query(envelope::PAGE),
     post("/v1/wallets/{walletId}/transactions/webhooks/resend", "resend-webhook", resend),
     post("/v1/wallets/{walletId}/transactions/{transactionId}/resend-webhook", "resend-webhook-of-path", resend),
 ];
@@ -106,7 +107,7 @@ fn list_of_transaction(call: &Call) -> Outcome {
             rows.push(text.to_text());
         }
     }
-    envelope::whole_list("Webhooks fetched successfully", &rows)
+    envelope::whole_list(call, "Webhooks fetched successfully", &rows)
 }
 
 /// The last event of the transaction once more.

@@ -21,6 +21,16 @@ fn tell(world: &World, timestamp_s: u64, signature: Option<&str>, body: &str) ->
 }
 
 #[test]
+fn a_callback_may_come_with_any_query() {
+    let world = World::with(|host| host.setting("webhook-secret", "\"s3cret\""));
+    let body = r#"{"id":"evt_1","type":"swap.updated","data":{"id":"x","status":"success"}}"#;
+    let now_s = (world.host.now() / 1_000).to_string();
+    let call = TestCall::post("/v1/providers/callbacks?attempt=1&attempt=2").text(body);
+    let call = call.header("x-provider-timestamp", &now_s);
+    assert_eq!(world.host.call(call.header("x-provider-signature", &signed("s3cret", &now_s, body))).status, 200);
+}
+
+#[test]
 fn a_callback_that_nobody_signed_is_refused() {
     let world = World::with(|host| host.setting("webhook-secret", "\"s3cret\""));
     let body = r#"{"id":"evt_1","type":"swap.updated","data":{"id":"x","status":"success"}}"#;

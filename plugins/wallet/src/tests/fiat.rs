@@ -219,10 +219,27 @@ fn what_can_be_asked_of_payouts_is_answered() {
     assert_eq!(get("institutions?currency=NGN").json()["data"][0]["code"], "SANDNGLA");
     assert_eq!(get("rates?currency=NGN").json()["data"][0]["rate"], "1510.25");
     assert_eq!(refusal(&get("institutions?currency=USD")).2, "currency");
+    for path in ["institutions", "rates"] {
+        let usdc = world.asset(&wallet, "USDC");
+        assert_eq!(get(&format!("{path}?currency=NGN&amount=10.5&assetId={usdc}")).status, 200, "{path}");
+        assert_eq!(refusal(&get(&format!("{path}?currency=NGN&amount=ten"))).2, "amount", "{path}");
+        assert_eq!(refusal(&get(&format!("{path}?currency=NGN&asset_id=dollars"))).2, "asset_id", "{path}");
+    }
     let unknown = json!({"currency": "NGN", "account_identifier": "0000000000", "institution_identifier": "SANDNGLA"});
     assert_eq!(refusal(&at(&world, &wallet, "institution-account-verification", &unknown)).2, "account_identifier");
     world.provider.0.borrow_mut().is_silent = true;
     assert_eq!(refusal(&get("currencies")), expected(503, "SERVICE_SERVER_ERROR", ""));
+}
+
+#[test]
+fn a_list_that_is_at_hand_whole_is_paged_where_the_query_asks_for_pages() {
+    let world = World::new();
+    let whole = world.get("/v1/compliance").json();
+    let page = world.get("/v1/compliance?limit=2&page=2").json();
+    assert_eq!((&page["meta"]["currentPage"], &page["meta"]["itemCount"]), (&json!(2), &json!(2)));
+    assert_eq!((&page["data"][0], &page["data"][1]), (&whole["data"][2], &whole["data"][3]));
+    assert_eq!(page["meta"]["totalItems"], whole["meta"]["totalItems"]);
+    assert_eq!(refusal(&world.get("/v1/compliance?page=0")).2, "page");
 }
 
 #[test]

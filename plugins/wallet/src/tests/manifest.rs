@@ -188,6 +188,42 @@ fn no_parameter_of_a_query_is_taken_twice() {
     }
 }
 
+/// The names of a parameter: its own, and those that its description gives as "Also `name`".
+fn names_of(parameter: &Value) -> Vec<&str> {
+    let also = parameter["description"].as_str().and_then(|text| text.split_once("Also `")?.1.split_once('`'));
+    also.map(|(name, _)| name).into_iter().chain(parameter["name"].as_str()).collect()
+}
+
+#[test]
+fn every_route_takes_the_parameters_that_its_document_has_and_no_other() {
+    let manifest = manifest();
+    let document = &manifest["openapi"];
+    for route in PLUGIN.route_table() {
+        let Some(declared) = route.query else {
+            assert!(["show-payment-page", "read-payment-status", "take-callback"].contains(&route.operation));
+            continue;
+        };
+        let operation = &document["paths"][route.path][route.method.to_lowercase()];
+        let parameters = operation["parameters"].as_array().into_iter().flatten().map(|it| resolve(document, it));
+        let published: BTreeSet<&str> = parameters.filter(|it| it["in"] == "query").flat_map(names_of).collect();
+        assert_eq!(declared.iter().copied().collect::<BTreeSet<&str>>(), published, "{}", route.operation);
+    }
+}
+
+#[test]
+fn a_parameter_that_an_operation_does_not_have_is_refused_by_its_name() {
+    let world = World::new();
+    for route in PLUGIN.route_table() {
+        let Some(declared) = route.query else { continue };
+        let answer = world.host.call(TestCall::new(route.method, &format!("{}?colour=red", route.path)));
+        assert_eq!(refusal(&answer), expected(400, "SERVICE_VALIDATION_ERROR", "colour"), "{}", route.operation);
+        let takes = if declared.is_empty() { " none".to_owned() } else { format!(": {}", declared.join(", ")) };
+        let message = format!("colour is not a parameter of this operation, which takes{takes}");
+        let fault = &answer.json()["errors"][0];
+        assert_eq!((&fault["rule"], &fault["message"]), (&json!("unknown"), &json!(message)), "{}", route.operation);
+    }
+}
+
 #[test]
 fn no_route_of_a_wallet_opens_for_the_key_of_another() {
     let world = World::new();

@@ -57,6 +57,15 @@ fn the_page_follows_what_arrives() {
 }
 
 #[test]
+fn a_link_opens_with_parameters_that_others_have_added_to_it() {
+    let world = World::new();
+    let (link, _) = linked(&world);
+    for target in ["/pay/token_1?utm_source=mail&utm_source=post", "/pay/token_1/status?x"] {
+        assert_eq!(open(&world, &link, target).status, 200, "{target}");
+    }
+}
+
+#[test]
 fn a_ticket_opens_its_own_link_alone() {
     let world = World::new();
     linked(&world);
