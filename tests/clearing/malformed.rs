@@ -92,6 +92,7 @@ fn wrong_use(route: &Route, stock: &Stock) -> (String, Value) {
         "stream-events" => "?events=inbound.nothing",
         "list-deliveries" => "?status=lost",
         name if name.starts_with("list-") => "?limit=0",
+        _ if route.body().is_none() => "?unknown=1",
         _ => "",
     };
     // What lacks a member, or has one that it cannot have.

@@ -41,13 +41,15 @@ pub static PLUGIN: Plugin = Plugin::new("clearing", env!("CARGO_PKG_VERSION"))
     .failures(words::FAILURES)
     .invalid(400, words::BAD_REQUEST)
     .words(words::words)
+    .strict_queries(words::refuse_query)
     .openapi(include_str!("openapi.json"));
 
 tenon_plugin::export!(PLUGIN);
 
-/// A message of the other side whose answer is more than an acknowledgement: it has the time that the operator gives.
+/// A message of the other side whose answer is more than an acknowledgement: it has the time that the operator gives. Its query
+/// may give anything: the specification does not show all that the other side sends, and a payment does not fail for that.
 const fn question(route: Route, scope: &'static [&'static str]) -> Route {
-    route.scopes(scope).headers(&["traceparent"]).body_bytes_max(MESSAGE_BYTES_MAX)
+    route.scopes(scope).headers(&["traceparent"]).body_bytes_max(MESSAGE_BYTES_MAX).any_query()
 }
 
 /// A message of the other side: acknowledged within its time, or refused.
@@ -132,14 +134,18 @@ const ROUTES: &[Route] = &[
         .body_bytes_max(MESSAGE_BYTES_MAX),
     post("/v1/clearing/payments/{uetr}/settlement", "settle-payment", payments::settle)
         .scopes(&["clearing.payments.settle"]),
-    get("/v1/clearing/transactions", "list-transactions", transactions::list).scopes(READ),
+    get("/v1/clearing/transactions", "list-transactions", transactions::list).scopes(READ).query(transactions::QUERY),
     get("/v1/clearing/transactions/{uetr}", "read-transaction", transactions::show).scopes(READ),
     post("/v1/clearing/transactions/{uetr}/redelivery", "redeliver-message", transactions::redeliver)
         .scopes(&["clearing.transactions.redeliver"]),
-    get("/v1/clearing/reports/reconciliation", "report-reconciliation", reports::reconciliation).scopes(READ),
+    get("/v1/clearing/reports/reconciliation", "report-reconciliation", reports::reconciliation)
+        .scopes(READ)
+        .query(&["from", "to", "after"]),
     get("/v1/clearing/reports/concerns", "report-concerns", reports::concerns).scopes(READ),
     post("/v1/clearing/accounts", "create-account", accounts::create).scopes(WRITE_ACCOUNTS),
-    get("/v1/clearing/accounts", "list-accounts", accounts::list).scopes(READ_ACCOUNTS),
+    get("/v1/clearing/accounts", "list-accounts", accounts::list)
+        .scopes(READ_ACCOUNTS)
+        .query(&["partner", "after", "limit"]),
     post("/v1/clearing/accounts/import", "import-accounts", accounts::import)
         .scopes(WRITE_ACCOUNTS)
         .body_bytes_max(IMPORT_BYTES_MAX),
@@ -147,17 +153,17 @@ const ROUTES: &[Route] = &[
     put("/v1/clearing/accounts/{id}", "update-account", accounts::update).scopes(WRITE_ACCOUNTS),
     delete("/v1/clearing/accounts/{id}", "delete-account", accounts::delete).scopes(WRITE_ACCOUNTS),
     post("/v1/clearing/partners", "create-partner", partners::create).scopes(WRITE_PARTNERS),
-    get("/v1/clearing/partners", "list-partners", partners::list).scopes(READ_PARTNERS),
+    get("/v1/clearing/partners", "list-partners", partners::list).scopes(READ_PARTNERS).query(&["after", "limit"]),
     get("/v1/clearing/partners/{id}", "read-partner", partners::show).scopes(READ_PARTNERS),
     put("/v1/clearing/partners/{id}", "update-partner", partners::update).scopes(WRITE_PARTNERS),
     delete("/v1/clearing/partners/{id}", "delete-partner", partners::delete).scopes(WRITE_PARTNERS),
     get("/v1/clearing/destinations/{id}", "read-destination", destinations::show).scopes(READ_DESTINATIONS),
     put("/v1/clearing/destinations/{id}", "put-destination", destinations::put).scopes(WRITE_DESTINATIONS),
     delete("/v1/clearing/destinations/{id}", "delete-destination", destinations::delete).scopes(WRITE_DESTINATIONS),
-    get("/v1/clearing/events", "list-events", stream::list).scopes(READ),
-    get("/v1/clearing/stream", "stream-events", stream::open).scopes(READ),
+    get("/v1/clearing/events", "list-events", stream::list).scopes(READ).query(&["events", "uetrs", "after", "limit"]),
+    get("/v1/clearing/stream", "stream-events", stream::open).scopes(READ).query(&["events", "uetrs"]),
     hook(post("/v1/clearing/webhook-endpoints", "create-webhook", api::webhooks::create)),
-    hook(get("/v1/clearing/webhook-endpoints", "list-webhooks", api::webhooks::list)),
+    hook(get("/v1/clearing/webhook-endpoints", "list-webhooks", api::webhooks::list).query(&["limit"])),
     hook(get("/v1/clearing/webhook-endpoints/{id}", "read-webhook", api::webhooks::show)),
     hook(put("/v1/clearing/webhook-endpoints/{id}", "update-webhook", api::webhooks::update)),
     hook(delete("/v1/clearing/webhook-endpoints/{id}", "delete-webhook", api::webhooks::delete)),
@@ -166,7 +172,10 @@ const ROUTES: &[Route] = &[
     hook(post("/v1/clearing/webhook-endpoints/{id}/rotate", "rotate-webhook", api::webhooks::rotate)),
     hook(post("/v1/clearing/webhook-endpoints/{id}/test", "test-webhook", api::webhooks::send_test)),
     hook(post("/v1/clearing/webhook-endpoints/{id}/recover", "recover-webhook", api::webhooks::recover)),
-    hook(get("/v1/clearing/webhook-endpoints/{id}/deliveries", "list-deliveries", api::webhooks::list_deliveries)),
+    hook(
+        get("/v1/clearing/webhook-endpoints/{id}/deliveries", "list-deliveries", api::webhooks::list_deliveries)
+            .query(&["status", "after", "limit"]),
+    ),
     hook(get(
         "/v1/clearing/webhook-endpoints/{id}/deliveries/{event}/attempts",
         "list-attempts",

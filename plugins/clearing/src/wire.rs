@@ -184,23 +184,9 @@ pub fn uetr(call: &Call) -> Result<Uetr, Stop> {
     Uetr::parse(call.parameter("uetr")).map_err(|_| words::not_found())
 }
 
-/// Returns the value of a parameter of the query. Every handler reads parameters with this function, and none with `Call::query`.
-///
-/// # Errors
-///
-/// The query gives the parameter twice. No value of the two goes before the other.
-pub fn query<'a>(call: &Call<'a>, name: &str) -> Result<Option<&'a str>, Stop> {
-    let mut all = call.request().query.iter().filter(|pair| pair.name == name);
-    let first = all.next();
-    if all.next().is_some() {
-        return Err(words::wrong(name, "must be given only once"));
-    }
-    Ok(first.map(|pair| pair.value.as_str()))
-}
-
 /// A text of the query that is compared with a field.
 pub fn query_text<'a>(call: &Call<'a>, name: &str, field: Field) -> Result<Option<&'a str>, Stop> {
-    let Some(text) = query(call, name)? else { return Ok(None) };
+    let Some(text) = call.query(name) else { return Ok(None) };
     let checked = check_text(field, text, IDENTIFICATION_CHARS_MAX);
     checked.map(|_| Some(text)).map_err(|invalid| words::unprocessable(vec![words::explain(&invalid)]))
 }

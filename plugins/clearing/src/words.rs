@@ -5,7 +5,7 @@
 use std::borrow::Cow;
 
 use serde::Serialize;
-use tenon_plugin::{Refusal, Stop, Wording};
+use tenon_plugin::{QueryFault, Refusal, Stop, Wording};
 
 use crate::rules::invalid::{Field, Invalid, Rule};
 use crate::rules::refusal::Refusal as Refused;
@@ -92,6 +92,20 @@ pub fn unprocessable(faults: Vec<String>) -> Stop {
 /// One fault: "FIELD must be …".
 pub fn wrong(field: &str, must: &str) -> Stop {
     unprocessable(vec![sentence(field, must)])
+}
+
+/// A query with a parameter that the operation does not take, or with one that is given twice: no value of the two goes before
+/// the other.
+pub fn refuse_query(fault: &QueryFault) -> Stop {
+    match fault {
+        QueryFault::Unknown { name, declared: [] } => {
+            wrong(name, "is not a parameter of this operation, which takes none")
+        }
+        QueryFault::Unknown { name, declared } => {
+            wrong(name, &["is not a parameter of this operation, which takes: ", &declared.join(", ")].concat())
+        }
+        QueryFault::Repeated { name } => wrong(name, "must be given only once"),
+    }
 }
 
 /// A bank has no partners: it would find everything, whatever partner is named.

@@ -51,7 +51,7 @@ pub fn create(call: &Call) -> Outcome {
 }
 
 pub fn list(call: &Call) -> Outcome {
-    let asked = wire::query(call, "partner")?.map(str::to_owned);
+    let asked = call.query("partner").map(str::to_owned);
     let partner = match reach(call)? {
         Reach::Own if asked.is_some() => return Err(words::no_partners()),
         Reach::Own => None,

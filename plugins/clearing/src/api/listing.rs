@@ -5,7 +5,7 @@
 use tenon_plugin::records::{Comparison, Search, Value};
 use tenon_plugin::{Answer, Call, Outcome, Stop, json, time};
 
-use crate::{wire, words};
+use crate::words;
 
 const LIMIT_DEFAULT: u32 = 50;
 pub const LIMIT_MAX: u32 = 200;
@@ -24,7 +24,7 @@ pub fn page(call: &Call, list: &str) -> Result<Search, Stop> {
 }
 
 pub fn limit(call: &Call) -> Result<u32, Stop> {
-    let Some(text) = wire::query(call, "limit")? else { return Ok(LIMIT_DEFAULT) };
+    let Some(text) = call.query("limit") else { return Ok(LIMIT_DEFAULT) };
     let limit = text.parse().ok().filter(|limit| (1..=LIMIT_MAX).contains(limit));
     limit.ok_or_else(|| words::wrong("limit", "must be between 1 and 200"))
 }
@@ -39,7 +39,7 @@ pub fn after(call: &Call, list: &str) -> Result<Option<String>, Stop> {
 
 /// `after` as it was sent.
 pub fn cursor<'a>(call: &Call<'a>) -> Result<Option<&'a str>, Stop> {
-    let Some(cursor) = wire::query(call, "after")?.filter(|cursor| !cursor.is_empty()) else { return Ok(None) };
+    let Some(cursor) = call.query("after").filter(|cursor| !cursor.is_empty()) else { return Ok(None) };
     if cursor.chars().count() > CURSOR_CHARS_MAX || cursor.contains('\0') {
         return Err(no_cursor());
     }
@@ -53,7 +53,7 @@ fn no_cursor() -> Stop {
 /// Created between `from` and `to` (days or times; the day of `to` is included). Always a condition, so that every other
 /// filter is served by the time.
 pub fn within(call: &Call, search: Search) -> Result<Search, Stop> {
-    let bound = |name: &str| match wire::query(call, name)? {
+    let bound = |name: &str| match call.query(name) {
         Some(text) => time::parse(text)
             .map(|ms| Some((ms, time::is_date(text))))
             .ok_or_else(|| words::wrong(name, "must be a day or a time, like 2026-05-07 or 2026-05-07T08:30:00Z")),

@@ -4,7 +4,7 @@ use tenon_plugin::{Answer, Call, FeedFilter, Outcome, Stop, json};
 
 use super::{listing, webhooks};
 use crate::rules::uetr::Uetr;
-use crate::{events, wire, words};
+use crate::{events, words};
 
 /// Uetrs that one stream may name.
 const SUBJECTS_MAX: usize = 100;
@@ -29,11 +29,11 @@ pub fn list(call: &Call) -> Outcome {
 
 fn filter(call: &Call) -> Result<FeedFilter, Stop> {
     webhooks::check_reader(call)?;
-    let event_types = listed(call, "events")?;
+    let event_types = listed(call, "events");
     if !event_types.iter().all(|name| events::NAMES.contains(&name.as_str())) {
         return Err(words::wrong("events", &["must be of: ", &events::NAMES.join(", ")].concat()));
     }
-    let uetrs = listed(call, "uetrs")?;
+    let uetrs = listed(call, "uetrs");
     if uetrs.len() > SUBJECTS_MAX {
         return Err(words::wrong("uetrs", "may have at most 100 members"));
     }
@@ -43,7 +43,7 @@ fn filter(call: &Call) -> Result<FeedFilter, Stop> {
     Ok(FeedFilter { event_types, subjects })
 }
 
-fn listed(call: &Call, name: &str) -> Result<Vec<String>, Stop> {
-    let names = wire::query(call, name)?.unwrap_or_default().split(',').map(str::trim);
-    Ok(names.filter(|name| !name.is_empty()).map(str::to_owned).collect())
+fn listed(call: &Call, name: &str) -> Vec<String> {
+    let names = call.query(name).unwrap_or_default().split(',').map(str::trim);
+    names.filter(|name| !name.is_empty()).map(str::to_owned).collect()
 }

@@ -20,23 +20,25 @@ use crate::settings::{self, Settings, Side};
 use crate::{carrying, wire, words};
 
 const LIST: &str = "transactions";
+/// Parameters of the list.
+pub const QUERY: &[&str] =
+    &["state", "payment_scheme", "concern", "partner", "end_to_end_identification", "from", "to", "after", "limit"];
 const STATES: &str = "must be one of: received, processing, approved, rejected, completed, timed_out, failed";
 const CONCERNS: &str = "must be one of: overdue, undelivered, undecided, contradicted";
 const SCHEMES: &str = "must be one of: ZA_RTC, ZA_RPP, ZA_EFT, CBPR+";
 
-/// Filters: `state`, `payment_scheme`, `concern`, `partner`, `end_to_end_identification`, `from` and `to`.
 pub fn list(call: &Call) -> Outcome {
     let settings = settings::load(call)?;
     let mut search = listing::within(call, listing::page(call, LIST)?)?;
-    if let Some(state) = wire::query(call, "state")? {
+    if let Some(state) = call.query("state") {
         State::of_name(state).ok_or_else(|| words::wrong("state", STATES))?;
         search = search.is("transaction.state", state);
     }
-    if let Some(scheme) = wire::query(call, "payment_scheme")? {
+    if let Some(scheme) = call.query("payment_scheme") {
         Scheme::of_name(scheme).map_err(|_| words::wrong("payment_scheme", SCHEMES))?;
         search = search.is("transaction.message.payment_scheme", scheme);
     }
-    if let Some(name) = wire::query(call, "concern")? {
+    if let Some(name) = call.query("concern") {
         let concern = Concern::of_name(name).ok_or_else(|| words::wrong("concern", CONCERNS))?;
         search = with_concern(search, concern);
     }
@@ -94,7 +96,7 @@ fn with_concern(search: Search, concern: Concern) -> Search {
 
 /// Of which partner a list shows transactions; `None`: all.
 fn seen_partner(call: &Call, settings: &Settings) -> Result<Option<String>, Stop> {
-    let asked = wire::query(call, "partner")?;
+    let asked = call.query("partner");
     if settings.side == Side::Partner {
         return if asked.is_some() { Err(words::no_partners()) } else { Ok(None) };
     }

@@ -224,6 +224,7 @@ fn no_id_and_no_parameter_breaks_a_route() {
         "uetrs",
         "end_to_end_identification",
         "status",
+        "unknown",
     ];
     for host in stocked() {
         for (route, text) in PLUGIN.route_table().iter().flat_map(|route| texts.iter().map(move |text| (route, text))) {

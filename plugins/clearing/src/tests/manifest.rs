@@ -80,6 +80,43 @@ fn no_parameter_of_a_query_is_taken_twice() {
 }
 
 #[test]
+fn every_route_takes_the_parameters_that_its_document_has_and_no_other() {
+    let manifest = manifest();
+    let document = &manifest["openapi"];
+    for route in PLUGIN.route_table() {
+        let Some(declared) = route.query else {
+            assert!(route.path.contains("/inbound/"), "{}", route.operation);
+            continue;
+        };
+        let operation = &document["paths"][route.path][route.method.to_lowercase()];
+        let parameters = operation["parameters"].as_array().into_iter().flatten().map(|it| resolve(document, it));
+        let names = parameters.filter(|it| it["in"] == "query").map(|it| it["name"].as_str().unwrap());
+        let published: BTreeSet<&str> = names.collect();
+        assert_eq!(declared.iter().copied().collect::<BTreeSet<&str>>(), published, "{}", route.operation);
+    }
+}
+
+#[test]
+fn a_parameter_that_an_operation_does_not_have_is_refused_by_its_name() {
+    let host = platform(json!({}));
+    for route in PLUGIN.route_table() {
+        let Some(declared) = route.query else { continue };
+        let path = route.path.replace("{id}", "x").replace("{uetr}", UETR).replace("{event}", "x");
+        let answer = host.call(TestCall::new(route.method, &format!("{path}?colour=red")));
+        let takes = if declared.is_empty() { " none".to_owned() } else { format!(": {}", declared.join(", ")) };
+        let detail = format!("colour is not a parameter of this operation, which takes{takes}.");
+        assert_eq!(refusal(&answer), (422, "INBOUND_UNPROCESSABLE".to_owned(), detail), "{}", route.operation);
+    }
+}
+
+#[test]
+fn a_message_of_the_other_side_may_come_with_any_query() {
+    let host = partner(json!({}));
+    let answer = send(&host, &format!("{AUTHORISE}?api-version=1&api-version=2"), &minimal(AUTHORISE));
+    assert_eq!(answer.status, 202, "{}", answer.body);
+}
+
+#[test]
 fn host_failures_carry_the_codes_of_the_specification() {
     let failures = &manifest()["failures"];
     let table = [

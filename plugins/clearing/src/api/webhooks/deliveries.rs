@@ -40,7 +40,7 @@ struct AttemptText<'a> {
 
 pub fn list(call: &Call) -> Outcome {
     let (id, limit, after) = (load(call)?.id, listing::limit(call)?.min(PAGE_MAX), listing::after(call, LIST)?);
-    let status = wire::query(call, "status")?;
+    let status = call.query("status");
     if status.is_some_and(|status| !STATES.contains(&status)) {
         return Err(words::wrong("status", "must be one of: pending, retrying, delivered, failed"));
     }
