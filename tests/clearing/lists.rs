@@ -142,6 +142,21 @@ async fn a_parameter_that_an_operation_does_not_have_is_refused_and_names_those_
     stage.finish().await;
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn a_page_goes_on_with_its_own_filters_alone() {
+    let stage = Stage::bank("").await;
+    four(&stage).await;
+    let page = stage.bank.get(&format!("{TRANSACTIONS}?payment_scheme=ZA_EFT&limit=1")).await.expect(200).json();
+    let next = page["next"].as_str().unwrap();
+    assert_eq!(found(&stage.bank, &format!("after={next}&limit=100&payment_scheme=ZA_EFT")).await, [3]);
+    for filters in ["", "&payment_scheme=ZA_RPP", "&payment_scheme=ZA_EFT&state=completed", "&from=2026-05-07"] {
+        let answer = stage.bank.get(&format!("{TRANSACTIONS}?after={next}{filters}")).await;
+        let expected = "after must be sent with the filters of the page that ended there.";
+        assert_eq!(refused(&answer, 422, "INBOUND_UNPROCESSABLE"), expected, "{filters}");
+    }
+    stage.finish().await;
+}
+
 /// The members of each page, once through the list.
 async fn walk(actor: &Actor, path: &str, member: &str, limit: usize) -> Vec<Vec<Value>> {
     let (mut pages, mut query) = (Vec::new(), format!("limit={limit}"));

@@ -64,7 +64,7 @@ pub fn list(call: &Call) -> Outcome {
         Some(partner) => records::find_accounts(call, &page.is("partner", &partner))?,
         None => records::find_accounts(call, &page)?,
     };
-    listing::answer(LIST, &texts, next.as_deref())
+    listing::answer(call, LIST, &texts, next.as_deref())
 }
 
 pub fn show(call: &Call) -> Outcome {

@@ -1,18 +1,23 @@
 //! What all lists have in common: pages by cursor, newest first, an object with the list and the `next` page.
 //!
-//! Invariant: a cursor begins with the name of its list and ".", and no other list accepts it.
+//! Invariant: a cursor begins with the name of its list and the key of its filters, and is accepted by that list with those
+//! filters alone.
 
 use tenon_plugin::records::{Comparison, Search, Value};
-use tenon_plugin::{Answer, Call, Outcome, Stop, json, time};
+use tenon_plugin::{Answer, Call, Outcome, Pair, Stop, json, time};
 
-use crate::words;
+use crate::{audit, words};
 
 const LIMIT_DEFAULT: u32 = 50;
 pub const LIMIT_MAX: u32 = 200;
 const DAY_MS: u64 = 86_400_000;
 const CURSOR_CHARS_MAX: usize = 1_000;
-/// Behind the name of the list: in no cursor of the host.
+/// Behind the name of the list, and behind the key of its filters.
 const SEPARATOR: char = '.';
+/// Parameters that say which part of a list is read: all others are its filters.
+const POSITION: [&str; 2] = ["after", "limit"];
+/// Characters of the key of filters: two selections of one list do not share a key by chance.
+const FILTERS_KEY_CHARS: usize = 12;
 
 /// Reads `limit` and `after` of the query. `list` is the name of the list in the answer.
 pub fn page(call: &Call, list: &str) -> Result<Search, Stop> {
@@ -29,12 +34,28 @@ pub fn limit(call: &Call) -> Result<u32, Stop> {
     limit.ok_or_else(|| words::wrong("limit", "must be between 1 and 200"))
 }
 
-/// Where a page goes on: the `next` of the one before, of the same list.
+/// Where a page goes on: the `next` of the one before, of the same list with the same filters.
 pub fn after(call: &Call, list: &str) -> Result<Option<String>, Stop> {
     let Some(cursor) = cursor(call)? else { return Ok(None) };
     let own = cursor.strip_prefix(list).and_then(|rest| rest.strip_prefix(SEPARATOR));
-    let own = own.filter(|cursor| !cursor.is_empty()).ok_or_else(no_cursor)?;
-    Ok(Some(own.to_owned()))
+    let parts = own.and_then(|own| own.split_once(SEPARATOR)).filter(|(_, place)| !place.is_empty());
+    let (filters, place) = parts.ok_or_else(no_cursor)?;
+    if filters != filters_key(call)? {
+        return Err(words::wrong("after", "must be sent with the filters of the page that ended there"));
+    }
+    Ok(Some(place.to_owned()))
+}
+
+/// A key of what the request selects: the parameters of its path, and the filters of its query in any order.
+fn filters_key(call: &Call) -> Result<String, Stop> {
+    let request = call.request();
+    let is_filter = |pair: &&Pair| !POSITION.contains(&pair.name.as_str());
+    let selecting = request.parameters.iter().chain(request.query.iter().filter(is_filter));
+    let mut filters: Vec<(&str, &str)> = selecting.map(|pair| (pair.name.as_str(), pair.value.as_str())).collect();
+    filters.sort_unstable();
+    let mut key = audit::hash(json::to_text(&filters)?.as_bytes());
+    key.truncate(FILTERS_KEY_CHARS);
+    Ok(key)
 }
 
 /// `after` as it was sent.
@@ -72,8 +93,11 @@ pub fn within(call: &Call, search: Search) -> Result<Search, Stop> {
 }
 
 /// `{"NAME": [...], "next": CURSOR or null}`.
-pub fn answer(name: &str, texts: &[String], next: Option<&str>) -> Outcome {
+pub fn answer(call: &Call, name: &str, texts: &[String], next: Option<&str>) -> Outcome {
     let list = json::array(texts.iter().map(String::as_str));
-    let next = next.map(|cursor| format!("{name}{SEPARATOR}{cursor}"));
+    let next = match next {
+        Some(cursor) => Some(format!("{name}{SEPARATOR}{}{SEPARATOR}{cursor}", filters_key(call)?)),
+        None => None,
+    };
     Ok(Answer::ok(["{\"", name, "\":", &list, ",\"next\":", &json::to_text(&next)?, "}"].concat()))
 }

@@ -41,7 +41,7 @@ pub fn list(call: &Call) -> Outcome {
     check_staff(call)?;
     let (partners, next) = records::find_partners(call, &listing::page(call, LIST)?)?;
     let texts = partners.iter().map(|partner| text(call, partner)).collect::<Result<Vec<_>, _>>()?;
-    listing::answer(LIST, &texts, next.as_deref())
+    listing::answer(call, LIST, &texts, next.as_deref())
 }
 
 pub fn show(call: &Call) -> Outcome {

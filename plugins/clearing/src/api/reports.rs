@@ -57,7 +57,7 @@ pub fn reconciliation(call: &Call) -> Outcome {
         Side::Platform => add_up::<Outbound>(call, &mut reconciliation, Standing::of_outbound)?,
     };
     let rows = reconciliation.rows().map(|(key, row)| json::to_text(&row_text(key, row)?));
-    listing::answer(LIST, &rows.collect::<Result<Vec<_>, _>>()?, next.as_deref())
+    listing::answer(call, LIST, &rows.collect::<Result<Vec<_>, _>>()?, next.as_deref())
 }
 
 /// How many transactions somebody should look at, and why.

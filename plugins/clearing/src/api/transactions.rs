@@ -50,7 +50,7 @@ pub fn list(call: &Call) -> Outcome {
         search = search.is("transaction.partner", &partner);
     }
     let (texts, next) = records::find_shown(call, settings.side, &search)?;
-    listing::answer(LIST, &texts, next.as_deref())
+    listing::answer(call, LIST, &texts, next.as_deref())
 }
 
 pub fn show(call: &Call) -> Outcome {

@@ -39,7 +39,7 @@ pub fn list(call: &Call) -> Outcome {
     let all = records::list_endpoints(call)?;
     let texts: Vec<String> =
         all.iter().take(limit).map(|endpoint| endpoint_text(endpoint, None)).collect::<Result<_, _>>()?;
-    listing::answer("webhook_endpoints", &texts, None)
+    listing::answer(call, "webhook_endpoints", &texts, None)
 }
 
 pub fn show(call: &Call) -> Outcome {

@@ -116,6 +116,26 @@ fn a_cursor_goes_on_in_its_own_list_alone() {
 }
 
 #[test]
+fn a_cursor_goes_on_with_the_filters_of_its_page_alone() {
+    let host = platform(json!({}));
+    for number in 1..=3 {
+        host.advance_ms(1);
+        send(&host, ACCOUNTS, &json!({"account_number": number.to_string(), "partner": "bank-a"}));
+    }
+    let list = |query: &str| host.call(TestCall::get(&format!("{ACCOUNTS}?{query}")));
+    let page = list("partner=bank-a&limit=1").json();
+    let next = page["next"].as_str().unwrap();
+    // The limit is no filter, and the order of the parameters says nothing.
+    let rest = list(&format!("limit=2&after={next}&partner=bank-a")).json();
+    assert_eq!(rest["accounts"].as_array().unwrap().len(), 2);
+    for filters in ["", "&partner=bank-b", "&partner="] {
+        let (status, _, detail) = refusal(&list(&format!("after={next}{filters}")));
+        let expected = (422, "after must be sent with the filters of the page that ended there.");
+        assert_eq!((status, detail.as_str()), expected, "{filters}");
+    }
+}
+
+#[test]
 fn a_bank_has_no_filter_by_partner() {
     let host = partner(json!({}));
     for path in [ACCOUNTS, "/v1/clearing/transactions"] {

@@ -47,14 +47,14 @@ pub fn list(call: &Call) -> Outcome {
     let page = call.subscriptions().deliveries(&id, status, after.as_deref(), limit);
     let page = page.ok_or_else(|| words::wrong("after", "must be where a page of this list ended"))?;
     let texts = page.deliveries.iter().map(|delivery| json::to_text(&delivery_text(delivery)));
-    listing::answer(LIST, &texts.collect::<Result<Vec<_>, _>>()?, page.next.as_deref())
+    listing::answer(call, LIST, &texts.collect::<Result<Vec<_>, _>>()?, page.next.as_deref())
 }
 
 pub fn attempts(call: &Call) -> Outcome {
     let id = load(call)?.id;
     let found = call.subscriptions().attempts(&id, event_id(call)?).ok_or_else(words::not_found)?;
     let texts = found.iter().map(|attempt| json::to_text(&attempt_text(attempt)));
-    listing::answer("attempts", &texts.collect::<Result<Vec<_>, _>>()?, None)
+    listing::answer(call, "attempts", &texts.collect::<Result<Vec<_>, _>>()?, None)
 }
 
 /// Whatever became of it. An event from before the endpoint may be sent as well.
