@@ -326,6 +326,9 @@ pub const JOURNAL_CONFIRM_MS: u64 = 1_000;
 pub const SWAP_RETRY_MS: u64 = 5_000;
 /// The longest of these pauses.
 pub const SWAP_RETRY_MS_MAX: u64 = 600_000;
+/// Crashes of the compiler after which a component is prepared no more until its file changes. A crash is almost always a property of the
+/// component; a few attempts outlast a machine that is short of something for a minute.
+pub const COMPILE_CRASHES_MAX: u32 = 4;
 /// Commands that wait for the one task that swaps.
 pub const RELOAD_QUEUE: usize = 256;
 /// Milliseconds without a compilation and without the end of a first load, after which timers and effects start without the
