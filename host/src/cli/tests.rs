@@ -42,6 +42,8 @@ fn commands_are_read_as_the_manual_writes_them() {
         "plugin compile --data-dir d --json",
         "plugin rollback notes",
         "plugin journal --plugin notes --limit 5",
+        "journal --since 2026-01-02T03:04:05Z --operator ada",
+        "journal --since 2h --json",
         "webhook endpoints --plugin notes --tenant acme/test --endpoint ep --limit 5 --after 7 --json",
         "webhook deliveries --state failed --admin 10.0.0.1:9",
         "webhook attempts ep event_1 --json",
@@ -117,6 +119,7 @@ fn a_wrong_command_line_is_a_usage_error_with_exit_code_2() {
         ("tenon secrets new-key --as ada", ErrorKind::UnknownArgument),
         ("tenon listen --answer 99", ErrorKind::ValueValidation),
         ("tenon webhook recover ep --since yesterday", ErrorKind::ValueValidation),
+        ("tenon journal --since yesterday", ErrorKind::ValueValidation),
         ("tenon webhook deliveries --state lost", ErrorKind::InvalidValue),
         ("tenon seed import --plugin a --tenant b/test abandon ability", ErrorKind::UnknownArgument),
         ("tenon chain mine base many", ErrorKind::ValueValidation),
@@ -203,6 +206,8 @@ fn the_command_line_and_the_listener_understand_each_other() {
     let journal = run("plugin journal --plugin notes", folder.path(), &admin).unwrap();
     assert_eq!(journal, Outcome::good("No line of the operators' journal matches the filter.\n".into()));
     let journal = run("journal --action deploy", folder.path(), &admin).unwrap();
+    assert_eq!(journal, Outcome::good("No line of the operators' journal matches the filter.\n".into()));
+    let journal = run("journal --since 2h", folder.path(), &admin).unwrap();
     assert_eq!(journal, Outcome::good("No line of the operators' journal matches the filter.\n".into()));
     let journal = run("journal", folder.path(), &admin).unwrap();
     assert_eq!(journal, Outcome::good("The operators' journal has no lines yet.\n".into()));
