@@ -24,6 +24,13 @@ fn every_command_has_an_example() {
 }
 
 #[test]
+fn help_of_recover_names_the_deliveries_that_it_leaves_alone() {
+    let help = Cli::try_parse_from(["tenon", "webhook", "recover", "--help"]).err().unwrap().to_string();
+    assert!(help.contains("given up since then (state `failed`)"), "{help}");
+    assert!(help.contains("(`retrying`) keep their time"), "{help}");
+}
+
+#[test]
 fn commands_are_read_as_the_manual_writes_them() {
     for line in [
         "serve --config a.toml --listen 127.0.0.1:1 --admin 127.0.0.1:2 --database sqlite:x --data-dir d",
