@@ -136,15 +136,21 @@ pub async fn serve<C: Calls>(
     stop: impl Future<Output = ()>,
 ) -> Stopped {
     let settings = service.settings.clone();
+    let patience = Duration::from_millis(settings.shutdown_ms);
+    let stop = async move {
+        stop.await;
+        Instant::now() + patience
+    };
     run((listener, tls.as_deref()), settings, service, stop).await
 }
 
-/// The same over plain HTTP for routes that are no plugin's, such as the operators'.
+/// The same over plain HTTP for routes that are no plugin's, such as the operators'. `stop` returns the time at which it cuts what
+/// still runs.
 pub async fn serve_router(
     listener: TcpListener,
     settings: HttpConfig,
     router: axum::Router,
-    stop: impl Future<Output = ()>,
+    stop: impl Future<Output = Instant>,
 ) -> Stopped {
     run((listener, None), settings, Arc::new(router), stop).await
 }
@@ -153,7 +159,7 @@ async fn run<A: Answers>(
     (listener, tls): (TcpListener, Option<&Tls>),
     settings: HttpConfig,
     service: Arc<A>,
-    stop: impl Future<Output = ()>,
+    stop: impl Future<Output = Instant>,
 ) -> Stopped {
     tokio::pin!(stop);
     let slots = Slots::new(&settings, service.counts());
@@ -173,23 +179,23 @@ async fn run<A: Answers>(
         };
         tokio::spawn(connection.run(stream));
     };
-    loop {
+    let until = loop {
         let admitted = tokio::select! {
             biased;
-            () = &mut stop => break,
+            until = &mut stop => break until,
             admitted = accept(&listener, &slots, &mut failures) => admitted,
         };
         if let Some((stream, slot)) = admitted {
             start(stream, slot);
         }
-    }
+    };
     slots.is_stopping.store(true, Ordering::Relaxed);
     // Connections that the system has already accepted are served while places are free. The others are closed unanswered.
     while let Some(Some((stream, slot))) = accept(&listener, &slots, &mut failures).now_or_never() {
         start(stream, slot);
     }
     drop(listener);
-    wait_for_end(stage, &settings).await
+    wait_for_end(stage, until).await
 }
 
 /// What connections have to know of the end.
@@ -202,10 +208,9 @@ enum Stage {
     Cut,
 }
 
-async fn wait_for_end(stage: watch::Sender<Stage>, settings: &HttpConfig) -> Stopped {
+async fn wait_for_end(stage: watch::Sender<Stage>, until: Instant) -> Stopped {
     stage.send_replace(Stage::Stopping);
-    let patience = Duration::from_millis(settings.shutdown_ms);
-    if tokio::time::timeout(patience, stage.closed()).await.is_ok() {
+    if tokio::time::timeout_at(until, stage.closed()).await.is_ok() {
         return Stopped { cut: 0 };
     }
     let unfinished = stage.receiver_count();
