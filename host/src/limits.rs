@@ -213,8 +213,11 @@ pub const CONNECTION_IDLE_MS: u64 = 75_000;
 pub const PEER_SILENT_MS: u32 = 60_000;
 /// Pause after the system refused a connection (out of descriptors), so that the loop does not spin.
 pub const ACCEPT_PAUSE_MS: u64 = 50;
-/// Milliseconds after a log line in which further failures to accept get no line of their own. The next line counts them.
-pub const ACCEPT_FAILURES_LOGGED_MS: u64 = 10_000;
+/// Milliseconds after a log line in which further failures to accept, and further ends of connections of the same peer for the same
+/// reason, get no line of their own. The next line counts them.
+pub const REPEATS_LOGGED_MS: u64 = 10_000;
+/// Peers that have such lines at the same time.
+pub const REPEATING_PEERS_MAX: usize = 256;
 /// Of a refused body, what is still read so that the caller can see the answer.
 pub const DISCARDED_BYTES_MAX: usize = 1 << 20;
 /// For as long as this.

@@ -43,6 +43,7 @@ use super::{
     body_memory::BodyMemory,
     content::Crowded,
     origin::{Peer, Wire},
+    repeats::{PeerRepeats, Repeats},
     service::Uncalled,
     slots::{ConnectionCounts, Slot, Slots, TooManyOfPeer},
     tls::{self, Tls},
@@ -53,9 +54,9 @@ use crate::{
     config::HttpConfig,
     fair::pace::Pacers,
     limits::{
-        ACCEPT_FAILURES_LOGGED_MS, ACCEPT_PAUSE_MS, HANDSHAKE_CORE_US, HEAD_BYTES_MAX, HTTP2_CONNECTION_WINDOW_BYTES,
-        HTTP2_HEAD_BYTES_MAX, HTTP2_SEND_BYTES, HTTP2_STREAM_WINDOW_BYTES, OWN_ANSWER_CORE_US, PEER_SILENT_MS,
-        SOCKET_SEND_BYTES, STOP_GRACE_MS, STREAMS_PER_CONNECTION,
+        ACCEPT_PAUSE_MS, HANDSHAKE_CORE_US, HEAD_BYTES_MAX, HTTP2_CONNECTION_WINDOW_BYTES, HTTP2_HEAD_BYTES_MAX,
+        HTTP2_SEND_BYTES, HTTP2_STREAM_WINDOW_BYTES, OWN_ANSWER_CORE_US, PEER_SILENT_MS, SOCKET_SEND_BYTES,
+        STOP_GRACE_MS, STREAMS_PER_CONNECTION,
     },
 };
 
@@ -165,7 +166,8 @@ async fn run<A: Answers>(
     let slots = Slots::new(&settings, service.counts());
     let (stage, _) = watch::channel(Stage::Serving);
     let paces = Arc::new(Paces { handshakes: Pacers::of_machine(), answers: Pacers::of_machine() });
-    let mut failures = AcceptFailures::default();
+    let ends = Arc::new(PeerRepeats::default());
+    let mut failures = Repeats::default();
     let start = |stream: TcpStream, slot: Slot| {
         let connection = Connection {
             service: Arc::clone(&service),
@@ -175,6 +177,7 @@ async fn run<A: Answers>(
             grace: Duration::from_millis(STOP_GRACE_MS.min(settings.shutdown_ms / 2)),
             stage: stage.subscribe(),
             paces: Arc::clone(&paces),
+            ends: Arc::clone(&ends),
             slot,
         };
         tokio::spawn(connection.run(stream));
@@ -219,32 +222,8 @@ async fn wait_for_end(stage: watch::Sender<Stage>, until: Instant) -> Stopped {
     Stopped { cut: unfinished }
 }
 
-/// Failures to accept a connection that the log does not have yet.
-#[derive(Default)]
-struct AcceptFailures {
-    logged_at: Option<Instant>,
-    unlogged: u64,
-}
-
-impl AcceptFailures {
-    /// Counts a failure. Returns the number of failures if a line of the log is due.
-    fn count(&mut self, now: Instant) -> Option<u64> {
-        self.unlogged = self.unlogged.saturating_add(1);
-        let pause = Duration::from_millis(ACCEPT_FAILURES_LOGGED_MS);
-        if self.logged_at.is_some_and(|logged_at| now.duration_since(logged_at) < pause) {
-            return None;
-        }
-        self.logged_at = Some(now);
-        Some(std::mem::take(&mut self.unlogged))
-    }
-}
-
 /// The next connection with a place. `None`: it was refused, or could not be accepted.
-async fn accept(
-    listener: &TcpListener,
-    slots: &Arc<Slots>,
-    failures: &mut AcceptFailures,
-) -> Option<(TcpStream, Slot)> {
+async fn accept(listener: &TcpListener, slots: &Arc<Slots>, failures: &mut Repeats) -> Option<(TcpStream, Slot)> {
     let (stream, peer) = match listener.accept().await {
         Ok(accepted) => accepted,
         Err(error) => {
@@ -279,6 +258,8 @@ struct Connection<A> {
     grace: Duration,
     stage: watch::Receiver<Stage>,
     paces: Arc<Paces>,
+    /// Ends of connections that are logged.
+    ends: Arc<PeerRepeats>,
     slot: Slot,
 }
 
@@ -381,7 +362,9 @@ impl<A> Connection<A> {
             Some(Reason::Idle) | None => return,
         };
         self.slot.slots().counts.count_end(reason);
-        tracing::info!(peer = %peer.address, "connection ended: {why}");
+        if let Some(connections) = self.ends.count(peer.address, why, Instant::now()) {
+            tracing::info!(peer = %peer.address, connections, "connection ended: {why}");
+        }
     }
 }
 
@@ -458,20 +441,4 @@ fn builder(header_timeout: Duration) -> auto::Builder<TokioExecutor> {
         .max_send_buf_size(HTTP2_SEND_BYTES)
         .max_header_list_size(HTTP2_HEAD_BYTES_MAX);
     builder
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn failures_to_accept_are_logged_once_in_a_while_with_their_number() {
-        let (mut failures, start) = (AcceptFailures::default(), Instant::now());
-        let mut count = |after_ms| failures.count(start + Duration::from_millis(after_ms));
-        assert_eq!(count(0), Some(1));
-        assert_eq!(count(50), None);
-        assert_eq!(count(ACCEPT_FAILURES_LOGGED_MS - 1), None);
-        assert_eq!(count(ACCEPT_FAILURES_LOGGED_MS), Some(3));
-        assert_eq!(count(ACCEPT_FAILURES_LOGGED_MS + 50), None);
-    }
 }
