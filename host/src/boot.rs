@@ -47,7 +47,12 @@ use std::{
     time::Duration,
 };
 
-use tokio::{net::TcpListener, sync::watch, task::JoinHandle, time::Instant};
+use tokio::{
+    net::TcpListener,
+    sync::{oneshot, watch},
+    task::JoinHandle,
+    time::Instant,
+};
 
 use crate::{
     admin::token,
@@ -60,6 +65,7 @@ use crate::{
     destinations::Destinations,
     feed::Feeds,
     http,
+    limits::STOP_GRACE_MS,
     plugin::{call::Calls, compile::Program, native::Natives, registry::Registry},
     stop::told,
     tasks::Tasks,
@@ -103,6 +109,8 @@ pub struct Host {
     calls: Arc<Calls>,
     ongoing: Ongoing,
     stop: watch::Sender<bool>,
+    /// Ends the operators' listener, with the time at which it cuts what still runs.
+    stop_operators: oneshot::Sender<Instant>,
     http: JoinHandle<http::Stopped>,
     admin: JoinHandle<http::Stopped>,
     upkeep: Upkeep,
@@ -192,7 +200,10 @@ async fn open(start: Start, clock: Clock) -> anyhow::Result<Host> {
     let beside = (upkeep.disk(), delivery.views(), backups.clone(), tls.clone());
     let router = rooms.operators(token, beside, stopped.clone());
     let settings = rooms.config.http.clone();
-    let admin = tokio::spawn(http::serve_router(operators, settings, router, stopping(stopped.clone())));
+    let (stop_operators, operators_stopped) = oneshot::channel();
+    let admin = tokio::spawn(http::serve_router(operators, settings, router, async move {
+        operators_stopped.await.unwrap_or_else(|_host_is_gone| Instant::now())
+    }));
     let (feeds, feed) = Feeds::start(rooms.database.clone(), rooms.budget.clone(), &rooms.committer, stopped.clone());
     let ongoing = Ongoing::default();
     let performer = Performer { registry: rooms.registry.clone(), calls: calls.clone() };
@@ -208,6 +219,7 @@ async fn open(start: Start, clock: Clock) -> anyhow::Result<Host> {
         calls,
         ongoing,
         stop,
+        stop_operators,
         http,
         admin,
         upkeep,
@@ -257,7 +269,8 @@ impl Host {
         *self.owners.failpoints.0.lock() = Some(failpoint);
     }
 
-    /// In reverse: requests finish, nothing new is swapped, what was accepted becomes durable, the file is closed.
+    /// In reverse: requests finish, nothing new is swapped, what was accepted becomes durable, the file is closed. Operators and probes
+    /// are answered until requests have finished.
     pub async fn stop(self) {
         let until = Instant::now() + Duration::from_millis(self.rooms.config.http.shutdown_ms);
         let _ = self.stop.send(true);
@@ -276,6 +289,8 @@ impl Host {
         if let Some(swaps) = self.owners.swaps {
             let _ = swaps.await;
         }
+        let last_answers = Instant::now() + Duration::from_millis(STOP_GRACE_MS);
+        let _ended = self.stop_operators.send(until.max(last_answers));
         let _ = self.admin.await;
         self.upkeep.stop().await;
         let _ = self.feed.await;

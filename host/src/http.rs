@@ -1,7 +1,7 @@
 //! HTTP: from an accepted connection to an answered request.
 //!
 //! - `listener`: connections, their limits, and how they end; for any router. `tls`: what they begin with. `slots`: which are
-//!   open. `activity`: what happens on one; `watched` counts its bytes.
+//!   open. `activity`: what happens on one; `watched` counts its bytes. `repeats`: how often the log has lines about them.
 //! - `service`: one request, from its head to its answer.
 //! - `framing`: what holds of any head. `admission`: authentication, rates, scopes, the idempotency key. `content`: the
 //!   body. `query`: the query.
@@ -42,6 +42,7 @@ mod pages;
 mod query;
 mod rates;
 mod refused;
+mod repeats;
 mod request_ids;
 pub mod service;
 mod slots;

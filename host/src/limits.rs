@@ -213,8 +213,11 @@ pub const CONNECTION_IDLE_MS: u64 = 75_000;
 pub const PEER_SILENT_MS: u32 = 60_000;
 /// Pause after the system refused a connection (out of descriptors), so that the loop does not spin.
 pub const ACCEPT_PAUSE_MS: u64 = 50;
-/// Milliseconds after a log line in which further failures to accept get no line of their own. The next line counts them.
-pub const ACCEPT_FAILURES_LOGGED_MS: u64 = 10_000;
+/// Milliseconds after a log line in which further failures to accept, and further ends of connections of the same peer for the same
+/// reason, get no line of their own. The next line counts them.
+pub const REPEATS_LOGGED_MS: u64 = 10_000;
+/// Peers that have such lines at the same time.
+pub const REPEATING_PEERS_MAX: usize = 256;
 /// Of a refused body, what is still read so that the caller can see the answer.
 pub const DISCARDED_BYTES_MAX: usize = 1 << 20;
 /// For as long as this.
@@ -326,6 +329,9 @@ pub const JOURNAL_CONFIRM_MS: u64 = 1_000;
 pub const SWAP_RETRY_MS: u64 = 5_000;
 /// The longest of these pauses.
 pub const SWAP_RETRY_MS_MAX: u64 = 600_000;
+/// Crashes of the compiler after which a component is prepared no more until its file changes. A crash is almost always a property of the
+/// component; a few attempts outlast a machine that is short of something for a minute.
+pub const COMPILE_CRASHES_MAX: u32 = 4;
 /// Commands that wait for the one task that swaps.
 pub const RELOAD_QUEUE: usize = 256;
 /// Milliseconds without a compilation and without the end of a first load, after which timers and effects start without the

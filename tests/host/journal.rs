@@ -64,13 +64,17 @@ async fn refused_action_is_in_the_journal_with_its_reason() {
 }
 
 #[tokio::test]
-async fn journal_command_filters_by_operator_and_action() {
+async fn journal_command_filters_by_operator_action_and_time() {
     let host = TestHost::fleet().await;
     let key = json!({"plugin": "fleet", "tenant": "acme", "environment": "test"});
     act(&host, "POST", "/v1/keys", key).await.check(201);
     let shown = good(&host, &["journal", "--operator", "ada", "--action", "create-key"]).await;
     assert!(shown.contains("create-key") && shown.contains("of acme/test"), "{shown}");
     let shown = good(&host, &["journal", "--operator", "bob", "--json"]).await;
+    assert_eq!(shown, "[]\n");
+    let shown = good(&host, &["journal", "--action", "create-key", "--since", "2020-01-02"]).await;
+    assert!(shown.contains("create-key"), "{shown}");
+    let shown = good(&host, &["journal", "--action", "create-key", "--since", "9999-01-02", "--json"]).await;
     assert_eq!(shown, "[]\n");
     host.stop().await;
 }

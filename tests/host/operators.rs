@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{TestClient, TestHost};
+use crate::support::{RawConnection, TestClient, TestHost, eventually};
 
 fn stranger(host: &TestHost) -> TestClient {
     TestClient::new(host.admin_base(), None)
@@ -72,6 +72,34 @@ async fn the_token_of_operators_opens_no_interface() {
     let token = std::fs::read_to_string(host.data_dir().join("admin.token")).unwrap();
     host.client_of(token.trim()).get("/v1/orders").await.check(401);
     host.stop().await;
+}
+
+#[tokio::test]
+async fn probes_are_answered_while_a_stopping_host_finishes_its_requests() {
+    let host = TestHost::fleet().await;
+    let (probe, address) = (stranger(&host), host.admin_base().trim_start_matches("http://").to_owned());
+    let key = host.key("fleet", "acme").await;
+    let mut running = RawConnection::open(host.base()).await;
+    let head = format!(
+        "POST /v1/orders HTTP/1.1\r\nhost: a\r\nauthorization: Bearer {key}\r\nexpect: 100-continue\r\n\
+         content-type: application/json\r\ncontent-length: 2\r\n\r\n"
+    );
+    running.send(&head).await;
+    // The host reads the body, so the request has begun.
+    running.read_until("100 Continue").await;
+    let watched = async {
+        let refused = eventually("a stopping host", async || {
+            let ready = probe.get("/readyz").await;
+            (ready.status == 503).then_some(ready)
+        });
+        assert_eq!(refused.await.json()["reasons"][0], "the host is stopping");
+        assert!(probe.get("/metrics").await.expect(200).text().contains("tenon_"));
+        running.send("{}").await;
+        running.read_to_end().await
+    };
+    let ((), answer) = tokio::join!(host.stop(), watched);
+    assert!(answer.contains("HTTP/1.1 4") && answer.contains("connection: close"), "{answer}");
+    assert!(tokio::net::TcpStream::connect(address).await.is_err(), "the listener is closed");
 }
 
 #[tokio::test]

@@ -50,6 +50,8 @@ pub struct JournalQuestion {
     pub operator: Option<String>,
     /// "create-key", …; `None`: all actions.
     pub action: Option<String>,
+    /// From then on.
+    pub since: Option<Moment>,
     /// Within `limits::ADMIN_JOURNAL_LINES_MAX`.
     pub limit: usize,
 }

@@ -10,7 +10,7 @@ use super::{
     asked::{Component, Name, read_options},
     operations::{Deploy, JournalQuestion, Operations},
     problem::Rejection,
-    wire::{CheckReport, JournalLine, PluginStatus, SwapReport},
+    wire::{CheckReport, JournalLine, Moment, PluginStatus, SwapReport},
 };
 use crate::limits;
 
@@ -70,19 +70,22 @@ pub struct JournalOptions {
     plugin: Option<String>,
     operator: Option<String>,
     action: Option<String>,
+    since: Option<Moment>,
     limit: Option<usize>,
 }
 
 pub async fn journal<O: Operations>(State(operations): State<Arc<O>>, uri: Uri) -> Answer<Vec<JournalLine>> {
     let max = limits::ADMIN_JOURNAL_LINES_MAX;
-    let hint = format!("The options are plugin=NAME, operator=NAME, action=NAME and limit=1..{max}.");
+    let hint = format!(
+        "The options are plugin=NAME, operator=NAME, action=NAME, since (2026-01-02T03:04:05Z) and limit=1..{max}."
+    );
     let options: JournalOptions = read_options(&uri, &hint)?;
     let limit = options.limit.unwrap_or(limits::ADMIN_JOURNAL_LINES_DEFAULT);
     if !(1..=max).contains(&limit) {
         return Err(Rejection::invalid(format!("limit cannot be {limit}."), hint));
     }
-    let JournalOptions { plugin, operator, action, .. } = options;
-    Ok(Json(operations.journal(JournalQuestion { plugin, operator, action, limit }).await?))
+    let JournalOptions { plugin, operator, action, since, .. } = options;
+    Ok(Json(operations.journal(JournalQuestion { plugin, operator, action, since, limit }).await?))
 }
 
 /// What the operator's program calls itself: letters that can do no harm in a log or on a terminal.

@@ -103,8 +103,9 @@ impl Operations for Connected {
     }
 
     async fn journal(&self, question: JournalQuestion) -> Result<Vec<wire::JournalLine>, Refusal> {
-        let JournalQuestion { plugin, operator, action, limit } = question;
-        let filter = SwapFilter { plugin, operator, action, outcome: None };
+        let JournalQuestion { plugin, operator, action, since, limit } = question;
+        let since = since.map(|wire::Moment(at)| at);
+        let filter = SwapFilter { plugin, operator, action, outcome: None, since };
         let entries = self.stores.list_swaps(&filter, limit).await.map_err(failed)?;
         if entries.is_empty() {
             filter.action.as_deref().map_or(Ok(()), filters::check_action)?;

@@ -11,7 +11,10 @@ use crate::plugin::{
 pub fn reasons(plugins: &[PluginStatus], compiling: &BTreeSet<Arc<str>>) -> Vec<String> {
     let absent = plugins.iter().filter(|plugin| plugin.serving.is_none());
     let reason = |plugin: &PluginStatus| match () {
-        () if compiling.contains(&plugin.name) => sentence(plugins, &plugin.name),
+        () if compiling.contains(&plugin.name) => {
+            let earlier = compiling.iter().filter(|other| **other < plugin.name);
+            sentence(plugins, earlier, &plugin.name)
+        }
         () if is_pending(plugin) => format!("{} is being prepared", plugin.name),
         () => format!("{} does not serve: {}", plugin.name, plugin.reasons.join("; ")),
     };
@@ -26,9 +29,7 @@ pub async fn follow(reloader: &Reloader, compiling: &Compiling) {
     loop {
         let now = changes.borrow_and_update().clone();
         let plugins = if now.is_subset(&before) { Vec::new() } else { reloader.status().await };
-        for plugin in now.difference(&before) {
-            tracing::info!(plugin = &**plugin, "{}", sentence(&plugins, plugin));
-        }
+        log_begun(&plugins, &before, &now);
         before = now;
         tokio::select! {
             () = &mut loaded => return,
@@ -37,10 +38,21 @@ pub async fn follow(reloader: &Reloader, compiling: &Compiling) {
     }
 }
 
-/// "compiling notes (2 of 4)": all plugins that were published or refused come before it.
-fn sentence(plugins: &[PluginStatus], plugin: &str) -> String {
+fn log_begun(plugins: &[PluginStatus], before: &BTreeSet<Arc<str>>, now: &BTreeSet<Arc<str>>) {
+    let mut earlier: Vec<&Arc<str>> = now.intersection(before).collect();
+    for plugin in now.difference(before) {
+        tracing::info!(plugin = &**plugin, "{}", sentence(plugins, earlier.iter().copied(), plugin));
+        earlier.push(plugin);
+    }
+}
+
+/// "compiling notes (2 of 4)": all plugins that were published or refused come before it, and of those that are compiled at the
+/// same time the `earlier` ones.
+fn sentence<'a>(plugins: &[PluginStatus], earlier: impl Iterator<Item = &'a Arc<str>>, plugin: &str) -> String {
     let ended = plugins.iter().filter(|other| *other.name != *plugin && !is_pending(other)).count();
-    format!("compiling {plugin} ({} of {})", ended.saturating_add(1), plugins.len())
+    let earlier = earlier.filter(|name| plugins.iter().any(|other| other.name == **name && is_pending(other))).count();
+    let number = ended.saturating_add(earlier).saturating_add(1);
+    format!("compiling {plugin} ({number} of {})", plugins.len())
 }
 
 /// True if the plugin was neither published nor refused since the start.
@@ -76,6 +88,21 @@ mod tests {
         assert_eq!(
             reasons(&plugins, &BTreeSet::from(["tasks".into()])),
             ["rules does not serve: is empty", "compiling tasks (3 of 4)", "words is being prepared"]
+        );
+    }
+
+    #[test]
+    fn plugins_that_are_compiled_at_the_same_time_have_numbers_of_their_own() {
+        let plugins = [
+            plugin("notes", PluginState::Serving, &[]),
+            plugin("rules", PluginState::Preparing, &[]),
+            plugin("tasks", PluginState::Preparing, &[]),
+            plugin("words", PluginState::Preparing, &[]),
+        ];
+        let compiling: BTreeSet<Arc<str>> = BTreeSet::from(["notes".into(), "rules".into(), "tasks".into()]);
+        assert_eq!(
+            reasons(&plugins, &compiling),
+            ["compiling rules (2 of 4)", "compiling tasks (3 of 4)", "words is being prepared"]
         );
     }
 

@@ -7,13 +7,15 @@ use super::{
     client::{Access, segment},
     plugin::words,
     show,
+    since::Since,
 };
 use crate::admin::wire::JournalLine;
 
 /// The operators' journal: keys, clients, swaps, webhooks, tasks, backups, …, newest first
 #[derive(Args)]
 #[command(
-    after_help = "Example:\n  tenon journal --limit 50\n  tenon journal --action create-key --operator ada --json"
+    after_help = "Example:\n  tenon journal --limit 50\n  tenon journal --action create-key --operator ada --json\n  \
+    tenon journal --since 2h"
 )]
 pub struct Journal {
     /// Only this plugin
@@ -25,6 +27,9 @@ pub struct Journal {
     /// Only this action, such as create-key
     #[arg(long)]
     action: Option<String>,
+    /// From then on: a time as the table shows it, a day, or how long ago: 90m, 2h, 3d
+    #[arg(long, value_parser = Since::parse, value_name = "TIME")]
+    since: Option<Since>,
     /// Lines
     #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=1000))]
     limit: u32,
@@ -37,7 +42,9 @@ pub struct Journal {
 
 impl Journal {
     pub async fn run(self) -> Result<Outcome, CliError> {
-        let options = [("plugin", &self.plugin), ("operator", &self.operator), ("action", &self.action)];
+        let since = self.since.map(|since| since.moment().to_string());
+        let options =
+            [("plugin", &self.plugin), ("operator", &self.operator), ("action", &self.action), ("since", &since)];
         let given = options.iter().filter_map(|(name, value)| Some(format!("&{name}={}", segment(value.as_ref()?))));
         let path = format!("/v1/journal?limit={}{}", self.limit, given.collect::<String>());
         let lines: Vec<JournalLine> = self.access.get(&path).await?;

@@ -24,7 +24,7 @@ use clap::Args;
 use http::{StatusCode, request::Parts};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use parking_lot::Mutex;
-use tokio::{net::TcpListener, sync::watch};
+use tokio::{net::TcpListener, sync::watch, time::Instant};
 
 use super::{CliError, Outcome};
 use crate::{
@@ -160,12 +160,13 @@ fn settings() -> HttpConfig {
     }
 }
 
-/// Control-C, or nobody reads what is printed any more.
-async fn ended(mut unread: watch::Receiver<bool>) {
+/// Control-C, or nobody reads what is printed any more. Returns the time at which requests are cut: at once.
+async fn ended(mut unread: watch::Receiver<bool>) -> Instant {
     tokio::select! {
         _ = boot::signalled() => {}
         _ = unread.wait_for(|unread| *unread) => {}
     }
+    Instant::now()
 }
 
 /// What every request is received with.

@@ -24,6 +24,13 @@ fn every_command_has_an_example() {
 }
 
 #[test]
+fn help_of_recover_names_the_deliveries_that_it_leaves_alone() {
+    let help = Cli::try_parse_from(["tenon", "webhook", "recover", "--help"]).err().unwrap().to_string();
+    assert!(help.contains("given up since then (state `failed`)"), "{help}");
+    assert!(help.contains("(`retrying`) keep their time"), "{help}");
+}
+
+#[test]
 fn commands_are_read_as_the_manual_writes_them() {
     for line in [
         "serve --config a.toml --listen 127.0.0.1:1 --admin 127.0.0.1:2 --database sqlite:x --data-dir d",
@@ -42,6 +49,8 @@ fn commands_are_read_as_the_manual_writes_them() {
         "plugin compile --data-dir d --json",
         "plugin rollback notes",
         "plugin journal --plugin notes --limit 5",
+        "journal --since 2026-01-02T03:04:05Z --operator ada",
+        "journal --since 2h --json",
         "webhook endpoints --plugin notes --tenant acme/test --endpoint ep --limit 5 --after 7 --json",
         "webhook deliveries --state failed --admin 10.0.0.1:9",
         "webhook attempts ep event_1 --json",
@@ -117,6 +126,7 @@ fn a_wrong_command_line_is_a_usage_error_with_exit_code_2() {
         ("tenon secrets new-key --as ada", ErrorKind::UnknownArgument),
         ("tenon listen --answer 99", ErrorKind::ValueValidation),
         ("tenon webhook recover ep --since yesterday", ErrorKind::ValueValidation),
+        ("tenon journal --since yesterday", ErrorKind::ValueValidation),
         ("tenon webhook deliveries --state lost", ErrorKind::InvalidValue),
         ("tenon seed import --plugin a --tenant b/test abandon ability", ErrorKind::UnknownArgument),
         ("tenon chain mine base many", ErrorKind::ValueValidation),
@@ -203,6 +213,8 @@ fn the_command_line_and_the_listener_understand_each_other() {
     let journal = run("plugin journal --plugin notes", folder.path(), &admin).unwrap();
     assert_eq!(journal, Outcome::good("No line of the operators' journal matches the filter.\n".into()));
     let journal = run("journal --action deploy", folder.path(), &admin).unwrap();
+    assert_eq!(journal, Outcome::good("No line of the operators' journal matches the filter.\n".into()));
+    let journal = run("journal --since 2h", folder.path(), &admin).unwrap();
     assert_eq!(journal, Outcome::good("No line of the operators' journal matches the filter.\n".into()));
     let journal = run("journal", folder.path(), &admin).unwrap();
     assert_eq!(journal, Outcome::good("The operators' journal has no lines yet.\n".into()));

@@ -40,9 +40,10 @@ enum Action {
     /// Send one event to one endpoint once more, now; also where it was delivered
     #[command(after_help = "Example:\n  tenon webhook redeliver ENDPOINT EVENT")]
     Redeliver(Attempts),
-    /// Send everything once more that was given up since then
+    /// Send everything once more that was given up since then (state `failed`)
     #[command(after_help = "Example:\n  tenon webhook recover ENDPOINT --since 2h\n  \
-        tenon webhook recover ENDPOINT --since 2026-01-02T03:04:05Z")]
+        tenon webhook recover ENDPOINT --since 2026-01-02T03:04:05Z\n\n\
+        Deliveries that wait for a later attempt (`retrying`) keep their time: `tenon webhook redeliver` sends one of them now.")]
     Recover(Again),
 }
 

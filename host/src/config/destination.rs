@@ -15,6 +15,7 @@ use super::{
 use crate::{
     limits::{DESTINATION_NAME_BYTES_MAX, DESTINATION_VALUE_BYTES_MAX},
     outbound::{AddressRule, Login, Scheme, Target, check_base_url, check_url},
+    regular_file,
     secrets::SecretText,
 };
 
@@ -236,7 +237,7 @@ fn read_secret(section: &mut Section<'_>, key: &'static Word, around: Surroundin
 }
 
 fn first_line(path: &Path) -> Result<SecretText, String> {
-    let file = std::fs::File::open(path).map_err(|error| error.to_string())?;
+    let file = regular_file::open(path).map_err(|error| error.to_string())?;
     // Whole at once: a text that grows would leave copies behind.
     let mut text = Zeroizing::new(String::with_capacity(DESTINATION_VALUE_BYTES_MAX + 1));
     let read = file.take(DESTINATION_VALUE_BYTES_MAX as u64 + 1).read_to_string(&mut text);

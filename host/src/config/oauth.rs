@@ -14,6 +14,7 @@ use super::{
 use crate::{
     limits::JWKS_BYTES_MAX,
     outbound::{AddressRule, Scheme, check_url},
+    regular_file,
 };
 
 const ALGORITHMS: [&str; 3] = ["ES256", "EdDSA", "RS256"];
@@ -137,10 +138,8 @@ fn read_file(section: &Section<'_>, file: &Placed<String>, source: &Source<'_>) 
         return Some(IssuerKeys::Text(String::new()));
     }
     let place = source.folder().join(&file.value);
-    let text = std::fs::metadata(&place).and_then(|about| match about.len() <= JWKS_BYTES_MAX as u64 {
-        true => std::fs::read_to_string(&place),
-        false => Err(std::io::Error::other(format!("it has more than {JWKS_BYTES_MAX} bytes"))),
-    });
+    let text = regular_file::read(&place, JWKS_BYTES_MAX)
+        .and_then(|bytes| String::from_utf8(bytes).map_err(std::io::Error::other));
     match text {
         Ok(text) => Some(IssuerKeys::Text(text)),
         Err(error) => {

@@ -50,6 +50,8 @@ pub struct SwapFilter {
     pub operator: Option<String>,
     pub action: Option<String>,
     pub outcome: Option<&'static str>,
+    /// From then on.
+    pub since: Option<Timestamp>,
 }
 
 type Columns = (i64, String, String, String, Option<String>, Option<String>, Option<String>, String, String, String);
@@ -98,12 +100,13 @@ impl Database {
         let rows: Vec<Columns> = sqlx::query_as(
             "SELECT at, who, plugin, action, from_hash, to_hash, file_hash, outcome, reasons, steps_ms FROM swaps \
              WHERE plugin = coalesce(?1, plugin) AND who = coalesce(?2, who) AND action = coalesce(?3, action) \
-             AND outcome = coalesce(?4, outcome) ORDER BY seq DESC LIMIT ?5",
+             AND outcome = coalesce(?4, outcome) AND at >= coalesce(?5, at) ORDER BY seq DESC LIMIT ?6",
         )
         .bind(filter.plugin.as_deref())
         .bind(filter.operator.as_deref())
         .bind(filter.action.as_deref())
         .bind(filter.outcome)
+        .bind(filter.since.map(int))
         .bind(limit.min(SWAPS_LISTED_MAX))
         .fetch_all(&*self.readers())
         .await?;
@@ -198,7 +201,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn lines_are_found_by_operator_and_action() {
+    async fn lines_are_found_by_operator_action_and_time() {
         let file = TestFile::open().await;
         for (at, operator, action) in [(1, "ada", "create-key"), (2, "bob", "create-key"), (3, "ada", "revoke-key")] {
             let action = OperatorAction::done(at, operator, ("notes", action), "key_1".to_owned());
@@ -211,6 +214,7 @@ mod tests {
         assert_eq!(found(SwapFilter { operator: operator.clone(), ..SwapFilter::default() }).await, [3, 1]);
         let action = Some("create-key".to_owned());
         assert_eq!(found(SwapFilter { operator, action, ..SwapFilter::default() }).await, [1]);
+        assert_eq!(found(SwapFilter { since: Some(2), ..SwapFilter::default() }).await, [3, 2]);
     }
 
     #[tokio::test]

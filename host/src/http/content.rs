@@ -11,6 +11,7 @@ use http::{HeaderValue, StatusCode, Version, header, request};
 use http_body_util::BodyExt;
 use hyper::body::Body;
 use tokio::time::{Instant, timeout_at};
+use zeroize::Zeroizing;
 
 use super::{
     activity::Patience,
@@ -58,14 +59,8 @@ where
     if body.is_end_stream() {
         return Ok((Content::Empty, None));
     }
-    let kind = Kind::of(head, limits.media_types)?;
-    if body.size_hint().lower() > limits.bytes_max {
-        return Err(too_large());
-    }
-    let mut memory = charge_body(head, &body, &limits).await?;
-    let collected = collect(body, &limits, &mut memory);
-    let bytes = timeout_at(limits.until, collected).await.map_err(|_| too_slow())??;
-    let charge = memory.map(BodyMemory::into_charge);
+    let mut bytes = Vec::new();
+    let (kind, charge) = read_bytes(head, body, &limits, &mut bytes).await?;
     let content = match kind {
         _ if bytes.is_empty() => Ok(Content::Empty),
         Kind::Json => String::from_utf8(bytes)
@@ -74,6 +69,51 @@ where
         Kind::Other(media_type) => Ok(Content::Other { media_type, bytes: Bytes::from(bytes) }),
     };
     content.map(|content| (content, charge))
+}
+
+/// The same for a form that may hold a secret: its bytes are wiped when the last reader drops them, and when it is refused. JSON is
+/// returned without its text.
+pub(super) async fn read_secret_content<B>(
+    head: &request::Parts,
+    body: B,
+    limits: BodyLimits<'_>,
+) -> Result<(Content, Option<Charge>), Refused>
+where
+    B: Body<Data = Bytes> + Unpin,
+{
+    if body.is_end_stream() {
+        return Ok((Content::Empty, None));
+    }
+    // Bytes that grow would leave copies behind.
+    let room = body.size_hint().exact().unwrap_or(limits.bytes_max).min(limits.bytes_max);
+    let mut bytes = Zeroizing::new(Vec::<u8>::with_capacity(usize::try_from(room).unwrap_or(0)));
+    let (kind, charge) = read_bytes(head, body, &limits, &mut bytes).await?;
+    let content = match kind {
+        _ if bytes.is_empty() => Content::Empty,
+        Kind::Json => Content::Json(String::new()),
+        Kind::Other(media_type) => Content::Other { media_type, bytes: Bytes::from_owner(bytes) },
+    };
+    Ok((content, charge))
+}
+
+/// Appends the body to `bytes`, which are of no use after an error.
+async fn read_bytes<B>(
+    head: &request::Parts,
+    body: B,
+    limits: &BodyLimits<'_>,
+    bytes: &mut Vec<u8>,
+) -> Result<(Kind, Option<Charge>), Refused>
+where
+    B: Body<Data = Bytes> + Unpin,
+{
+    let kind = Kind::of(head, limits.media_types)?;
+    if body.size_hint().lower() > limits.bytes_max {
+        return Err(too_large());
+    }
+    let mut memory = charge_body(head, &body, limits).await?;
+    let collected = collect(body, limits, &mut memory, bytes);
+    timeout_at(limits.until, collected).await.map_err(|_| too_slow())??;
+    Ok((kind, memory.map(BodyMemory::into_charge)))
 }
 
 /// Marks a request of HTTP/2 that runs beside many others of its connection.
@@ -142,19 +182,24 @@ where
 }
 
 /// One growing buffer, not a list of pieces: a body sent a byte at a time must not cost a piece for each.
-async fn collect<B>(mut body: B, limits: &BodyLimits<'_>, memory: &mut Option<BodyMemory>) -> Result<Vec<u8>, Refused>
+async fn collect<B>(
+    mut body: B,
+    limits: &BodyLimits<'_>,
+    memory: &mut Option<BodyMemory>,
+    whole: &mut Vec<u8>,
+) -> Result<(), Refused>
 where
     B: Body<Data = Bytes> + Unpin,
 {
     let expected = body.size_hint().lower().min(TRUSTED_LENGTH_BYTES);
-    let mut whole = Vec::with_capacity(usize::try_from(expected).unwrap_or(0));
+    whole.reserve_exact(usize::try_from(expected).unwrap_or(0));
     let mut pace = Pace::new(limits.patience);
     loop {
         let Ok(frame) = timeout_at(pace.until, body.frame()).await else {
             pace.check(whole.len())?;
             continue;
         };
-        let Some(frame) = frame else { return Ok(whole) };
+        let Some(frame) = frame else { return Ok(()) };
         let frame = frame.map_err(|_| Refused::new(Failure::MalformedRequest, "the body ended early").closing())?;
         // Trailers are read past: nothing here knows any.
         let Ok(data) = frame.into_data() else { continue };
@@ -264,11 +309,15 @@ mod tests {
     use super::*;
     use crate::config::MemoryConfig;
 
-    async fn read(headers: &[(&'static str, &'static str)], body: &'static [u8]) -> Result<Content, u16> {
+    fn head(headers: &[(&'static str, &'static str)]) -> request::Parts {
         let mut head = http::Request::new(()).into_parts().0;
         for (name, value) in headers {
             head.headers.append(*name, value.parse().unwrap());
         }
+        head
+    }
+
+    async fn read(headers: &[(&'static str, &'static str)], body: &'static [u8]) -> Result<Content, u16> {
         let limits = BodyLimits {
             bytes_max: 8,
             until: Instant::now() + Duration::from_secs(60),
@@ -278,7 +327,7 @@ mod tests {
             patience: Patience { stall: Duration::from_secs(60), bytes_per_second: 0 },
             anonymous: None,
         };
-        let content = read_content(&head, Full::new(Bytes::from_static(body)), limits).await;
+        let content = read_content(&head(headers), Full::new(Bytes::from_static(body)), limits).await;
         content.map(|(content, _)| content).map_err(|refused| refused.failure.default_status())
     }
 
@@ -312,6 +361,25 @@ mod tests {
         assert_eq!(read(&[json, ("content-type", "text/csv")], b"{}").await, Err(400));
         assert_eq!(read(&[json, json], b"{}").await, Err(400));
         assert_eq!(read(&[("content-encoding", "identity"), ("content-encoding", "gzip")], b"{}").await, Err(415));
+    }
+
+    #[tokio::test]
+    async fn form_with_a_secret_is_read_and_the_text_of_json_is_not_returned() {
+        let (budget, anonymous, payer) = (budget(), AnonymousBodies::new(1 << 20, 100), "ip:10.0.0.1".into());
+        let media_types = ["application/x-www-form-urlencoded".to_owned()];
+        let read = async |media_type: &'static str, body: &'static str| {
+            let limits = BodyLimits { media_types: &media_types, ..limits(&budget, &anonymous, &payer) };
+            let parts =
+                body.as_bytes().chunks(3).map(|part| Ok::<_, Infallible>(Frame::data(Bytes::from_static(part))));
+            let body = StreamBody::new(stream::iter(parts));
+            let read = read_secret_content(&head(&[("content-type", media_type)]), body, limits).await;
+            read.map(|(content, _)| content).map_err(|refused| refused.failure)
+        };
+        let media_type = "application/x-www-form-urlencoded";
+        let form = Content::Other { media_type: media_type.to_owned(), bytes: Bytes::from_static(b"client_secret=a") };
+        assert_eq!(read(media_type, "client_secret=a").await, Ok(form));
+        assert_eq!(read("application/json", "{\"client_secret\":\"a\"}").await, Ok(Content::Json(String::new())));
+        assert_eq!(read("text/plain", "client_secret=a").await, Err(Failure::UnsupportedMediaType));
     }
 
     /// Bodies may have 4 MiB.

@@ -43,6 +43,7 @@ use super::{
     body_memory::BodyMemory,
     content::Crowded,
     origin::{Peer, Wire},
+    repeats::{PeerRepeats, Repeats},
     service::Uncalled,
     slots::{ConnectionCounts, Slot, Slots, TooManyOfPeer},
     tls::{self, Tls},
@@ -53,9 +54,9 @@ use crate::{
     config::HttpConfig,
     fair::pace::Pacers,
     limits::{
-        ACCEPT_FAILURES_LOGGED_MS, ACCEPT_PAUSE_MS, HANDSHAKE_CORE_US, HEAD_BYTES_MAX, HTTP2_CONNECTION_WINDOW_BYTES,
-        HTTP2_HEAD_BYTES_MAX, HTTP2_SEND_BYTES, HTTP2_STREAM_WINDOW_BYTES, OWN_ANSWER_CORE_US, PEER_SILENT_MS,
-        SOCKET_SEND_BYTES, STOP_GRACE_MS, STREAMS_PER_CONNECTION,
+        ACCEPT_PAUSE_MS, HANDSHAKE_CORE_US, HEAD_BYTES_MAX, HTTP2_CONNECTION_WINDOW_BYTES, HTTP2_HEAD_BYTES_MAX,
+        HTTP2_SEND_BYTES, HTTP2_STREAM_WINDOW_BYTES, OWN_ANSWER_CORE_US, PEER_SILENT_MS, SOCKET_SEND_BYTES,
+        STOP_GRACE_MS, STREAMS_PER_CONNECTION,
     },
 };
 
@@ -136,15 +137,21 @@ pub async fn serve<C: Calls>(
     stop: impl Future<Output = ()>,
 ) -> Stopped {
     let settings = service.settings.clone();
+    let patience = Duration::from_millis(settings.shutdown_ms);
+    let stop = async move {
+        stop.await;
+        Instant::now() + patience
+    };
     run((listener, tls.as_deref()), settings, service, stop).await
 }
 
-/// The same over plain HTTP for routes that are no plugin's, such as the operators'.
+/// The same over plain HTTP for routes that are no plugin's, such as the operators'. `stop` returns the time at which it cuts what
+/// still runs.
 pub async fn serve_router(
     listener: TcpListener,
     settings: HttpConfig,
     router: axum::Router,
-    stop: impl Future<Output = ()>,
+    stop: impl Future<Output = Instant>,
 ) -> Stopped {
     run((listener, None), settings, Arc::new(router), stop).await
 }
@@ -153,13 +160,14 @@ async fn run<A: Answers>(
     (listener, tls): (TcpListener, Option<&Tls>),
     settings: HttpConfig,
     service: Arc<A>,
-    stop: impl Future<Output = ()>,
+    stop: impl Future<Output = Instant>,
 ) -> Stopped {
     tokio::pin!(stop);
     let slots = Slots::new(&settings, service.counts());
     let (stage, _) = watch::channel(Stage::Serving);
     let paces = Arc::new(Paces { handshakes: Pacers::of_machine(), answers: Pacers::of_machine() });
-    let mut failures = AcceptFailures::default();
+    let ends = Arc::new(PeerRepeats::default());
+    let mut failures = Repeats::default();
     let start = |stream: TcpStream, slot: Slot| {
         let connection = Connection {
             service: Arc::clone(&service),
@@ -169,27 +177,28 @@ async fn run<A: Answers>(
             grace: Duration::from_millis(STOP_GRACE_MS.min(settings.shutdown_ms / 2)),
             stage: stage.subscribe(),
             paces: Arc::clone(&paces),
+            ends: Arc::clone(&ends),
             slot,
         };
         tokio::spawn(connection.run(stream));
     };
-    loop {
+    let until = loop {
         let admitted = tokio::select! {
             biased;
-            () = &mut stop => break,
+            until = &mut stop => break until,
             admitted = accept(&listener, &slots, &mut failures) => admitted,
         };
         if let Some((stream, slot)) = admitted {
             start(stream, slot);
         }
-    }
+    };
     slots.is_stopping.store(true, Ordering::Relaxed);
     // Connections that the system has already accepted are served while places are free. The others are closed unanswered.
     while let Some(Some((stream, slot))) = accept(&listener, &slots, &mut failures).now_or_never() {
         start(stream, slot);
     }
     drop(listener);
-    wait_for_end(stage, &settings).await
+    wait_for_end(stage, until).await
 }
 
 /// What connections have to know of the end.
@@ -202,10 +211,9 @@ enum Stage {
     Cut,
 }
 
-async fn wait_for_end(stage: watch::Sender<Stage>, settings: &HttpConfig) -> Stopped {
+async fn wait_for_end(stage: watch::Sender<Stage>, until: Instant) -> Stopped {
     stage.send_replace(Stage::Stopping);
-    let patience = Duration::from_millis(settings.shutdown_ms);
-    if tokio::time::timeout(patience, stage.closed()).await.is_ok() {
+    if tokio::time::timeout_at(until, stage.closed()).await.is_ok() {
         return Stopped { cut: 0 };
     }
     let unfinished = stage.receiver_count();
@@ -214,32 +222,8 @@ async fn wait_for_end(stage: watch::Sender<Stage>, settings: &HttpConfig) -> Sto
     Stopped { cut: unfinished }
 }
 
-/// Failures to accept a connection that the log does not have yet.
-#[derive(Default)]
-struct AcceptFailures {
-    logged_at: Option<Instant>,
-    unlogged: u64,
-}
-
-impl AcceptFailures {
-    /// Counts a failure. Returns the number of failures if a line of the log is due.
-    fn count(&mut self, now: Instant) -> Option<u64> {
-        self.unlogged = self.unlogged.saturating_add(1);
-        let pause = Duration::from_millis(ACCEPT_FAILURES_LOGGED_MS);
-        if self.logged_at.is_some_and(|logged_at| now.duration_since(logged_at) < pause) {
-            return None;
-        }
-        self.logged_at = Some(now);
-        Some(std::mem::take(&mut self.unlogged))
-    }
-}
-
 /// The next connection with a place. `None`: it was refused, or could not be accepted.
-async fn accept(
-    listener: &TcpListener,
-    slots: &Arc<Slots>,
-    failures: &mut AcceptFailures,
-) -> Option<(TcpStream, Slot)> {
+async fn accept(listener: &TcpListener, slots: &Arc<Slots>, failures: &mut Repeats) -> Option<(TcpStream, Slot)> {
     let (stream, peer) = match listener.accept().await {
         Ok(accepted) => accepted,
         Err(error) => {
@@ -274,6 +258,8 @@ struct Connection<A> {
     grace: Duration,
     stage: watch::Receiver<Stage>,
     paces: Arc<Paces>,
+    /// Ends of connections that are logged.
+    ends: Arc<PeerRepeats>,
     slot: Slot,
 }
 
@@ -376,7 +362,9 @@ impl<A> Connection<A> {
             Some(Reason::Idle) | None => return,
         };
         self.slot.slots().counts.count_end(reason);
-        tracing::info!(peer = %peer.address, "connection ended: {why}");
+        if let Some(connections) = self.ends.count(peer.address, why, Instant::now()) {
+            tracing::info!(peer = %peer.address, connections, "connection ended: {why}");
+        }
     }
 }
 
@@ -453,20 +441,4 @@ fn builder(header_timeout: Duration) -> auto::Builder<TokioExecutor> {
         .max_send_buf_size(HTTP2_SEND_BYTES)
         .max_header_list_size(HTTP2_HEAD_BYTES_MAX);
     builder
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn failures_to_accept_are_logged_once_in_a_while_with_their_number() {
-        let (mut failures, start) = (AcceptFailures::default(), Instant::now());
-        let mut count = |after_ms| failures.count(start + Duration::from_millis(after_ms));
-        assert_eq!(count(0), Some(1));
-        assert_eq!(count(50), None);
-        assert_eq!(count(ACCEPT_FAILURES_LOGGED_MS - 1), None);
-        assert_eq!(count(ACCEPT_FAILURES_LOGGED_MS), Some(3));
-        assert_eq!(count(ACCEPT_FAILURES_LOGGED_MS + 50), None);
-    }
 }

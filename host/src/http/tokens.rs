@@ -20,8 +20,8 @@ use super::{
     Body, Calls,
     admission::anonymous_caller,
     answer,
-    content::{BodyLimits, read_content},
-    query::{decode, parse_query},
+    content::{BodyLimits, read_secret_content},
+    query::{decode_secret, parse_secret_form},
     refused::Refused,
     service::{Course, Service},
 };
@@ -132,7 +132,7 @@ impl<C: Calls> Service<C> {
             patience: self.patience(),
             anonymous: Some(&self.anonymous_bodies),
         };
-        let (content, _charge) = read_content(head, body, limits).await?;
+        let (content, _charge) = read_secret_content(head, body, limits).await?;
         let Sent { proof, request } = read(&head.headers, &content)?;
         let now = (self.clock)();
         let proven = self.oauth.verify_client(&proof, now)?;
@@ -173,8 +173,8 @@ impl From<Refused> for NoToken {
 fn read(headers: &HeaderMap, content: &Content) -> Result<Sent, GrantError> {
     let mut form = Form::parse(content)?;
     let basic = read_basic(headers)?;
-    let (id, secret) = (form.take("client_id"), form.take("client_secret"));
-    let (kind, assertion) = (form.take("client_assertion_type"), form.take("client_assertion"));
+    let (id, secret) = (form.take("client_id"), form.take_secret("client_secret"));
+    let (kind, assertion) = (form.take("client_assertion_type"), form.take_secret("client_assertion"));
     let ways = [basic.is_some(), secret.is_some(), assertion.is_some()];
     if ways.into_iter().filter(|used| *used).count() > 1 {
         return Err(GrantError::Request("more than one way to prove who the client is"));
@@ -186,11 +186,11 @@ fn read(headers: &HeaderMap, content: &Content) -> Result<Sent, GrantError> {
         (Some((client, secret)), _, _) => Proof::Secret { client, secret },
         (None, Some(secret), _) => {
             let client = id.ok_or(GrantError::Request("client_secret without client_id"))?;
-            Proof::Secret { client, secret: SecretText::new(secret) }
+            Proof::Secret { client, secret: SecretText::from(secret) }
         }
         (None, None, Some(text)) => {
             let kind = kind.ok_or(GrantError::Request("client_assertion without client_assertion_type"))?;
-            Proof::Assertion { kind, text: SecretText::new(text), client: id }
+            Proof::Assertion { kind, text: SecretText::from(text), client: id }
         }
         (None, None, None) => return Err(GrantError::Client("the client did not prove itself")),
     };
@@ -207,7 +207,7 @@ fn read(headers: &HeaderMap, content: &Content) -> Result<Sent, GrantError> {
 }
 
 /// Parameters that are not known are ignored, and those without a value left out (RFC 6749, 3.2).
-struct Form(Vec<(String, String)>);
+struct Form(Vec<(Zeroizing<String>, Zeroizing<String>)>);
 
 impl Form {
     fn parse(content: &Content) -> Result<Form, GrantError> {
@@ -218,9 +218,9 @@ impl Form {
             Content::Empty => "",
             Content::Json(_) => return Err(GrantError::Request("it is no form")),
         };
-        let pairs = parse_query(text).ok_or(GrantError::Request("the form cannot be read"))?;
+        let pairs = parse_secret_form(text).ok_or(GrantError::Request("the form cannot be read"))?;
         for (position, (name, _)) in pairs.iter().enumerate() {
-            if pairs.iter().take(position).any(|(earlier, _)| earlier == name) {
+            if pairs.iter().take(position).any(|(earlier, _)| earlier.as_str() == name.as_str()) {
                 return Err(GrantError::Request("a parameter stands twice"));
             }
         }
@@ -228,9 +228,18 @@ impl Form {
     }
 
     fn take(&mut self, name: &str) -> Option<String> {
-        let at = self.0.iter().position(|(known, _)| known == name)?;
+        self.take_secret(name).map(into_open)
+    }
+
+    fn take_secret(&mut self, name: &str) -> Option<Zeroizing<String>> {
+        let at = self.0.iter().position(|(known, _)| known.as_str() == name)?;
         Some(self.0.swap_remove(at).1)
     }
+}
+
+/// A text that proves to be no secret.
+fn into_open(mut text: Zeroizing<String>) -> String {
+    std::mem::take(&mut *text)
 }
 
 /// Both halves are encoded as in a form before they are put together (RFC 6749, 2.3.1).
@@ -242,9 +251,11 @@ fn read_basic(headers: &HeaderMap) -> Result<Option<(String, SecretText)>, Grant
     }
     let read = || {
         let (scheme, encoded) = value.to_str().ok()?.split_once(' ')?;
-        let bytes = Zeroizing::new(STANDARD.decode(encoded.trim()).ok()?);
-        let (client, secret) = str::from_utf8(&bytes).ok()?.split_once(':')?;
-        let pair = (decode(client)?, SecretText::new(decode(secret)?));
+        let encoded = encoded.trim();
+        let mut bytes = Zeroizing::new(vec![0_u8; base64::decoded_len_estimate(encoded.len())]);
+        let length = STANDARD.decode_slice(encoded, bytes.as_mut_slice()).ok()?;
+        let (client, secret) = str::from_utf8(bytes.get(..length)?).ok()?.split_once(':')?;
+        let pair = (into_open(decode_secret(client)?), SecretText::from(decode_secret(secret)?));
         scheme.eq_ignore_ascii_case("basic").then_some(pair)
     };
     read().map(Some).ok_or(GrantError::Client("an Authorization header that is not Basic"))
@@ -339,5 +350,27 @@ mod tests {
         assert!(count_copies(&needle) > 0, "the proof holds the secret");
         drop(sent);
         assert_eq!(count_copies(&needle), 0);
+    }
+
+    #[test]
+    fn refused_forms_and_headers_leave_no_copy_of_a_client_secret() {
+        let _alone = SEARCHING.lock();
+        let text = new_key_text().unwrap();
+        let needle = masked(text.as_bytes());
+        let escaped: String = text.bytes().map(|byte| format!("%{byte:02X}")).collect();
+        let pair = Zeroizing::new(["c:", text.as_str()].concat());
+        let encoded = STANDARD.encode(pair.as_bytes());
+        assert!(count_copies(&needle) > 0, "the search finds what is there");
+        drop((text, pair));
+        for rest in ["client_secret=twice", "client_assertion=another-way", "scope=%FF"] {
+            let form = format!("client_id=c&client_secret=a+{escaped}&{rest}");
+            let content = Content::Other { media_type: FORM.to_owned(), bytes: form.into() };
+            assert!(read(&HeaderMap::new(), &content).is_err());
+            assert_eq!(count_copies(&needle), 0, "{rest}");
+        }
+        let mut headers = HeaderMap::new();
+        headers.insert(header::AUTHORIZATION, HeaderValue::try_from(format!("Basic {encoded}!")).unwrap());
+        assert!(read(&headers, &Content::Empty).is_err());
+        assert_eq!(count_copies(&needle), 0, "a header that is no base64");
     }
 }

@@ -61,7 +61,8 @@ pub const SOCKET_SEND_BYTES: usize = 256 << 10;
 pub const CONNECTION_SPARED_MS: u64 = 1_000;
 /// Interval between checks for an idle connection where all connections are busy.
 pub const ROOM_LOOK_MS: u64 = 100;
-/// Time that a recently used connection of HTTP/1.1 is still served when the host stops.
+/// Time that a recently used connection of HTTP/1.1 is still served when the host stops, and that answers to operators have at least
+/// after the last request has finished.
 pub const STOP_GRACE_MS: u64 = 200;
 /// An answer over HTTP/1.1 of at most this size goes into the connection's buffer at once.
 pub const SMALL_ANSWER_BYTES: usize = 16 << 10;

@@ -41,6 +41,17 @@ use process::Ended;
 /// Starts the program that runs: also where its file was replaced or removed since.
 const OWN_PROGRAM: &str = "/proc/self/exe";
 
+/// Whether a change that was refused is prepared again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Retries {
+    /// The cause lies in the component or its settings.
+    None,
+    /// The cause probably lies in the component, as a crash of the compiler: a few times.
+    Limited,
+    /// The cause lies outside of the component, as a full disk: until it passes.
+    Endless,
+}
+
 /// Why a component was not compiled, as a sentence for the operator.
 #[derive(Debug, thiserror::Error)]
 pub enum CompileError {
@@ -54,21 +65,27 @@ pub enum CompileError {
     Computing(u64),
     #[error("the process that compiles it failed: {0}")]
     Process(String),
+    #[error("the process that compiles it crashed: {0}")]
+    Crashed(String),
     #[error("the compilation was cancelled")]
     Cancelled,
 }
 
 impl CompileError {
-    /// True if the cause is the machine: computing for too long is `Computing`, and so `Time` counts the waiting for a processor.
-    pub fn is_transient(&self) -> bool {
-        matches!(self, CompileError::Process(_) | CompileError::Time(_))
+    /// The machine may be the cause of `Time`, which counts the waiting for a processor; computing for too long is `Computing`.
+    pub fn retries(&self) -> Retries {
+        match self {
+            CompileError::Process(_) | CompileError::Time(_) => Retries::Endless,
+            CompileError::Crashed(_) => Retries::Limited,
+            _ => Retries::None,
+        }
     }
 
     fn outcome(&self) -> CompileOutcome {
         match self {
             CompileError::Invalid(_) => CompileOutcome::Invalid,
             CompileError::Memory(_) | CompileError::Time(_) | CompileError::Computing(_) => CompileOutcome::Limit,
-            CompileError::Process(_) => CompileOutcome::Failed,
+            CompileError::Process(_) | CompileError::Crashed(_) => CompileOutcome::Failed,
             CompileError::Cancelled => CompileOutcome::Cancelled,
         }
     }
@@ -215,6 +232,7 @@ impl Compiler {
             Ended::Time => Err(CompileError::Time(self.settings.time_ms)),
             Ended::Computing => Err(CompileError::Computing(request.cpu_seconds)),
             Ended::Abandoned => Err(CompileError::Cancelled),
+            Ended::Crashed(reason) => Err(CompileError::Crashed(reason)),
             Ended::Failed(reason) | Ended::Reported(Report::Failed { reason }) => Err(CompileError::Process(reason)),
         };
         remove(&request.functions_after);

@@ -23,7 +23,7 @@ use wasmtime::component::{Component, Linker};
 
 use super::{
     call::{Bulkhead, CallState, PoolPart},
-    compile::{CompileError, Compiler, Job},
+    compile::{CompileError, Compiler, Job, Retries},
     compiling::Compiling,
     components::ComponentStore,
     engine::ServingEngine,
@@ -51,19 +51,19 @@ pub type LinkCalls = Arc<dyn Fn(&mut Linker<CallState>, &[String]) -> wasmtime::
 #[error("{}", reasons.join("; "))]
 pub struct SwapRefusal {
     pub reasons: Vec<String>,
-    /// True if the cause lies outside of the component and its settings, as a full disk: the same change may pass later.
-    pub is_transient: bool,
+    /// Whether the same change may pass later.
+    pub retries: Retries,
 }
 
 impl SwapRefusal {
     pub fn because(reason: impl Into<String>) -> SwapRefusal {
         let reason = cut(reason.into(), limits::REFUSAL_BYTES_MAX);
-        SwapRefusal { reasons: vec![reason], is_transient: false }
+        SwapRefusal { reasons: vec![reason], retries: Retries::None }
     }
 
     /// The same for a cause outside of the component.
     pub fn transient(reason: impl Into<String>) -> SwapRefusal {
-        SwapRefusal { is_transient: true, ..SwapRefusal::because(reason) }
+        SwapRefusal { retries: Retries::Endless, ..SwapRefusal::because(reason) }
     }
 }
 
@@ -77,13 +77,13 @@ impl From<Vec<String>> for SwapRefusal {
             let first = limits::REFUSAL_REASONS_MAX.saturating_sub(1);
             reasons.splice(first..first.saturating_add(more), [format!("and {more} more")]);
         }
-        SwapRefusal { reasons, is_transient: false }
+        SwapRefusal { reasons, retries: Retries::None }
     }
 }
 
 impl From<CompileError> for SwapRefusal {
     fn from(error: CompileError) -> SwapRefusal {
-        SwapRefusal { is_transient: error.is_transient(), ..SwapRefusal::because(error.to_string()) }
+        SwapRefusal { retries: error.retries(), ..SwapRefusal::because(error.to_string()) }
     }
 }
 

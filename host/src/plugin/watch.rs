@@ -5,7 +5,7 @@
 //! Reading a file is an event as well: those are left out, or the host would wake itself for ever.
 //!
 //! Watches do not see where a symbolic link leads, and stay with a folder that is moved away. So a poller compares the metadata of each
-//! file every `limits::FILES_POLL_MS`, by the path that was given.
+//! file every `limits::FILES_POLL_MS`, by the path that was given. It also finds the changes if the system has no watches left.
 
 use std::{
     collections::{BTreeSet, HashMap},
@@ -31,9 +31,14 @@ use crate::limits;
 /// A component does not lie deeper than this below the first folder that exists.
 const FOLDERS_APPEARING_MAX: usize = 32;
 
+/// How an operator gets watches again.
+const REMEDY: &str =
+    "raise fs.inotify.max_user_watches or fs.inotify.max_user_instances with sysctl, and restart the host";
+
 /// Tells about changes of a set of files. Ends when it is dropped.
 pub struct Watch {
-    watcher: RecommendedWatcher,
+    /// `None` if the system has no watches left.
+    watcher: Option<RecommendedWatcher>,
     folders: HashMap<PathBuf, FolderId>,
     changes: Arc<Changes>,
     /// Ends when it is dropped.
@@ -90,20 +95,28 @@ impl Stamp {
 }
 
 impl Watch {
-    /// Fails where the system has no watches left; then changes come by the operators' interface only.
-    pub fn start() -> notify::Result<Watch> {
+    /// Without watches of the system, the poller finds the changes.
+    pub fn start() -> Watch {
         let changes = Arc::new(Changes::default());
-        let told = changes.clone();
+        let noted = changes.clone();
         let watcher = notify::recommended_watcher(move |event: notify::Result<Event>| match event {
-            Ok(event) => told.note(&event),
+            Ok(event) => noted.note(&event),
             Err(error) => {
                 tracing::warn!(%error, "watching files failed once; looking at all of them");
-                told.note_all();
+                noted.note_all();
             }
-        })?;
+        });
+        Watch::new(watcher, changes)
+    }
+
+    fn new(watcher: notify::Result<RecommendedWatcher>, changes: Arc<Changes>) -> Watch {
+        let watcher = watcher.inspect_err(|error| {
+            let every_ms = limits::FILES_POLL_MS;
+            tracing::warn!(%error, every_ms, "failed to watch files, so they are polled: {REMEDY}");
+        });
         let mut poller = JoinSet::new();
         poller.spawn(poll(changes.clone()));
-        Ok(Watch { watcher, folders: HashMap::new(), changes, _poller: poller })
+        Watch { watcher: watcher.ok(), folders: HashMap::new(), changes, _poller: poller }
     }
 
     pub fn changes(&self) -> Arc<Changes> {
@@ -114,6 +127,9 @@ impl Watch {
     pub fn set_files(&mut self, files: impl IntoIterator<Item = PathBuf>) {
         let files: Vec<PathBuf> = files.into_iter().collect();
         self.changes.set_files(&files);
+        if self.watcher.is_none() {
+            return;
+        }
         // A folder may appear between the question and the watch; the next one below it is then asked for again.
         for _ in 0..FOLDERS_APPEARING_MAX {
             let folders: HashMap<PathBuf, FolderId> =
@@ -125,14 +141,21 @@ impl Watch {
         }
     }
 
+    /// The poller finds the changes in folders that cannot be watched.
     fn watch_folders(&mut self, folders: HashMap<PathBuf, FolderId>) {
+        let Some(watcher) = &mut self.watcher else { return };
         for (gone, _) in self.folders.iter().filter(|(path, id)| folders.get(*path) != Some(*id)) {
-            let _unwatched = self.watcher.unwatch(gone);
+            let _unwatched = watcher.unwatch(gone);
         }
+        let mut failures = Vec::new();
         for (new, _) in folders.iter().filter(|(path, id)| self.folders.get(*path) != Some(*id)) {
-            if let Err(error) = self.watcher.watch(new, RecursiveMode::NonRecursive) {
-                tracing::warn!(folder = %new.display(), %error, "this folder cannot be watched");
+            if let Err(error) = watcher.watch(new, RecursiveMode::NonRecursive) {
+                failures.push(format!("{}: {error}", new.display()));
             }
+        }
+        if let Some(first) = failures.first() {
+            let (count, every_ms) = (failures.len(), limits::FILES_POLL_MS);
+            tracing::warn!(count, every_ms, "failed to watch folders, so their files are polled ({first}): {REMEDY}");
         }
         self.folders = folders;
     }
@@ -271,7 +294,7 @@ mod tests {
     async fn a_file_that_is_renamed_into_its_place_has_changed() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("a.wasm");
-        let mut watch = Watch::start().unwrap();
+        let mut watch = Watch::start();
         watch.set_files([file.clone()]);
         fs::write(folder.path().join("beside"), "x").unwrap();
         fs::rename(folder.path().join("beside"), &file).unwrap();
@@ -282,10 +305,23 @@ mod tests {
     async fn a_file_in_a_folder_that_does_not_exist_yet_is_found() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("target/deep/a.wasm");
-        let mut watch = Watch::start().unwrap();
+        let mut watch = Watch::start();
         watch.set_files([file.clone()]);
         fs::create_dir_all(file.parent().unwrap()).unwrap();
         assert_eq!(next(&watch).await, [absolute(&file)]);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn files_are_polled_if_the_system_has_no_watches_left() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("a.wasm");
+        let none_left = notify::Error::new(notify::ErrorKind::MaxFilesWatch);
+        let mut watch = Watch::new(Err(none_left), Arc::default());
+        watch.set_files([file.clone()]);
+        fs::write(&file, "x").unwrap();
+        assert_eq!(next(&watch).await, [file.clone()]);
+        fs::remove_file(&file).unwrap();
+        assert_eq!(next(&watch).await, [file]);
     }
 
     #[tokio::test]
@@ -295,7 +331,7 @@ mod tests {
         fs::create_dir(&place).unwrap();
         fs::create_dir(&new).unwrap();
         let file = place.join("a.wasm");
-        let mut watch = Watch::start().unwrap();
+        let mut watch = Watch::start();
         watch.set_files([file.clone()]);
         fs::rename(&place, folder.path().join("c_old")).unwrap();
         fs::rename(&new, &place).unwrap();

@@ -77,6 +77,24 @@ fn secrets_come_from_variables_and_files() {
 }
 
 #[test]
+fn secret_file_that_is_a_fifo_or_empty_or_long_is_refused_by_its_reason() {
+    let folder = tempfile::tempdir().unwrap();
+    let place = |name: &str| folder.path().join(name);
+    regular_file::make_fifo(&place("fifo"));
+    std::fs::write(place("empty"), "\n").unwrap();
+    std::fs::write(place("long"), "x".repeat(DESTINATION_VALUE_BYTES_MAX + 1)).unwrap();
+    for (file, expected) in [
+        ("fifo", "fifo: it is a FIFO, not a regular file"),
+        ("empty", "empty: its first line is empty"),
+        ("long", "long: it has more than"),
+    ] {
+        let keys = format!("base-url = \"https://a.example\"\nkind = \"bearer\"\ntoken = \"file:{file}\"");
+        let found = read_with(Purpose::Serve, &format!("{HEAD}{keys}"), folder.path()).unwrap_err();
+        assert!(found.contains(expected), "{found}");
+    }
+}
+
+#[test]
 fn a_live_tenant_needs_tls_where_others_could_read_along() {
     let open = "base-url = \"http://bank.internal\"\n";
     assert!(read(open).unwrap_err().contains("`plugins.notes.destinations.bank.base-url` has to begin with https://"));
@@ -109,8 +127,7 @@ fn every_mistake_is_named_and_shows_no_secret() {
             "the variable NO_SUCH is not set",
         ),
         ("base-url = \"https://a.example\"\nkind = \"bearer\"\ntoken = \"file:none\"", "none: No such file"),
-        ("base-url = \"https://a.example\"\nkind = \"bearer\"\ntoken = \"file:/dev/zero\"", "it has more than"),
-        ("base-url = \"https://a.example\"\nkind = \"bearer\"\ntoken = \"file:/dev/null\"", "its first line is empty"),
+        ("base-url = \"https://a.example\"\nkind = \"bearer\"\ntoken = \"file:/dev/zero\"", "it is a device"),
         ("base-url = \"https://a.example\"\nuser = \"me\"", "the kind \"none\" has no setting \"user\""),
         ("base-url = \"https://a.example\"\ntokn = \"x\"", "Did you mean `token`?"),
         ("base-url = \"https://a.example\"\nenvironments = [\"prod\"]", "takes \"test\" and \"live\""),

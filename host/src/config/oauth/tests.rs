@@ -5,6 +5,7 @@ fn read(text: &str) -> Result<Config, String> {
     let variables = Variables::from_pairs([("TENON_MASTER_KEY", "ab".repeat(32).as_str())]);
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("keys.json"), "{\"keys\":[]}").unwrap();
+    regular_file::make_fifo(&folder.path().join("fifo"));
     let (path, flags) = (folder.path().join("plugins.toml"), Flags::default());
     let source = file::Source {
         path: &path,
@@ -57,6 +58,8 @@ fn another_issuer_says_whom_its_tokens_stand_for() {
         ("audience = \"notes\"\n", "", "`oauth.issuers.bank.audience` is missing"),
         ("jwks-file = \"keys.json\"\n", "", "give either"),
         ("keys.json", "nowhere.json", "nowhere.json"),
+        ("keys.json", "fifo", "fifo: it is a FIFO, not a regular file"),
+        ("keys.json", "/dev/zero", "it is a device, not a regular file"),
         ("jwks-file = \"keys.json\"", "jwks-url = \"ftp://id.bank.example\"", "jwks-url"),
         ("[oauth.issuers.bank.clients]\n\"a b\" = \"acme/live\"\n", "", "nobody has a tenant"),
         ("plugins.notes", "plugins.things", "there is no plugin \"notes\""),

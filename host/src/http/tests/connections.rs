@@ -431,6 +431,7 @@ async fn a_router_of_ones_own_is_served_in_the_same_way() {
     let (stop, stopped) = oneshot::channel::<()>();
     let stop_when_told = async {
         let _ = stopped.await;
+        Instant::now() + Duration::from_secs(10)
     };
     let ask = async {
         let mut stream = TcpStream::connect(address).await.unwrap();
@@ -441,4 +442,38 @@ async fn a_router_of_ones_own_is_served_in_the_same_way() {
     };
     let (stopped, reply) = tokio::join!(serve_router(listener, Setup::default().http, router, stop_when_told), ask);
     assert_eq!((stopped.cut, reply.status, reply.body.as_str()), (0, 200, "fine"));
+}
+
+#[tokio::test]
+async fn router_finishes_what_runs_until_its_time_is_up() {
+    for (patience_ms, cut) in [(10_000, 0), (0, 1)] {
+        let (begun, gate) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+        let (begins, opened) = (begun.clone(), gate.clone());
+        let slow = move || async move {
+            begins.notify_one();
+            opened.notified().await;
+            "fine"
+        };
+        let router = axum::Router::new().route("/slow", axum::routing::get(slow));
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let (stop, stopped) = oneshot::channel::<()>();
+        let stop_when_told = async {
+            let _ = stopped.await;
+            Instant::now() + Duration::from_millis(patience_ms)
+        };
+        let ask = async {
+            let mut stream = TcpStream::connect(address).await.unwrap();
+            stream.write_all(b"GET /slow HTTP/1.1\r\nhost: a\r\n\r\n").await.unwrap();
+            begun.notified().await;
+            stop.send(()).unwrap();
+            if cut == 0 {
+                gate.notify_one();
+            }
+            String::from_utf8_lossy(&read_to_end(&mut stream).await).into_owned()
+        };
+        let (ended, reply) = tokio::join!(serve_router(listener, Setup::default().http, router, stop_when_told), ask);
+        assert_eq!(ended, Stopped { cut });
+        assert_eq!(reply.ends_with("fine"), cut == 0, "{reply}");
+    }
 }

@@ -28,16 +28,22 @@ async fn start(change: impl FnOnce(&mut HttpConfig)) -> Encrypted {
 
 impl Encrypted {
     async fn connect(&self) -> TlsStream<TcpStream> {
+        self.offer(&[]).await.unwrap()
+    }
+
+    /// A handshake that offers these protocols.
+    async fn offer(&self, protocols: &[&str]) -> std::io::Result<TlsStream<TcpStream>> {
         let mut roots = RootCertStore::empty();
         read_chain(&self.files.certificate).unwrap().into_iter().for_each(|root| roots.add(root).unwrap());
-        let config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
+        let mut config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
             .with_safe_default_protocol_versions()
             .unwrap()
             .with_root_certificates(roots)
             .with_no_client_auth();
+        config.alpn_protocols = protocols.iter().map(|protocol| protocol.as_bytes().to_vec()).collect();
         let stream = TcpStream::connect(self.server.address).await.unwrap();
         let name = ServerName::try_from("localhost").unwrap();
-        TlsConnector::from(Arc::new(config)).connect(name, stream).await.unwrap()
+        TlsConnector::from(Arc::new(config)).connect(name, stream).await
     }
 
     /// A request on a connection of its own.
@@ -65,6 +71,16 @@ async fn callers_that_dawdle_over_the_handshake_or_the_head_after_it_are_cut() {
     let mut reply = Vec::new();
     let read = tokio::time::timeout(Duration::from_secs(20), stream.read_to_end(&mut reply)).await;
     assert!(read.is_ok() && reply.is_empty(), "{}", String::from_utf8_lossy(&reply));
+}
+
+#[tokio::test]
+async fn caller_that_offers_only_unknown_protocols_is_refused_in_the_handshake() {
+    let encrypted = start(|_| ()).await;
+    let refused = encrypted.offer(&["foo"]).await.err().unwrap();
+    let alert = refused.get_ref().and_then(|error| error.downcast_ref::<rustls::Error>());
+    let expected = rustls::Error::AlertReceived(rustls::AlertDescription::NoApplicationProtocol);
+    assert_eq!(alert, Some(&expected), "{refused}");
+    assert!(encrypted.offer(&["foo", "http/1.1"]).await.is_ok());
 }
 
 #[tokio::test]

@@ -26,6 +26,15 @@ use crate::limits::COMPILE_MESSAGE_BYTES_MAX;
 /// What Rust's allocation error handler prints before it aborts, and the text of ENOMEM: of a mapping or a thread.
 const OUT_OF_MEMORY: [&str; 2] = ["memory allocation of", "Cannot allocate memory"];
 
+/// The text of EAGAIN: the machine has no thread left.
+const OUT_OF_THREADS: &str = "Resource temporarily unavailable";
+
+/// Signals that a process raises by its own fault. Any other one comes from outside, as SIGKILL where the machine has no memory left.
+const CRASHES: [Signal; 6] = [Signal::SEGV, Signal::BUS, Signal::ILL, Signal::ABORT, Signal::FPE, Signal::TRAP];
+
+/// The exit code of a Rust program that panics.
+const PANICKED: i32 = 101;
+
 /// How a compilation ended.
 #[derive(Debug)]
 pub enum Ended {
@@ -38,6 +47,8 @@ pub enum Ended {
     Computing,
     /// The caller is gone.
     Abandoned,
+    /// The compiler panicked or crashed: a sentence.
+    Crashed(String),
     /// Anything else: a sentence.
     Failed(String),
 }
@@ -126,8 +137,13 @@ fn judge(status: ExitStatus, report: &str, printed: &str) -> Ended {
     if status.signal() == Some(Signal::XCPU.as_raw()) {
         return Ended::Computing;
     }
-    let said = printed.lines().last().unwrap_or_default();
-    Ended::Failed(format!("{status}. {said}").trim().to_owned())
+    let last = printed.lines().last().unwrap_or_default();
+    let reason = format!("{status}. {last}").trim().to_owned();
+    let is_crash = CRASHES.iter().any(|signal| status.signal() == Some(signal.as_raw()));
+    if (is_crash || status.code() == Some(PANICKED)) && !printed.contains(OUT_OF_THREADS) {
+        return Ended::Crashed(reason);
+    }
+    Ended::Failed(reason)
 }
 
 #[cfg(test)]
@@ -142,5 +158,21 @@ mod tests {
         };
         assert!(matches!(refused("mmap failed: Cannot allocate memory (os error 12)"), Ended::Memory));
         assert!(matches!(refused("unknown opcode"), Ended::Reported(_)));
+    }
+
+    #[test]
+    fn crash_of_the_compiler_is_told_apart_from_what_comes_from_outside() {
+        use std::os::unix::process::ExitStatusExt;
+        let killed = |signal: Signal, printed: &str| judge(ExitStatus::from_raw(signal.as_raw()), "", printed);
+        let panicked = |printed: &str| judge(ExitStatus::from_raw(PANICKED << 8), "", printed);
+        for signal in CRASHES {
+            assert!(matches!(killed(signal, ""), Ended::Crashed(_)), "{signal:?}");
+        }
+        assert!(matches!(panicked("assertion failed"), Ended::Crashed(_)));
+        assert!(matches!(panicked("failed to spawn a thread: Resource temporarily unavailable"), Ended::Failed(_)));
+        assert!(matches!(killed(Signal::ABORT, "memory allocation of 8 bytes failed"), Ended::Memory));
+        assert!(matches!(killed(Signal::XCPU, ""), Ended::Computing));
+        assert!(matches!(killed(Signal::KILL, ""), Ended::Failed(_)));
+        assert!(matches!(killed(Signal::TERM, ""), Ended::Failed(_)));
     }
 }

@@ -1,6 +1,7 @@
-//! When a change is prepared again that was refused for a cause outside of its component, such as a full disk.
+//! When a change is prepared again that was refused for a cause outside of its component, such as a full disk. A component whose
+//! compiler crashes is prepared again a few times.
 
-use std::time::Duration;
+use std::{collections::VecDeque, sync::Arc, time::Duration};
 
 use tokio::time::Instant;
 
@@ -11,6 +12,8 @@ pub struct Retry {
     /// Refusals in a row.
     refusals: u32,
     due: Option<Instant>,
+    /// Hashes of components whose compiler crashed, with the number of crashes; the latest first.
+    crashed: VecDeque<(Arc<str>, u32)>,
 }
 
 impl Retry {
@@ -21,6 +24,24 @@ impl Retry {
         self.refusals = self.refusals.saturating_add(1);
         self.due = Some(Instant::now() + pause);
         pause
+    }
+
+    /// The same after a crash of the compiler; `None` if it has crashed too often with this component.
+    pub fn plan_after_crash(&mut self, hash: &Arc<str>) -> Option<Duration> {
+        if self.count_crash(hash) < limits::COMPILE_CRASHES_MAX {
+            return Some(self.plan());
+        }
+        self.end();
+        None
+    }
+
+    fn count_crash(&mut self, hash: &Arc<str>) -> u32 {
+        let place = self.crashed.iter().position(|(crashed, _)| crashed == hash);
+        let before = place.and_then(|place| self.crashed.remove(place)).map_or(0, |(_, count)| count);
+        let count = before.saturating_add(1);
+        self.crashed.push_front((hash.clone(), count));
+        self.crashed.truncate(limits::COMPONENTS_KEPT);
+        count
     }
 
     /// Puts an attempt off while another change of the plugin is prepared.
@@ -61,5 +82,19 @@ mod tests {
         retry.begin();
         retry.end();
         assert_eq!(retry.plan(), first);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn component_whose_compiler_crashes_is_prepared_a_few_times() {
+        let (mut retry, a, b): (_, Arc<str>, Arc<str>) = (Retry::default(), "a".into(), "b".into());
+        for _ in 1..limits::COMPILE_CRASHES_MAX {
+            retry.begin();
+            assert!(retry.plan_after_crash(&a).is_some());
+            assert!(retry.plan_after_crash(&b).is_some());
+        }
+        retry.begin();
+        assert_eq!([&a, &b, &a].map(|hash| retry.plan_after_crash(hash)), [None; 3]);
+        assert_eq!(retry.due(), None);
+        assert!(retry.plan_after_crash(&"changed".into()).is_some());
     }
 }

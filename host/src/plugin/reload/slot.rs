@@ -16,11 +16,14 @@ use super::{
 use crate::{
     config::PluginConfig,
     limits,
-    plugin::{generation::Generation, load::Steps, watch},
+    plugin::{compile::Retries, generation::Generation, load::Steps, watch},
 };
 
 /// The component that served last, and the file.
 const LOADS_OF_A_START: u64 = 2;
+
+/// A reason of the last refusal for a crash of the compiler.
+const GIVEN_UP: &str = "it has crashed several times, so this component is not prepared again until its file changes";
 
 /// Looking at one file, at most once at a time.
 #[derive(Debug, Default)]
@@ -217,16 +220,25 @@ impl Slot {
     }
 
     /// Plans another attempt after a refusal, unless it lies in the component; the pause before it. Commands are not repeated: their
-    /// callers receive the refusal.
-    pub fn note_refusal(&mut self, action: SwapAction, refusal: &SwapRefusal) -> Option<Duration> {
+    /// callers receive the refusal. Adds a reason if the compiler has crashed too often.
+    pub fn note_refusal(&mut self, action: SwapAction, hash: &Arc<str>, refusal: &mut SwapRefusal) -> Option<Duration> {
         if !matches!(action, SwapAction::Start | SwapAction::File | SwapAction::Config) {
             return None;
         }
-        if refusal.is_transient {
-            return Some(self.retry.plan());
+        match refusal.retries {
+            Retries::Endless => Some(self.retry.plan()),
+            Retries::Limited => {
+                let pause = self.retry.plan_after_crash(hash);
+                if pause.is_none() {
+                    refusal.reasons.push(GIVEN_UP.to_owned());
+                }
+                pause
+            }
+            Retries::None => {
+                self.retry.end();
+                None
+            }
         }
-        self.retry.end();
-        None
     }
 
     /// Hash of the content of the file that needs no attempt; `None` if every content is to be taken up.
@@ -332,6 +344,23 @@ mod tests {
             assert_eq!(slot.has_loaded, has_loaded, "{look:?}");
             slot.looker.end();
         }
+    }
+
+    #[test]
+    fn component_whose_compiler_crashes_is_given_up_with_a_reason() {
+        let mut slot = Slot::new(Arc::new(crate::plugin::guest::config(&[])));
+        let hash: Arc<str> = "0".into();
+        let mut note = |action: SwapAction| {
+            let mut refusal = SwapRefusal { retries: Retries::Limited, ..SwapRefusal::because("it crashed") };
+            let pause = slot.note_refusal(action, &hash, &mut refusal);
+            (pause.is_some(), refusal.reasons.len())
+        };
+        for _ in 1..limits::COMPILE_CRASHES_MAX {
+            assert_eq!(note(SwapAction::File), (true, 1));
+        }
+        assert_eq!(note(SwapAction::Deploy), (false, 1));
+        assert_eq!(note(SwapAction::File), (false, 2));
+        assert_eq!(note(SwapAction::Start), (false, 2));
     }
 
     #[test]

@@ -123,7 +123,7 @@ pub struct Worker {
     slots: BTreeMap<Arc<str>, Slot>,
     config_looker: Looker,
     config_file: PathBuf,
-    watch: Option<watch::Watch>,
+    watch: watch::Watch,
     tickets: u64,
     /// Prepared changes that wait for first loads of other plugins.
     held: BTreeMap<Arc<str>, Prepared>,
@@ -135,11 +135,6 @@ pub struct Worker {
 
 impl Worker {
     pub fn new(parts: ReloadParts, inbox: mpsc::Receiver<Message>, messages: mpsc::WeakSender<Message>) -> Worker {
-        let watch = watch::Watch::start()
-            .inspect_err(|error| {
-                tracing::warn!(%error, "files cannot be watched: swap with `tenon plugin deploy`");
-            })
-            .ok();
         Worker {
             config_file: watch::absolute(&parts.config_file),
             parts: Arc::new(parts),
@@ -147,7 +142,7 @@ impl Worker {
             messages,
             slots: BTreeMap::new(),
             config_looker: Looker::default(),
-            watch,
+            watch: watch::Watch::start(),
             tickets: 0,
             held: BTreeMap::new(),
             overtaken: Vec::new(),
@@ -162,7 +157,7 @@ impl Worker {
             self.add_plugin(plugin, config).await;
         }
         self.watch_files();
-        let changes = self.watch.as_ref().map(|watch| watch.changes());
+        let changes = self.watch.changes();
         let mut pause = confirming::Pause::default();
         let mut patience = first_loads::Patience::default();
         loop {
@@ -174,12 +169,6 @@ impl Worker {
             let confirm_at = pause.ends_at(self.is_in_doubt());
             let retry_at = self.slots.values().filter_map(|slot| slot.retry.due()).min();
             let stalls_at = patience.ends_at(self.first_loads_ended());
-            let changed = async {
-                match &changes {
-                    Some(changes) => changes.next().await,
-                    None => std::future::pending().await,
-                }
-            };
             tokio::select! {
                 message = self.inbox.recv() => match message {
                     Some(Message::Shutdown { reply }) => {
@@ -190,7 +179,7 @@ impl Worker {
                     Some(message) => self.handle(message).await,
                     None => return self.stop(),
                 },
-                files = changed => self.look_at(&files),
+                files = changes.next() => self.look_at(&files),
                 () = confirming::wait_until(confirm_at) => {
                     pause = confirming::Pause::default();
                     self.confirm_journal().await;

@@ -125,6 +125,10 @@ async fn recovery_takes_what_was_given_up_since_then_and_nothing_else() {
     assert_eq!(bench.deliveries(TENANT, "other").await["new"].0, "failed");
     let due: Vec<Timestamp> = bench.file.db.find_due(lane, 0, 10).await.unwrap().iter().map(|row| row.due).collect();
     assert!(due.len() == 2 && due[0] < 5_000 && due[1] == 99_000, "{due:?}");
+    let order = bench.change(TENANT).recover("ep", 5_000);
+    assert!(bench.apply(vec![order]).await.ordered.is_empty(), "a repeated order finds nothing that was given up");
+    let again: Vec<Timestamp> = bench.file.db.find_due(lane, 0, 10).await.unwrap().iter().map(|row| row.due).collect();
+    assert_eq!(again, due);
 }
 
 /// More deliveries of one endpoint than a batch examines.

@@ -29,9 +29,7 @@ impl Worker {
     pub(super) fn watch_files(&mut self) {
         let files = self.slots.values().map(|slot| slot.file.clone()).chain([self.config_file.clone()]);
         let files: Vec<PathBuf> = files.collect();
-        if let Some(watch) = &mut self.watch {
-            watch.set_files(files);
-        }
+        self.watch.set_files(files);
     }
 
     pub(super) fn look_at(&mut self, files: &[PathBuf]) {

@@ -33,11 +33,11 @@ impl Worker {
         let Some(preparing) = slot.preparing.take() else { return };
         slot.ended = slot.ended.saturating_add(1);
         let (hash, cause) = (preparing.hash().clone(), preparing.intent.cause);
-        let published = match outcome {
+        let mut published = match outcome {
             Ok(ready) => self.publish(&plugin, ready, &cause, &mut steps).await,
             Err(refusal) => Err(refusal),
         };
-        match &published {
+        match &mut published {
             Ok(report) => announce::published(report),
             Err(refusal) => self.refuse(&plugin, hash, &cause, refusal, &steps).await,
         }
@@ -154,7 +154,17 @@ impl Worker {
         }
     }
 
-    async fn refuse(&mut self, plugin: &Arc<str>, to: Arc<str>, cause: &Cause, refusal: &SwapRefusal, steps: &Steps) {
+    async fn refuse(
+        &mut self,
+        plugin: &Arc<str>,
+        to: Arc<str>,
+        cause: &Cause,
+        refusal: &mut SwapRefusal,
+        steps: &Steps,
+    ) {
+        let Some(slot) = self.slots.get_mut(plugin) else { return };
+        // The line of the journal says whether another attempt follows.
+        let pause = slot.note_refusal(cause.action, &to, refusal);
         self.record_refusal(plugin, Some(to.clone()), cause, refusal, steps).await;
         let Some(slot) = self.slots.get_mut(plugin) else { return };
         slot.reasons = refusal.reasons.clone();
@@ -162,7 +172,7 @@ impl Worker {
         if let Some(first) = slot.reasons.first_mut() {
             *first = format!("refused ({} of {}): {first}", cause.action.name(), announce::short_hash(&to));
         }
-        if let Some(pause) = slot.note_refusal(cause.action, refusal) {
+        if let Some(pause) = pause {
             tracing::info!(plugin = &**plugin, "{plugin}: the next attempt is in {} seconds", pause.as_secs());
         }
         let file_waits = slot.waiting.as_ref().is_some_and(|change| change.intent.cause.action == SwapAction::File);
