@@ -24,7 +24,7 @@ use rustix::{
     process::{Pid, geteuid, test_kill_process},
 };
 use sha2::{Digest, Sha256};
-use wasmtime::component::Component;
+use wasmtime::{Engine, component::Component};
 
 use super::{
     compile::{CompiledFile, Places},
@@ -151,7 +151,7 @@ impl ComponentStore {
     }
 
     /// The compiled code of a component, ready to run; `None` where this engine has none yet, or a damaged one.
-    pub fn find_compiled(&self, engine: &ServingEngine, hash: &str) -> Option<Component> {
+    pub fn find_compiled(&self, engine: &ServingEngine, hash: &str) -> Option<LoadedCode> {
         let path = self.compiled_path(engine, hash);
         let digest = regular_file::read(&digest_path(&path), DIGEST_BYTES_MAX).ok()?;
         if *hash_file(&path, usize::MAX).ok()?.as_bytes() != *digest {
@@ -159,7 +159,7 @@ impl ComponentStore {
             return None;
         }
         match load_code(engine, &path) {
-            Ok(component) => Some(component),
+            Ok(code) => Some(code),
             Err(error) => {
                 tracing::warn!(file = %path.display(), error = format!("{error:#}"), "cached code does not load; it is compiled again");
                 None
@@ -168,18 +168,18 @@ impl ComponentStore {
     }
 
     /// Keeps compiled code and loads it. Fails where it is not what its compilation reported.
-    pub fn keep_compiled(&self, engine: &ServingEngine, hash: &str, code: CompiledFile) -> io::Result<Component> {
+    pub fn keep_compiled(&self, engine: &ServingEngine, hash: &str, code: CompiledFile) -> io::Result<LoadedCode> {
         if *hash_file(&code.path, usize::MAX)? != *code.digest {
             return Err(io::Error::new(ErrorKind::InvalidData, "the compiled code is not what its digest says"));
         }
         // Before it is moved: where nothing needs it later, pruning may remove it at once.
-        let component = load_code(engine, &code.path).map_err(|error| io::Error::other(format!("{error:#}")))?;
+        let loaded = load_code(engine, &code.path).map_err(|error| io::Error::other(format!("{error:#}")))?;
         let path = self.compiled_path(engine, hash);
         // The digest goes last: without it the code is as good as absent.
         let _old = fs::remove_file(digest_path(&path));
         fs::rename(&code.path, &path).map_err(|error| named(&path, &error))?;
         self.write_whole(&digest_path(&path), code.digest.as_bytes())?;
-        Ok(component)
+        Ok(loaded)
     }
 
     /// Removes everything that does not belong to one of `needed` or to one of `plugins`, and code that another engine made.
@@ -300,13 +300,24 @@ fn is_running(process: Pid) -> bool {
     !matches!(test_kill_process(process), Err(Errno::SRCH))
 }
 
+/// The compiled code of one component: one mapping for each engine that runs it.
+pub struct LoadedCode {
+    pub serving: Component,
+    /// For [`ServingEngine::trial`].
+    pub trial: Component,
+}
+
+fn load_code(engine: &ServingEngine, path: &Path) -> wasmtime::Result<LoadedCode> {
+    Ok(LoadedCode { serving: map_code(engine.engine(), path)?, trial: map_code(engine.trial(), path)? })
+}
+
 /// The one unsafe call of the host.
 #[allow(unsafe_code)]
-fn load_code(engine: &ServingEngine, path: &Path) -> wasmtime::Result<Component> {
+fn map_code(engine: &Engine, path: &Path) -> wasmtime::Result<Component> {
     // SAFETY: the file was made by `engine::precompile` in a process that this host started, lies in a folder that only its user can enter, and
     // both callers come here only after its content was compared with, or written together with, its digest. It is
     // replaced by rename and never written in place, so that the mapping cannot change.
-    unsafe { Component::deserialize_file(engine.engine(), path) }
+    unsafe { Component::deserialize_file(engine, path) }
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ use std::{
 };
 
 use tokio::sync::Semaphore;
-use wasmtime::{CacheStore, Config, Enabled, Engine, InstanceAllocationStrategy, PoolingAllocationConfig};
+use wasmtime::{CacheStore, Config, Enabled, Engine, EngineWeak, InstanceAllocationStrategy, PoolingAllocationConfig};
 
 use crate::{limits, metrics::PoolReading};
 
@@ -29,6 +29,7 @@ pub enum EngineError {
 /// The engine that runs every call, its clock for computing time, and the slots of its pool.
 pub struct ServingEngine {
     engine: Engine,
+    trial: Engine,
     slots: Arc<Semaphore>,
     /// Calls that the plugins may run, and slots of the pool.
     calls: usize,
@@ -53,14 +54,21 @@ impl ServingEngine {
                 (Engine::new(&code_config()).map_err(EngineError::Start)?, false)
             }
         };
+        let trial = Engine::new(&code_config()).map_err(EngineError::Start)?;
         let fingerprint = fingerprint(&engine).into();
         let slots = Arc::new(Semaphore::new(pool));
-        let ticker = Ticker::start(&engine, slots.clone())?;
-        Ok(ServingEngine { engine, slots, calls, pool, fingerprint, pooled, _ticker: ticker })
+        let ticker = Ticker::start([engine.weak(), trial.weak()], slots.clone())?;
+        Ok(ServingEngine { engine, trial, slots, calls, pool, fingerprint, pooled, _ticker: ticker })
     }
 
     pub fn engine(&self) -> &Engine {
         &self.engine
+    }
+
+    /// Runs the code of [`ServingEngine::engine`] for a component that is tried out. It has no pool: `describe` writes half a
+    /// megabyte, and a slot of the pool would reset that much memory after each later call.
+    pub fn trial(&self) -> &Engine {
+        &self.trial
     }
 
     /// One permit for each slot of the pool: whoever instantiates holds [`Generation::slots`] of them, because an
@@ -189,8 +197,8 @@ struct Ticker {
 
 impl Ticker {
     /// `slots`: all of them are free where no guest runs, and nobody is waiting for a tick.
-    fn start(engine: &Engine, slots: Arc<Semaphore>) -> Result<Ticker, EngineError> {
-        let (engine, calls) = (engine.weak(), slots.available_permits());
+    fn start(engines: [EngineWeak; 2], slots: Arc<Semaphore>) -> Result<Ticker, EngineError> {
+        let calls = slots.available_permits();
         let (stop, stopped) = mpsc::channel();
         let thread = std::thread::Builder::new()
             .name("tenon-epoch".into())
@@ -200,9 +208,9 @@ impl Ticker {
                     Duration::from_millis(if is_idle { limits::IDLE_TICK_MS } else { limits::EPOCH_TICK_MS })
                 };
                 while let Err(mpsc::RecvTimeoutError::Timeout) = stopped.recv_timeout(tick()) {
-                    match engine.upgrade() {
-                        Some(engine) => engine.increment_epoch(),
-                        None => return,
+                    for engine in &engines {
+                        let Some(engine) = engine.upgrade() else { return };
+                        engine.increment_epoch();
                     }
                 }
             })

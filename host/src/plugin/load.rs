@@ -25,7 +25,7 @@ use super::{
     call::{Bulkhead, CallState, PoolPart},
     compile::{CompileError, Compiler, Job, Retries},
     compiling::Compiling,
-    components::ComponentStore,
+    components::{ComponentStore, LoadedCode},
     engine::ServingEngine,
     generation::{Code, Facts, Generation},
     grants, inspect,
@@ -201,12 +201,12 @@ impl Loader {
     /// All steps from *inspect* to *try*. Dropping the future abandons it and kills the process that compiles.
     pub async fn load(&self, candidate: &Candidate, steps: &mut Steps) -> Result<Arc<Generation>, SwapRefusal> {
         let Candidate { plugin, config, .. } = candidate;
-        let component = self.inspect_and_compile(candidate, steps).await?;
+        let LoadedCode { serving: component, trial } = self.inspect_and_compile(candidate, steps).await?;
         inspect::check_resources(&component, config)?;
         let code = self.link(&component, &config.grants)?;
         steps.end("link");
 
-        let manifest = self.try_out(&component, candidate).await?;
+        let manifest = self.try_out(trial, candidate).await?;
         steps.end("try");
 
         let facts = Facts {
@@ -260,7 +260,7 @@ impl Loader {
         })
     }
 
-    async fn inspect_and_compile(&self, candidate: &Candidate, steps: &mut Steps) -> Result<Component, SwapRefusal> {
+    async fn inspect_and_compile(&self, candidate: &Candidate, steps: &mut Steps) -> Result<LoadedCode, SwapRefusal> {
         let Candidate { plugin, bytes, config, .. } = candidate;
         let wrong_grants = grants::check_grants(plugin, &config.grants);
         if !wrong_grants.is_empty() {
@@ -269,17 +269,17 @@ impl Loader {
         let (name, bytes, section) = (plugin.clone(), bytes.clone(), config.clone());
         blocking(move || inspect::inspect(&name, &bytes, &section)).await??;
         steps.end("inspect");
-        let component = self.compile(candidate).await?;
+        let code = self.compile(candidate).await?;
         steps.end("compile");
-        Ok(component)
+        Ok(code)
     }
 
     /// Cached code, or that of a compilation whose result is cached.
-    async fn compile(&self, candidate: &Candidate) -> Result<Component, SwapRefusal> {
+    async fn compile(&self, candidate: &Candidate) -> Result<LoadedCode, SwapRefusal> {
         let (engine, components, hash) = (self.engine.clone(), self.components.clone(), candidate.hash.clone());
         let found = blocking(move || components.find_compiled(&engine, &hash)).await?;
-        if let Some(component) = found {
-            return Ok(component);
+        if let Some(code) = found {
+            return Ok(code);
         }
         let Candidate { plugin, bytes, hash, .. } = candidate;
         let places = self.components.places(&self.engine, plugin, hash).map_err(not_kept)?;
@@ -303,10 +303,10 @@ impl Loader {
     }
 
     /// Lets it describe itself, twice: the same component must always give the same text.
-    async fn try_out(&self, component: &Component, candidate: &Candidate) -> Result<Manifest, SwapRefusal> {
+    async fn try_out(&self, component: Component, candidate: &Candidate) -> Result<Manifest, SwapRefusal> {
         let limits = &candidate.config.limits;
-        let text = describe::describe(&self.engine, component, limits).await.map_err(SwapRefusal::because)?;
-        if describe::describe(&self.engine, component, limits).await.map_err(SwapRefusal::because)? != text {
+        let text = describe::describe(&self.engine, &component, limits).await.map_err(SwapRefusal::because)?;
+        if describe::describe(&self.engine, &component, limits).await.map_err(SwapRefusal::because)? != text {
             return Err(SwapRefusal::because("describe gave two different texts, one after the other"));
         }
         let (plugin, config, offers) = (candidate.plugin.clone(), candidate.config.clone(), self.offers);

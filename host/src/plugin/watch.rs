@@ -319,7 +319,7 @@ mod tests {
         let mut watch = Watch::new(Err(none_left), Arc::default());
         watch.set_files([file.clone()]);
         fs::write(&file, "x").unwrap();
-        assert_eq!(next(&watch).await, [file.clone()]);
+        assert_eq!(next(&watch).await, std::slice::from_ref(&file));
         fs::remove_file(&file).unwrap();
         assert_eq!(next(&watch).await, [file]);
     }

@@ -16,19 +16,19 @@ use wasmtime_wasi::{
 use crate::{
     config::PluginLimits,
     limits,
-    plugin::{backtrace, engine::ServingEngine, inspect},
+    plugin::{backtrace, engine::ServingEngine},
 };
 
-/// The manifest text, or why there is none.
+/// The manifest text, or why there is none. `component` is that of [`ServingEngine::trial`].
 pub async fn describe(serving: &ServingEngine, component: &Component, limits: &PluginLimits) -> Result<String, String> {
-    let engine = serving.engine();
+    let engine = serving.trial();
     let linker = link_nothing(engine, component).map_err(|error| format!("does not fit the contract: {error:#}"))?;
     let code = linker
         .instantiate_pre(component)
         .and_then(OfferedPre::new)
         .map_err(|error| format!("does not fit the contract: {error:#}"))?;
-    let slots = inspect::count_slots(component);
-    let _slots = serving.slots().acquire_many(slots).await.map_err(|_| "the host is stopping".to_owned())?;
+    // No slot of the pool is used, but the epoch runs at its full speed only while a permit is taken.
+    let _slot = serving.slots().acquire().await.map_err(|_| "the host is stopping".to_owned())?;
     let allowed = Duration::from_millis(limits.deadline_ms);
     let output = MemoryOutputPipe::new(limits::GUEST_OUTPUT_BYTES_MAX);
     match tokio::time::timeout(allowed, run(engine, &code, limits, &output)).await {
