@@ -3,7 +3,14 @@
 //! This work is short: a chunk of a stream, an answer without a call, a TLS handshake. But if many pieces of one party are ready
 //! at the same time, all others wait until the runtime has done each of them. Here they wait for their turn instead.
 
-use std::{collections::HashMap, sync::Arc, time::Duration};
+use std::{
+    collections::HashMap,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
 
 use parking_lot::Mutex;
 use tokio::time::{Instant, sleep};
@@ -19,6 +26,26 @@ pub struct Pacer {
     busy_until: Mutex<Instant>,
     /// Cores that do the pieces.
     cores: u64,
+    /// Pieces of `wait_among` that wait.
+    waiting: AtomicUsize,
+}
+
+/// A piece that waits among a bounded number of others.
+struct Waiting<'a>(&'a AtomicUsize);
+
+impl Waiting<'_> {
+    /// `None`: so many wait already.
+    fn begin(waiting: &AtomicUsize, waiting_max: usize) -> Option<Waiting<'_>> {
+        let before = waiting.fetch_add(1, Ordering::Relaxed);
+        let piece = Waiting(waiting);
+        (before < waiting_max).then_some(piece)
+    }
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
 }
 
 impl Default for Pacer {
@@ -29,7 +56,12 @@ impl Default for Pacer {
 
 impl Pacer {
     fn of_cores(cores: u64) -> Pacer {
-        Pacer { queue: tokio::sync::Mutex::default(), busy_until: Mutex::new(Instant::now()), cores }
+        Pacer {
+            queue: tokio::sync::Mutex::default(),
+            busy_until: Mutex::new(Instant::now()),
+            cores,
+            waiting: AtomicUsize::new(0),
+        }
     }
 
     /// Waits until the next piece, of so many microseconds of one core, may be done, and counts it. Pieces proceed in the order of
@@ -42,6 +74,13 @@ impl Pacer {
             sleep(pause).await;
         }
         self.count(us);
+    }
+
+    /// As `wait`, unless so many pieces wait in this way already: then it returns `false` at once and counts nothing.
+    pub async fn wait_among(&self, us: u64, waiting_max: usize) -> bool {
+        let Some(_waiting) = Waiting::begin(&self.waiting, waiting_max) else { return false };
+        self.wait(us).await;
+        true
     }
 
     /// Counts what is known only after a piece has waited.
@@ -71,6 +110,11 @@ impl<K: Key> Pacers<K> {
     /// As [`Pacer::wait`] of the party.
     pub async fn wait(&self, party: &K, us: u64) {
         self.find(party).wait(us).await;
+    }
+
+    /// As [`Pacer::wait_among`] of the party.
+    pub async fn wait_among(&self, party: &K, us: u64, waiting_max: usize) -> bool {
+        self.find(party).wait_among(us, waiting_max).await
     }
 
     pub fn find(&self, party: &K) -> Arc<Pacer> {
@@ -132,6 +176,20 @@ mod tests {
         assert!(dropped.is_none(), "they wait");
         let took = elapsed(&pacer, 1, 0).await;
         assert!(took <= Duration::from_millis(2), "{took:?}");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn number_of_pieces_that_wait_is_bounded() {
+        let pacer = Pacer::default();
+        while pacer.wait(PIECE_US).now_or_never().is_some() {}
+        let mut waiting: Vec<_> = (0..3).map(|_| Box::pin(pacer.wait_among(PIECE_US, 3))).collect();
+        assert!(waiting.iter_mut().all(|piece| piece.now_or_never().is_none()));
+        assert_eq!(pacer.wait_among(PIECE_US, 3).now_or_never(), Some(false));
+        waiting.pop();
+        assert_eq!(pacer.wait_among(PIECE_US, 3).now_or_never(), None, "a piece that left made room");
+        for piece in waiting {
+            assert!(piece.await);
+        }
     }
 
     #[tokio::test(start_paused = true)]

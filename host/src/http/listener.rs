@@ -55,7 +55,7 @@ use crate::{
     limits::{
         ACCEPT_FAILURES_LOGGED_MS, ACCEPT_PAUSE_MS, HANDSHAKE_CORE_US, HEAD_BYTES_MAX, HTTP2_CONNECTION_WINDOW_BYTES,
         HTTP2_HEAD_BYTES_MAX, HTTP2_SEND_BYTES, HTTP2_STREAM_WINDOW_BYTES, OWN_ANSWER_CORE_US, PEER_SILENT_MS,
-        SOCKET_SEND_BYTES, STOP_GRACE_MS, STREAMS_PER_CONNECTION,
+        REFUSED_STREAMS_WAITING_MAX, SOCKET_SEND_BYTES, STOP_GRACE_MS, STREAMS_PER_CONNECTION,
     },
 };
 
@@ -95,7 +95,7 @@ impl<C: Calls> Answers for Service<C> {
     async fn charge(&self, headers: &HeaderMap, peer: Peer) -> ChargedStream<super::Body> {
         match self.charge_stream(headers, peer).await {
             Ok(memory) => Ok(Some(memory)),
-            Err(_no_memory) => Err(refuse_stream()),
+            Err(_no_memory) => Err(refuse_stream(self.origins.client_address(peer.address, headers))),
         }
     }
 
@@ -373,6 +373,7 @@ impl<A> Connection<A> {
         let why = match reason {
             Some(Reason::SlowReader) => "its peer does not read what it requested",
             Some(Reason::Flood) => "its peer sent too many control frames",
+            Some(Reason::Refused) => "too many requests of its peer were refused",
             Some(Reason::Idle) | None => return,
         };
         self.slot.slots().counts.count_end(reason);
@@ -393,7 +394,10 @@ async fn answer_one<A: Answers>(
     if request.extensions().get::<Crowded>().is_some() {
         match service.charge(request.headers(), peer).await {
             Ok(memory) => running.keep(memory),
-            Err(refused) => return Ok(refused),
+            Err(refused) => {
+                drop(request);
+                return Ok(Box::pin(pace_refused(&paces, &running, refused, peer)).await);
+            }
         }
     }
     let mut response = Box::pin(service.answer(request, peer)).await;
@@ -409,11 +413,24 @@ async fn answer_one<A: Answers>(
 }
 
 /// Without a body: the stream ends with its head, whether the peer reads or not.
-fn refuse_stream() -> Response<super::Body> {
+fn refuse_stream(client: IpAddr) -> Response<super::Body> {
     let mut response = Response::new(super::Body::default());
     *response.status_mut() = StatusCode::SERVICE_UNAVAILABLE;
     response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
+    response.extensions_mut().insert(Uncalled(network(client)));
     response
+}
+
+/// A refused stream waits for the pace of its address, without its request. If too many wait already, its connection ends,
+/// unless it is a proxy's, which carries requests of other addresses as well.
+async fn pace_refused<B>(paces: &Paces, running: &Running, mut refused: Response<B>, peer: Peer) -> Response<B> {
+    if let Some(Uncalled(address)) = refused.extensions_mut().remove() {
+        let is_paced = paces.answers.wait_among(&address, OWN_ANSWER_CORE_US, REFUSED_STREAMS_WAITING_MAX).await;
+        if !is_paced && address == network(peer.address) {
+            running.end_connection();
+        }
+    }
+    refused
 }
 
 /// Clients of HTTP/2 are notified at once. On HTTP/1.1 a connection ends with its next answer, which announces it; one that is
@@ -468,5 +485,46 @@ mod tests {
         assert_eq!(count(ACCEPT_FAILURES_LOGGED_MS - 1), None);
         assert_eq!(count(ACCEPT_FAILURES_LOGGED_MS), Some(3));
         assert_eq!(count(ACCEPT_FAILURES_LOGGED_MS + 50), None);
+    }
+
+    fn peer(address: &str) -> Peer {
+        Peer { address: address.parse().unwrap(), wire: Wire::Plain }
+    }
+
+    /// Paces of addresses, of which that of the peer is used up.
+    fn paces_without(peer: Peer) -> Paces {
+        let paces = Paces { handshakes: Pacers::of_machine(), answers: Pacers::of_machine() };
+        while paces.answers.wait(&network(peer.address), 1_000_000).now_or_never().is_some() {}
+        paces
+    }
+
+    fn reason_to_end(activity: &Activity) -> Option<Reason> {
+        let patience = Patience { stall: Duration::from_secs(30), bytes_per_second: 1 };
+        activity.wait_for_end(Instant::now() + Duration::from_secs(30), patience).now_or_never()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn connection_whose_address_has_too_many_refused_streams_ends() {
+        let peer = peer("10.0.0.1");
+        let (paces, activity) = (paces_without(peer), Activity::new());
+        let running = activity.begin(true);
+        let refuse = || Box::pin(pace_refused(&paces, &running, refuse_stream(peer.address), peer));
+        let mut waiting: Vec<_> = (0..REFUSED_STREAMS_WAITING_MAX).map(|_| refuse()).collect();
+        assert!(waiting.iter_mut().all(|stream| stream.now_or_never().is_none()));
+        assert_eq!(reason_to_end(&activity), None);
+        assert!(refuse().now_or_never().is_some(), "it does not wait");
+        assert_eq!(reason_to_end(&activity), Some(Reason::Refused));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn refused_streams_of_one_client_do_not_end_the_connection_of_its_proxy() {
+        let (client, proxy) = (peer("10.0.0.1"), peer("10.0.0.9"));
+        let (paces, activity) = (paces_without(client), Activity::new());
+        let running = activity.begin(true);
+        let refuse = || Box::pin(pace_refused(&paces, &running, refuse_stream(client.address), proxy));
+        let mut streams: Vec<_> = (0..=REFUSED_STREAMS_WAITING_MAX).map(|_| refuse()).collect();
+        let refused = streams.iter_mut().filter_map(|stream| stream.now_or_never()).count();
+        assert_eq!(refused, 1, "the others wait");
+        assert_eq!(reason_to_end(&activity), None);
     }
 }

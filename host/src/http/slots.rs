@@ -46,7 +46,7 @@ impl ConnectionCounts {
     pub(super) fn count_end(&self, reason: Option<Reason>) {
         match reason {
             Some(Reason::SlowReader) => self.cut.fetch_add(1, Ordering::Relaxed),
-            Some(Reason::Flood) => self.flooded.fetch_add(1, Ordering::Relaxed),
+            Some(Reason::Flood | Reason::Refused) => self.flooded.fetch_add(1, Ordering::Relaxed),
             Some(Reason::Idle) | None => 0,
         };
     }

@@ -97,3 +97,26 @@ async fn answers_without_a_call_are_paced() {
     let least = Duration::from_micros(paced.saturating_sub(PACE_BURST_US));
     assert!(began.elapsed() >= least, "{:?} of {least:?}", began.elapsed());
 }
+
+#[tokio::test]
+async fn refused_streams_of_a_crowded_connection_are_paced() {
+    let server = TestServer::start().await;
+    // All that bodies and streams may have.
+    let until = tokio::time::Instant::now() + Duration::from_secs(10);
+    let _others = server.budget.charge_body(&"others/test".into(), u64::MAX, until).await.unwrap();
+    let (sender, _connection) = http2_client(&server).await;
+    let request = |path: &str| {
+        let uri = format!("http://{}{path}", server.address);
+        http::Request::get(uri).header("x-api-key", &server.key).body(String::new()).unwrap()
+    };
+    let ask = |path: &str| sender.clone().send_request(request(path));
+    let _slow: Vec<_> = (0..HTTP2_SMALL_REQUESTS).map(|_| ask("/v1/slow")).collect();
+    let began = std::time::Instant::now();
+    let refused: Vec<_> = (0..100).map(|_| ask("/nope")).collect();
+    for response in futures_util::future::join_all(refused).await {
+        assert_eq!(response.unwrap().status(), 503);
+    }
+    let cores = std::thread::available_parallelism().unwrap().get() as u64;
+    let least = Duration::from_micros((99 * (OWN_ANSWER_CORE_US / cores)).saturating_sub(PACE_BURST_US));
+    assert!(began.elapsed() >= least, "{:?} of {least:?}", began.elapsed());
+}
