@@ -89,6 +89,14 @@ impl Pacer {
         *busy_until = (*busy_until).max(Instant::now()) + Duration::from_micros(us / self.cores);
     }
 
+    /// As `count`, but the next piece never waits for longer than that because of it.
+    pub fn count_within(&self, us: u64, longest: Duration) {
+        self.count(us);
+        let latest = Instant::now() + longest;
+        let mut busy_until = self.busy_until.lock();
+        *busy_until = (*busy_until).min(latest);
+    }
+
     fn is_idle(&self) -> bool {
         *self.busy_until.lock() <= Instant::now()
     }
@@ -115,6 +123,11 @@ impl<K: Key> Pacers<K> {
     /// As [`Pacer::wait_among`] of the party.
     pub async fn wait_among(&self, party: &K, us: u64, waiting_max: usize) -> bool {
         self.find(party).wait_among(us, waiting_max).await
+    }
+
+    /// The pacer of a party whose pieces are not done yet. No other party is added.
+    pub fn find_busy(&self, party: &K) -> Option<Arc<Pacer>> {
+        self.parties.lock().get(party).filter(|pacer| !pacer.is_idle()).map(Arc::clone)
     }
 
     pub fn find(&self, party: &K) -> Arc<Pacer> {
@@ -197,6 +210,24 @@ mod tests {
         let pacers = Pacers::of_machine();
         while pacers.wait(&1, 1_000_000).now_or_never().is_some() {}
         assert!(pacers.wait(&2, 1_000_000).now_or_never().is_some());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_is_counted_delays_the_next_piece_for_a_bounded_time() {
+        let pacer = Pacer::default();
+        (0..1_000).for_each(|_| pacer.count_within(1_000_000, Duration::from_secs(2)));
+        let took = elapsed(&pacer, 1, 0).await;
+        assert!(Duration::from_millis(1_990) <= took && took <= Duration::from_millis(2_010), "{took:?}");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn party_is_busy_until_its_pieces_are_done() {
+        let pacers = Pacers::of_machine();
+        assert!(pacers.find_busy(&1).is_none());
+        pacers.find(&1).count_within(1 << 40, Duration::from_secs(2));
+        assert!(pacers.find_busy(&1).is_some() && pacers.find_busy(&2).is_none());
+        tokio::time::advance(Duration::from_secs(2)).await;
+        assert!(pacers.find_busy(&1).is_none());
     }
 
     #[tokio::test(start_paused = true)]

@@ -18,7 +18,7 @@ use std::{
 use axum::extract::ConnectInfo;
 use bytes::Bytes;
 use futures_util::FutureExt;
-use http::{HeaderMap, HeaderValue, Request, Response, StatusCode, Version, header};
+use http::{HeaderMap, HeaderValue, Request, Response, Version, header};
 use hyper::{
     body::{Body, Incoming},
     service::service_fn,
@@ -51,13 +51,18 @@ use super::{
 use crate::{
     auth::guesses::network,
     config::HttpConfig,
-    fair::pace::Pacers,
     limits::{
-        ACCEPT_FAILURES_LOGGED_MS, ACCEPT_PAUSE_MS, HANDSHAKE_CORE_US, HEAD_BYTES_MAX, HTTP2_CONNECTION_WINDOW_BYTES,
-        HTTP2_HEAD_BYTES_MAX, HTTP2_SEND_BYTES, HTTP2_STREAM_WINDOW_BYTES, OWN_ANSWER_CORE_US, PEER_SILENT_MS,
-        REFUSED_STREAMS_WAITING_MAX, SOCKET_SEND_BYTES, STOP_GRACE_MS, STREAMS_PER_CONNECTION,
+        ACCEPT_FAILURES_LOGGED_MS, ACCEPT_PAUSE_MS, CONNECTION_CORE_US, FLOOD_CORE_US, FLOOD_DELAY_MS_MAX,
+        HANDSHAKE_CORE_US, HEAD_BYTES_MAX, HTTP2_CONNECTION_WINDOW_BYTES, HTTP2_HEAD_BYTES_MAX, HTTP2_SEND_BYTES,
+        HTTP2_STREAM_WINDOW_BYTES, OWN_ANSWER_CORE_US, PEER_SILENT_MS, SOCKET_SEND_BYTES, STOP_GRACE_MS,
+        STREAMS_PER_CONNECTION,
     },
 };
+use paces::{Paces, pace_refused, refuse_stream};
+
+mod paces;
+#[cfg(test)]
+mod tests;
 
 /// How it ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -158,7 +163,7 @@ async fn run<A: Answers>(
     tokio::pin!(stop);
     let slots = Slots::new(&settings, service.counts());
     let (stage, _) = watch::channel(Stage::Serving);
-    let paces = Arc::new(Paces { handshakes: Pacers::of_machine(), answers: Pacers::of_machine() });
+    let paces = Arc::new(Paces::of_machine());
     let mut failures = AcceptFailures::default();
     let start = |stream: TcpStream, slot: Slot| {
         let connection = Connection {
@@ -259,12 +264,6 @@ async fn accept(
     }
 }
 
-/// Paces of addresses, for work that the host does for them without a call.
-struct Paces {
-    handshakes: Pacers<IpAddr>,
-    answers: Pacers<IpAddr>,
-}
-
 struct Connection<A> {
     service: Arc<A>,
     acceptor: Option<TlsAcceptor>,
@@ -279,6 +278,9 @@ struct Connection<A> {
 
 impl<A: Answers> Connection<A> {
     async fn run(mut self, stream: TcpStream) {
+        if !self.wait_after_flood().await {
+            return;
+        }
         let head_until = Instant::now() + self.header_timeout;
         let Ok(address) = stream.peer_addr().map(|peer| peer.ip()) else { return };
         // Small answers must not wait for the acknowledgement of the one before.
@@ -292,6 +294,19 @@ impl<A: Answers> Connection<A> {
             None => self.serve(stream, Peer { address, wire: Wire::Plain }, head_until).await,
             // Apart, or every connection without TLS would be as large.
             Some(acceptor) => Box::pin(self.serve_encrypted(acceptor, stream, address, head_until)).await,
+        }
+    }
+
+    /// Waits if a connection of the address was closed for a flood lately. `false`: the wait takes too long, another connection
+    /// needs the place, or the host stops.
+    async fn wait_after_flood(&mut self) -> bool {
+        let pacer = self.slot.peer().and_then(|address| self.paces.floods.find_busy(&address));
+        let Some(pacer) = pacer else { return true };
+        let until = Instant::now() + self.header_timeout;
+        tokio::select! {
+            waited = tokio::time::timeout_at(until, pacer.wait(CONNECTION_CORE_US)) => waited.is_ok(),
+            () = self.slot.activity.dismissed() => false,
+            _ = self.stage.wait_for(|stage| *stage != Stage::Serving) => false,
         }
     }
 
@@ -376,8 +391,17 @@ impl<A> Connection<A> {
             Some(Reason::Refused) => "too many requests of its peer were refused",
             Some(Reason::Idle) | None => return,
         };
+        self.delay_next(reason);
         self.slot.slots().counts.count_end(reason);
         tracing::info!(peer = %peer.address, "connection ended: {why}");
+    }
+
+    /// After a flood, further connections of the address wait.
+    fn delay_next(&self, reason: Option<Reason>) {
+        if let (Some(Reason::Flood | Reason::Refused), Some(address)) = (reason, self.slot.peer()) {
+            let longest = Duration::from_millis(FLOOD_DELAY_MS_MAX);
+            self.paces.floods.find(&address).count_within(FLOOD_CORE_US, longest);
+        }
     }
 }
 
@@ -410,27 +434,6 @@ async fn answer_one<A: Answers>(
         response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
     }
     Ok(response)
-}
-
-/// Without a body: the stream ends with its head, whether the peer reads or not.
-fn refuse_stream(client: IpAddr) -> Response<super::Body> {
-    let mut response = Response::new(super::Body::default());
-    *response.status_mut() = StatusCode::SERVICE_UNAVAILABLE;
-    response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
-    response.extensions_mut().insert(Uncalled(network(client)));
-    response
-}
-
-/// A refused stream waits for the pace of its address, without its request. If too many wait already, its connection ends,
-/// unless it is a proxy's, which carries requests of other addresses as well.
-async fn pace_refused<B>(paces: &Paces, running: &Running, mut refused: Response<B>, peer: Peer) -> Response<B> {
-    if let Some(Uncalled(address)) = refused.extensions_mut().remove() {
-        let is_paced = paces.answers.wait_among(&address, OWN_ANSWER_CORE_US, REFUSED_STREAMS_WAITING_MAX).await;
-        if !is_paced && address == network(peer.address) {
-            running.end_connection();
-        }
-    }
-    refused
 }
 
 /// Clients of HTTP/2 are notified at once. On HTTP/1.1 a connection ends with its next answer, which announces it; one that is
@@ -470,61 +473,4 @@ fn builder(header_timeout: Duration) -> auto::Builder<TokioExecutor> {
         .max_send_buf_size(HTTP2_SEND_BYTES)
         .max_header_list_size(HTTP2_HEAD_BYTES_MAX);
     builder
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn failures_to_accept_are_logged_once_in_a_while_with_their_number() {
-        let (mut failures, start) = (AcceptFailures::default(), Instant::now());
-        let mut count = |after_ms| failures.count(start + Duration::from_millis(after_ms));
-        assert_eq!(count(0), Some(1));
-        assert_eq!(count(50), None);
-        assert_eq!(count(ACCEPT_FAILURES_LOGGED_MS - 1), None);
-        assert_eq!(count(ACCEPT_FAILURES_LOGGED_MS), Some(3));
-        assert_eq!(count(ACCEPT_FAILURES_LOGGED_MS + 50), None);
-    }
-
-    fn peer(address: &str) -> Peer {
-        Peer { address: address.parse().unwrap(), wire: Wire::Plain }
-    }
-
-    /// Paces of addresses, of which that of the peer is used up.
-    fn paces_without(peer: Peer) -> Paces {
-        let paces = Paces { handshakes: Pacers::of_machine(), answers: Pacers::of_machine() };
-        while paces.answers.wait(&network(peer.address), 1_000_000).now_or_never().is_some() {}
-        paces
-    }
-
-    fn reason_to_end(activity: &Activity) -> Option<Reason> {
-        let patience = Patience { stall: Duration::from_secs(30), bytes_per_second: 1 };
-        activity.wait_for_end(Instant::now() + Duration::from_secs(30), patience).now_or_never()
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn connection_whose_address_has_too_many_refused_streams_ends() {
-        let peer = peer("10.0.0.1");
-        let (paces, activity) = (paces_without(peer), Activity::new());
-        let running = activity.begin(true);
-        let refuse = || Box::pin(pace_refused(&paces, &running, refuse_stream(peer.address), peer));
-        let mut waiting: Vec<_> = (0..REFUSED_STREAMS_WAITING_MAX).map(|_| refuse()).collect();
-        assert!(waiting.iter_mut().all(|stream| stream.now_or_never().is_none()));
-        assert_eq!(reason_to_end(&activity), None);
-        assert!(refuse().now_or_never().is_some(), "it does not wait");
-        assert_eq!(reason_to_end(&activity), Some(Reason::Refused));
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn refused_streams_of_one_client_do_not_end_the_connection_of_its_proxy() {
-        let (client, proxy) = (peer("10.0.0.1"), peer("10.0.0.9"));
-        let (paces, activity) = (paces_without(client), Activity::new());
-        let running = activity.begin(true);
-        let refuse = || Box::pin(pace_refused(&paces, &running, refuse_stream(client.address), proxy));
-        let mut streams: Vec<_> = (0..=REFUSED_STREAMS_WAITING_MAX).map(|_| refuse()).collect();
-        let refused = streams.iter_mut().filter_map(|stream| stream.now_or_never()).count();
-        assert_eq!(refused, 1, "the others wait");
-        assert_eq!(reason_to_end(&activity), None);
-    }
 }

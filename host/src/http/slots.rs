@@ -162,6 +162,11 @@ impl Slot {
     pub(super) fn slots(&self) -> Arc<Slots> {
         self.slots.clone()
     }
+
+    /// Address that the connection counts for. `None`: it is a trusted proxy's.
+    pub(super) fn peer(&self) -> Option<IpAddr> {
+        self.peer
+    }
 }
 
 impl Drop for Slot {
