@@ -113,8 +113,8 @@ pub const MEMO_BYTES_MAX: usize = 1_000; // a line for people
 pub const CHANGE_SET_BYTES_MAX: usize = 8 << 20; // two batches; beyond it a call holds back everybody
 /// Bytes of a draft of changes that are charged to the memory of its call together. A smaller draft is free.
 pub const DRAFT_STEP_BYTES: u64 = 64 << 10; // a page of a guest
-/// Estimate of the largest draft: what it collects, and the keys that it saw and writes.
-pub const DRAFT_BYTES_MAX: u64 = 16 << 20; // `CHANGE_SET_BYTES_MAX`, and twice `CALL_KEYS_MAX` rows
+/// Estimate of the largest draft: what it collects, the keys that it saw and writes, and a list of endpoints.
+pub const DRAFT_BYTES_MAX: u64 = 64 << 20;
 /// Keys that one call may look at or write.
 pub const CALL_KEYS_MAX: usize = 20_000; // all of them are compared under the committer's lock: about a millisecond
 /// Accepted change sets that wait for the disk; more is answered with 503. One tenant alone may fill half of it.

@@ -111,9 +111,13 @@ mod tests {
     use crate::{
         budget::{Budget, Payer},
         capability::{CallState, Facts, Inputs, LogLimits, Questions, Shared},
-        changes::testing::{Bench, decided_by},
+        changes::{
+            endpoint::{Endpoint, SigningKey},
+            testing::{Bench, decided_by},
+        },
         config::MemoryConfig,
         fair::Request,
+        limits::ENDPOINT_PARSED_FACTOR,
     };
 
     fn until() -> Instant {
@@ -207,5 +211,35 @@ mod tests {
         assert_eq!(budget.readings()[0].used, 4 * DRAFT_STEP_BYTES + 10, "what is committed has it");
         drop(changes);
         assert_eq!(budget.readings()[0].used, 10);
+    }
+
+    #[tokio::test]
+    async fn list_of_endpoints_is_charged_with_what_it_takes_when_it_is_parsed() {
+        use tenon_bindings::tenon::plugin::subscriptions::Host as _;
+
+        let bench = Bench::open().await;
+        let endpoint = Endpoint {
+            url: "https://a.example".to_owned(),
+            event_types: vec!["x".repeat(usize::try_from(DRAFT_STEP_BYTES).unwrap())],
+            subjects: Vec::new(),
+            enabled: true,
+            signatures: Vec::new(),
+            note: serde_json::value::to_raw_value("").unwrap(),
+            key: SigningKey { nonce: "00".to_owned(), number: 1, previous_until: None },
+            disabled: None,
+        };
+        let put = bench.run(async |draft| {
+            draft.put_endpoint("ep", &endpoint).await?.unwrap();
+            Ok(())
+        });
+        put.await.unwrap();
+        let budget = Budget::new(&MemoryConfig { budget_bytes: 64 << 20, tenant_percent: 50 });
+        let mut state = run(&bench);
+        state.memory.set_charge(budget.charge_call(&"acme/test".into(), Request::of(10), until()).await.unwrap());
+        assert_eq!(state.all().await.unwrap().len(), 1);
+        let least = ENDPOINT_PARSED_FACTOR as u64 * DRAFT_STEP_BYTES;
+        assert!(budget.readings()[0].used >= least, "{}", budget.readings()[0].used);
+        drop(state);
+        assert_eq!(budget.readings()[0].used, 0);
     }
 }
