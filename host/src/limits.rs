@@ -145,6 +145,8 @@ pub const OVERLAY_EVICT_BYTES_PER_STEP: usize = 4 << 10; // 16 MiB above it are 
 pub const OVERLAY_COLLECTIONS_MAX: usize = 10_000; // one for each tenant and collection
 /// Numbers of a counter that are set aside at once.
 pub const COUNTER_BLOCK: u64 = 64; // one write for so many numbers; what is left is lost at a restart
+/// Counters of which one call takes numbers: the first number of each may cost a transaction.
+pub const CALL_COUNTERS_MAX: usize = 100;
 /// Counters with numbers set aside.
 pub const COUNTERS_MAX: usize = 10_000; // about two megabytes
 /// Tries to learn the outcome of a commit before its callers are told that it is not known.

@@ -111,6 +111,8 @@ pub struct Draft {
     journal: Vec<JournalLine>,
     operator: Option<OperatorAction>,
     event_ids: EventIds,
+    /// Names of the counters that gave it numbers.
+    counters: IndexSet<Arc<str>>,
     /// The effect whose outcome this call is told.
     told: Option<Arc<str>>,
     waits_for: Version,
@@ -134,6 +136,7 @@ impl Draft {
             journal: Vec::new(),
             operator: None,
             event_ids: EventIds::new(call.seed, call.now),
+            counters: IndexSet::new(),
             told: None,
             waits_for: 0,
             bytes: 0,
