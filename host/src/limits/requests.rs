@@ -136,16 +136,16 @@ pub const PACED_PARTIES_MAX: usize = 10_000;
 /// Microseconds of one core that an answer without a call (404, 401, 429, a document) takes of the pace of its address: 5 000 answers
 /// a second with two cores. It costs 10 to 20 µs.
 pub const OWN_ANSWER_CORE_US: u64 = 400;
-/// Refused streams of crowded HTTP/2 connections that wait for the pace of one address: those of two connections, some 4 KiB each.
-pub const REFUSED_STREAMS_WAITING_MAX: usize = 256;
 /// The same of a TLS handshake: 1 000 a second with two cores. It costs some 500 µs.
 pub const HANDSHAKE_CORE_US: u64 = 2_000;
+/// The same of a call that ends with a fault: 1 000 a second with two cores. A panic with its message and backtrace costs some 150 µs.
+pub const FAULT_CORE_US: u64 = 2_000;
 /// The same of a connection that is closed for a flood of control frames or of refused requests: five a second with two cores. It
 /// costs up to 10 ms.
 pub const FLOOD_CORE_US: u64 = 400_000;
 /// Milliseconds that such connections delay the next one of their address at most: others may share it.
 pub const FLOOD_DELAY_MS_MAX: u64 = 5_000;
-/// The same as `FLOOD_CORE_US` of a connection that waited for it: 1 000 a second with two cores.
+/// Microseconds of one core that a connection which waited for such a delay takes of the same pace: 1 000 a second with two cores.
 pub const CONNECTION_CORE_US: u64 = 2_000;
-/// The same of a call that ends with a fault: 1 000 a second with two cores. A panic with its message and backtrace costs some 150 µs.
-pub const FAULT_CORE_US: u64 = 2_000;
+/// Refused streams of crowded HTTP/2 connections that wait for the pace of one address: those of two connections, some 4 KiB each.
+pub const REFUSED_STREAMS_WAITING_MAX: usize = 256;
