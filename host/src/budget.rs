@@ -1,9 +1,9 @@
 //! The memory that requests may use: of the whole host, and of each tenant.
 //!
-//! Owns two sums. `calls`: the memory of running guests, then of their answers until the connection has taken them, and
-//! what streams have ready. `bodies`: request bodies, from their first byte to the end of the call, and replies to its
-//! questions. They are apart because a body waits for its call: bodies alone must not keep every call from running.
-//! Within each sum one tenant, or one address of callers without a key, may hold its share.
+//! Owns two sums. `calls`: the memory of running guests, of the changes that they collect until these are durable, and of their
+//! answers until the connection has taken them; and what streams have ready. `bodies`: request bodies, from their first byte to
+//! the end of the call, and replies to its questions. They are apart because a body waits for its call: bodies alone must not
+//! keep every call from running. Within each sum one tenant, or one address of callers without a key, may hold its share.
 //!
 //! All other memory has bounds of its own: the overlay, the queue of the committer, caches of the database,
 //! buffers of connections, slots of the pool. `machine` reads how much memory there is, and how many files; `plan` adds everything up.
@@ -159,6 +159,13 @@ impl Charge {
     pub fn shrink_to(&mut self, bytes: u64) {
         self.permit.shrink_to(bytes);
         self.update_gauge();
+    }
+
+    /// Moves so many bytes, or all of them, to a charge of their own.
+    pub fn split(&mut self, bytes: u64) -> Charge {
+        let split = Charge::from(self.permit.split(bytes));
+        self.update_gauge();
+        split
     }
 
     fn update_gauge(&mut self) {

@@ -15,6 +15,7 @@ mod keyring;
 mod ledger;
 mod log;
 pub mod log_limit;
+mod memory_meter;
 pub mod outgoing;
 mod passwords;
 mod questions;

@@ -194,6 +194,13 @@ impl<K: Key> Permit<K> {
         grows
     }
 
+    /// Moves so much of it, or all of it, to a permit of its own.
+    pub fn split(&mut self, amount: u64) -> Permit<K> {
+        let amount = amount.min(self.amount);
+        self.amount -= amount;
+        self.fair.permit(self.key.clone(), amount)
+    }
+
     /// Releases all but `amount`.
     pub fn shrink_to(&mut self, amount: u64) {
         if let Some(less) = self.amount.checked_sub(amount).filter(|less| *less > 0) {

@@ -111,6 +111,10 @@ pub const KEY_BYTES_MAX: usize = 200; // they are keys of indexes
 pub const MEMO_BYTES_MAX: usize = 1_000; // a line for people
 /// Bodies, payloads and journal entries that one call collects.
 pub const CHANGE_SET_BYTES_MAX: usize = 8 << 20; // two batches; beyond it a call holds back everybody
+/// Bytes of a draft of changes that are charged to the memory of its call together. A smaller draft is free.
+pub const DRAFT_STEP_BYTES: u64 = 64 << 10; // a page of a guest
+/// Estimate of the largest draft: what it collects, the keys that it saw and writes, and a list of endpoints.
+pub const DRAFT_BYTES_MAX: u64 = 64 << 20;
 /// Keys that one call may look at or write.
 pub const CALL_KEYS_MAX: usize = 20_000; // all of them are compared under the committer's lock: about a millisecond
 /// Accepted change sets that wait for the disk; more is answered with 503. One tenant alone may fill half of it.
@@ -141,6 +145,8 @@ pub const OVERLAY_EVICT_BYTES_PER_STEP: usize = 4 << 10; // 16 MiB above it are 
 pub const OVERLAY_COLLECTIONS_MAX: usize = 10_000; // one for each tenant and collection
 /// Numbers of a counter that are set aside at once.
 pub const COUNTER_BLOCK: u64 = 64; // one write for so many numbers; what is left is lost at a restart
+/// Counters of which one call takes numbers: the first number of each may cost a transaction.
+pub const CALL_COUNTERS_MAX: usize = 100;
 /// Counters with numbers set aside.
 pub const COUNTERS_MAX: usize = 10_000; // about two megabytes
 /// Tries to learn the outcome of a commit before its callers are told that it is not known.

@@ -15,11 +15,12 @@ use rand_chacha::{
     rand_core::{Rng, SeedableRng},
 };
 use tenon_bindings::tenon::plugin::log::Level;
-use wasmtime::{ResourceLimiter, bail};
+use wasmtime::bail;
 
 use super::{
     ClosedWasi, Passwords, Questions,
     log_limit::{Admission, LogBudget, LogLimit, LogShare},
+    memory_meter::{MemoryMeter, whole_steps},
 };
 use crate::{
     budget::Charge,
@@ -35,7 +36,7 @@ use crate::{
     keyring::Keyring,
     limits::{
         CALL_LOG_BYTES_MAX, CALL_LOG_LINES_MAX, EPOCH_TICK_MS, PLUGIN_LOG_BYTES_PER_SECOND_MAX,
-        PLUGIN_LOG_LINES_PER_SECOND_MAX, TABLE_ELEMENTS_MAX,
+        PLUGIN_LOG_LINES_PER_SECOND_MAX,
     },
     outbound::{Outside, UrlRefusal, check_base_url, check_url},
     secrets::Signer,
@@ -160,7 +161,7 @@ impl CallState {
 
     /// Sets the memory and processor time that the call may use, besides the limits of its plugin.
     pub fn with_resources(mut self, charge: Charge, core: CoreUse) -> CallState {
-        self.memory.charge = Some(charge);
+        self.memory.set_charge(charge);
         self.core = Some(core);
         self
     }
@@ -179,8 +180,13 @@ impl CallState {
         Ok(Instant::now())
     }
 
-    /// Counts a host call and the bytes of its arguments. The call ends when its share is used up.
+    /// Counts a host call and the bytes of its arguments, which the draft may keep. The call ends when its share is used up.
     pub fn count(&mut self, bytes: usize) -> wasmtime::Result<()> {
+        self.spend(bytes)?;
+        self.charge_draft(bytes)
+    }
+
+    fn spend(&mut self, bytes: usize) -> wasmtime::Result<()> {
         let Some(calls_left) = self.host_calls_left.checked_sub(1) else {
             let text = format!("made more than {} host calls (limits.host-calls)", self.facts.limits.host_calls);
             return Err(wasmtime::Error::new(LimitReached(text)));
@@ -215,7 +221,27 @@ impl CallState {
     /// Host calls and bytes that came back from the host count as well: they are copied into the guest.
     pub fn meter_answer(&mut self, bytes: usize) -> wasmtime::Result<()> {
         self.host_calls_left = self.host_calls_left.saturating_add(1);
-        self.count(bytes)
+        self.spend(bytes)
+    }
+
+    /// Charges what the draft holds, and what comes to it, together with the memory of the guest. If the budget has no room,
+    /// `memory` notes it: the run ends as after a refused growth.
+    pub fn charge_draft(&mut self, more: usize) -> wasmtime::Result<()> {
+        let bytes = self.draft.held_bytes().saturating_add(more);
+        if !self.memory.charge_draft(bytes as u64) {
+            bail!("collected changes that the memory budget has no room for");
+        }
+        Ok(())
+    }
+
+    /// The charge of the run for what comes after it. The draft keeps its part until its changes are durable or dropped.
+    pub fn take_charge(&mut self) -> Option<Charge> {
+        let (mut charge, drafted) = self.memory.take_charge()?;
+        let kept = drafted.min(whole_steps(self.draft.held_bytes() as u64));
+        if kept > 0 {
+            self.draft.keep_charge(charge.split(kept));
+        }
+        Some(charge)
     }
 
     pub fn draft(&mut self) -> &mut Draft {
@@ -352,99 +378,4 @@ pub fn announce_dropped(plugin: &str, generation: u64, request: &str) {
         "log lines are dropped: a call may write {CALL_LOG_LINES_MAX} lines and {CALL_LOG_BYTES_MAX} bytes, a plugin \
          {PLUGIN_LOG_LINES_PER_SECOND_MAX} lines and {PLUGIN_LOG_BYTES_PER_SECOND_MAX} bytes a second"
     );
-}
-
-/// Sums all linear memories of an instance: wasmtime's own limit is for each memory.
-pub struct MemoryMeter {
-    bytes_max: usize,
-    bytes: usize,
-    /// Bytes that the budget had no room for.
-    pub refused: Option<u64>,
-    charge: Option<Charge>,
-    /// The guest asked for more than it may have; tells a fault by memory from another trap.
-    pub exceeded: bool,
-    /// The same of the elements of a table.
-    pub table_exceeded: bool,
-}
-
-impl MemoryMeter {
-    fn new(limits: &PluginLimits) -> MemoryMeter {
-        MemoryMeter {
-            bytes_max: usize::try_from(limits.memory_bytes).unwrap_or(usize::MAX),
-            bytes: 0,
-            refused: None,
-            charge: None,
-            exceeded: false,
-            table_exceeded: false,
-        }
-    }
-
-    /// Memories only grow: what they have is what was needed.
-    pub fn bytes(&self) -> u64 {
-        self.bytes as u64
-    }
-
-    /// For what comes after the run.
-    pub fn take_charge(&mut self) -> Option<Charge> {
-        self.charge.take()
-    }
-}
-
-impl ResourceLimiter for MemoryMeter {
-    fn memory_growing(&mut self, current: usize, desired: usize, _maximum: Option<usize>) -> wasmtime::Result<bool> {
-        let bytes = self.bytes.saturating_add(desired.saturating_sub(current));
-        if bytes > self.bytes_max {
-            self.exceeded = true;
-            return Ok(false);
-        }
-        if let Some(charge) = self.charge.as_mut().filter(|charge| bytes as u64 > charge.bytes())
-            && !charge.grow_to(bytes as u64)
-        {
-            self.refused = Some(bytes as u64);
-            return Ok(false);
-        }
-        self.bytes = bytes;
-        Ok(true)
-    }
-
-    fn table_growing(&mut self, _current: usize, desired: usize, _maximum: Option<usize>) -> wasmtime::Result<bool> {
-        self.table_exceeded |= desired > TABLE_ELEMENTS_MAX;
-        Ok(desired <= TABLE_ELEMENTS_MAX)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::{
-        budget::{Budget, Payer},
-        config::MemoryConfig,
-        fair::Request,
-    };
-
-    #[tokio::test]
-    async fn growth_is_charged_to_the_budget_and_refused_above_the_share_of_the_tenant() {
-        let budget = Budget::new(&MemoryConfig { budget_bytes: 400, tenant_percent: 50 });
-        let (acme, until) = (Payer::from("acme/test"), tokio::time::Instant::now() + Duration::from_secs(60));
-        let _held = budget.charge_call(&acme, Request::of(10), until).await.unwrap();
-        let mut meter = MemoryMeter::new(&PluginLimits { memory_bytes: 1_000, ..PluginLimits::default() });
-        meter.charge = Some(budget.charge_call(&acme, Request::of(10), until).await.unwrap());
-        assert!(meter.memory_growing(0, 140, None).unwrap(), "the share is 150 bytes");
-        assert_eq!(budget.readings()[0].used, 150);
-        assert!(!meter.memory_growing(140, 141, None).unwrap());
-        assert_eq!(meter.refused, Some(141));
-        assert!(!meter.exceeded, "its own limit is not reached");
-        assert_eq!(budget.readings()[0].used, 150);
-    }
-
-    #[test]
-    fn all_memories_of_an_instance_share_one_limit() {
-        let limits = PluginLimits { memory_bytes: 100, ..PluginLimits::default() };
-        let mut meter = MemoryMeter::new(&limits);
-        assert!(meter.memory_growing(0, 60, None).unwrap(), "the first memory");
-        assert!(!meter.memory_growing(0, 60, None).unwrap(), "a second one");
-        assert!(meter.exceeded);
-        assert!(meter.memory_growing(0, 40, None).unwrap(), "what was refused does not count");
-        assert!(!meter.memory_growing(60, 61, None).unwrap());
-    }
 }

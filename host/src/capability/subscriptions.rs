@@ -10,8 +10,8 @@ use crate::{
         endpoint::{Algorithm, Endpoint, Signature, SignatureKey, SigningKey},
     },
     limits::{
-        DELIVERIES_LISTED_MAX, ENDPOINT_FILTER_MAX, ENDPOINT_NOTE_BYTES_MAX, ENDPOINT_SIGNATURES_MAX,
-        ENDPOINTS_BYTES_MAX, ENDPOINTS_MAX, SECRET_OVERLAP_MS,
+        DELIVERIES_LISTED_MAX, ENDPOINT_FILTER_MAX, ENDPOINT_NOTE_BYTES_MAX, ENDPOINT_PARSED_FACTOR,
+        ENDPOINT_SIGNATURES_MAX, ENDPOINTS_BYTES_MAX, ENDPOINTS_MAX, SECRET_OVERLAP_MS,
     },
     outbound::UrlRefusal,
 };
@@ -73,7 +73,10 @@ impl Host for CallState {
         let begun = self.meter(0)?;
         let found = self.draft().list_endpoints().await.map_err(trap)?;
         self.excuse(begun).await;
-        found.into_iter().map(|entry| self.answer_state(entry)).collect()
+        let bytes: usize = found.iter().map(|entry| entry.body.len()).sum();
+        self.charge_draft(bytes.saturating_mul(ENDPOINT_PARSED_FACTOR))?;
+        let parsed = found.into_iter().map(|entry| EndpointEntry::parse(entry).map_err(trap));
+        parsed.map(|entry| self.answer_state(entry?)).collect()
     }
 
     async fn secret(&mut self, id: String) -> wasmtime::Result<Option<String>> {

@@ -22,6 +22,7 @@ use super::decide::{Objection, Proposal, Purpose};
 use super::draft::{CallIdentity, Draft};
 use super::overlay::{Began, Overlay, OverlayLimits};
 use super::scope::Scope;
+use crate::budget::Charge;
 use crate::db::apply::{Outgoing, Writer};
 use crate::db::model::DataModel;
 use crate::db::{Database, DbError};
@@ -135,6 +136,8 @@ pub struct Changes {
     pub(super) waits_for: Version,
     /// Estimate of its rows.
     pub(super) bytes: usize,
+    /// Of the memory of its call, where that was charged.
+    pub(super) charge: Option<Charge>,
     /// Whether it waits for room if it is large.
     pub(super) waits_for_room: bool,
     /// Latest time to wait for another call's turn, or for room; `None`: as long as it takes.
@@ -349,7 +352,8 @@ impl Committer {
     /// even if this future is dropped, and its turn has ended; a call that is discarded afterwards needs a new one.
     pub async fn commit(&self, changes: Changes, mut turn: Option<&mut Turn>) -> Result<(), CommitError> {
         let is_look = changes.is_look();
-        let Changes { running, set, model, purpose, waits_for, bytes, waits_for_room, deadline } = changes;
+        let Changes { running, set, model, purpose, waits_for, bytes, charge, waits_for_room, deadline } = changes;
+        let _until_durable = charge;
         if is_look {
             return self.wait_until_durable(&running, waits_for).await;
         }

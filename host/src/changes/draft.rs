@@ -21,6 +21,7 @@ use super::decide::Purpose;
 use super::operator_action::OperatorAction;
 use super::overlay::Content;
 use super::scope::Scope;
+use crate::budget::Charge;
 use crate::db::model::DataModel;
 use crate::db::{Database, DbError};
 use crate::limits::{CALL_KEYS_MAX, CHANGE_ROW_BYTES, CHANGE_SET_BYTES_MAX, KEY_BYTES_MAX};
@@ -110,10 +111,14 @@ pub struct Draft {
     journal: Vec<JournalLine>,
     operator: Option<OperatorAction>,
     event_ids: EventIds,
+    /// Names of the counters that gave it numbers.
+    counters: IndexSet<Arc<str>>,
     /// The effect whose outcome this call is told.
     told: Option<Arc<str>>,
     waits_for: Version,
     bytes: usize,
+    /// For its part of the memory of the call, once that has run.
+    charge: Option<Charge>,
 }
 
 impl Draft {
@@ -131,9 +136,11 @@ impl Draft {
             journal: Vec::new(),
             operator: None,
             event_ids: EventIds::new(call.seed, call.now),
+            counters: IndexSet::new(),
             told: None,
             waits_for: 0,
             bytes: 0,
+            charge: None,
             call,
         }
     }
@@ -145,6 +152,17 @@ impl Draft {
 
     pub fn call(&self) -> &CallIdentity {
         &self.call
+    }
+
+    /// Estimate of the memory that it holds. What it saw belongs to the overlay, but for the keys.
+    pub fn held_bytes(&self) -> usize {
+        let keys = self.seen.len() + self.records.len() + self.books.len();
+        self.bytes.saturating_add(keys * CHANGE_ROW_BYTES)
+    }
+
+    /// Holds the charge until its changes are durable or dropped.
+    pub fn keep_charge(&mut self, charge: Charge) {
+        self.charge = Some(charge);
     }
 
     /// Writes the line of the operators' journal together with the changes.
@@ -162,7 +180,8 @@ impl Draft {
         self.into_parts(Purpose::Refusal, None)
     }
 
-    fn into_parts(self, purpose: Purpose, answer: Option<KeptAnswer>) -> Changes {
+    fn into_parts(mut self, purpose: Purpose, answer: Option<KeptAnswer>) -> Changes {
+        let charge = self.charge.take();
         let (scope, model) = (self.call.scope.clone(), self.call.model.clone());
         let (waits_for, bodies) = (self.waits_for, self.bytes + answer.as_ref().map_or(0, |kept| kept.sealed.len()));
         let (running, set) = match scope {
@@ -178,7 +197,7 @@ impl Draft {
             // The rest of the bodies is dropped.
             Purpose::Refusal => set.journal_bytes() + set.rows() * CHANGE_ROW_BYTES,
         });
-        Changes { running, set, model, purpose, waits_for, bytes, waits_for_room: true, deadline: None }
+        Changes { running, set, model, purpose, waits_for, bytes, charge, waits_for_room: true, deadline: None }
     }
 
     fn into_change_set(self, scope: Scope, answer: Option<KeptAnswer>) -> (RunningCall, Option<ChangeSet>) {

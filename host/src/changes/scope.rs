@@ -23,4 +23,9 @@ impl Scope {
     pub fn tenant(&self) -> &Arc<str> {
         &self.tenant
     }
+
+    /// The organization of the tenant, without its environment.
+    pub fn organization(&self) -> &str {
+        self.tenant.rsplit_once('/').map_or(&*self.tenant, |(organization, _)| organization)
+    }
 }

@@ -13,7 +13,7 @@ const APPLICATION_ID: i64 = 0x746e_6f6e;
 /// The schema from which on a database has an identity.
 const IDENTITY_SCHEMA: u64 = 9;
 
-const MIGRATIONS: [&str; 12] = [
+const MIGRATIONS: [&str; 13] = [
     include_str!("migrations/0001_first.sql"),
     include_str!("migrations/0002_deliveries.sql"),
     include_str!("migrations/0003_outbox.sql"),
@@ -26,6 +26,7 @@ const MIGRATIONS: [&str; 12] = [
     include_str!("migrations/0010_fan_outs.sql"),
     include_str!("migrations/0011_hops.sql"),
     include_str!("migrations/0012_recoveries.sql"),
+    include_str!("migrations/0013_repeated_recoveries.sql"),
 ];
 
 /// Brings the file to the newest schema. The caller holds the lock on the file.

@@ -86,7 +86,7 @@ pub async fn perform(parts: &Parts, mut job: Job) -> Ended {
         }
     };
     let call = Call {
-        party: Party::Tenant(job.facts.scope.clone()),
+        party: Party::of(&job.facts.scope),
         target,
         method: Method::POST,
         headers,

@@ -3,7 +3,14 @@
 //! This work is short: a chunk of a stream, an answer without a call, a TLS handshake. But if many pieces of one party are ready
 //! at the same time, all others wait until the runtime has done each of them. Here they wait for their turn instead.
 
-use std::{collections::HashMap, sync::Arc, time::Duration};
+use std::{
+    collections::HashMap,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
 
 use parking_lot::Mutex;
 use tokio::time::{Instant, sleep};
@@ -19,6 +26,26 @@ pub struct Pacer {
     busy_until: Mutex<Instant>,
     /// Cores that do the pieces.
     cores: u64,
+    /// Pieces of `wait_among` that wait.
+    waiting: AtomicUsize,
+}
+
+/// A piece that waits among a bounded number of others.
+struct Waiting<'a>(&'a AtomicUsize);
+
+impl Waiting<'_> {
+    /// `None`: so many wait already.
+    fn begin(waiting: &AtomicUsize, waiting_max: usize) -> Option<Waiting<'_>> {
+        let before = waiting.fetch_add(1, Ordering::Relaxed);
+        let piece = Waiting(waiting);
+        (before < waiting_max).then_some(piece)
+    }
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
 }
 
 impl Default for Pacer {
@@ -29,7 +56,12 @@ impl Default for Pacer {
 
 impl Pacer {
     fn of_cores(cores: u64) -> Pacer {
-        Pacer { queue: tokio::sync::Mutex::default(), busy_until: Mutex::new(Instant::now()), cores }
+        Pacer {
+            queue: tokio::sync::Mutex::default(),
+            busy_until: Mutex::new(Instant::now()),
+            cores,
+            waiting: AtomicUsize::new(0),
+        }
     }
 
     /// Waits until the next piece, of so many microseconds of one core, may be done, and counts it. Pieces proceed in the order of
@@ -44,10 +76,25 @@ impl Pacer {
         self.count(us);
     }
 
+    /// As `wait`, unless so many pieces wait in this way already: then it returns `false` at once and counts nothing.
+    pub async fn wait_among(&self, us: u64, waiting_max: usize) -> bool {
+        let Some(_waiting) = Waiting::begin(&self.waiting, waiting_max) else { return false };
+        self.wait(us).await;
+        true
+    }
+
     /// Counts what is known only after a piece has waited.
     pub fn count(&self, us: u64) {
         let mut busy_until = self.busy_until.lock();
         *busy_until = (*busy_until).max(Instant::now()) + Duration::from_micros(us / self.cores);
+    }
+
+    /// As `count`, but the next piece never waits for longer than that because of it.
+    pub fn count_within(&self, us: u64, longest: Duration) {
+        self.count(us);
+        let latest = Instant::now() + longest;
+        let mut busy_until = self.busy_until.lock();
+        *busy_until = (*busy_until).min(latest);
     }
 
     fn is_idle(&self) -> bool {
@@ -71,6 +118,16 @@ impl<K: Key> Pacers<K> {
     /// As [`Pacer::wait`] of the party.
     pub async fn wait(&self, party: &K, us: u64) {
         self.find(party).wait(us).await;
+    }
+
+    /// As [`Pacer::wait_among`] of the party.
+    pub async fn wait_among(&self, party: &K, us: u64, waiting_max: usize) -> bool {
+        self.find(party).wait_among(us, waiting_max).await
+    }
+
+    /// The pacer of a party whose pieces are not done yet. No other party is added.
+    pub fn find_busy(&self, party: &K) -> Option<Arc<Pacer>> {
+        self.parties.lock().get(party).filter(|pacer| !pacer.is_idle()).map(Arc::clone)
     }
 
     pub fn find(&self, party: &K) -> Arc<Pacer> {
@@ -135,10 +192,42 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
+    async fn number_of_pieces_that_wait_is_bounded() {
+        let pacer = Pacer::default();
+        while pacer.wait(PIECE_US).now_or_never().is_some() {}
+        let mut waiting: Vec<_> = (0..3).map(|_| Box::pin(pacer.wait_among(PIECE_US, 3))).collect();
+        assert!(waiting.iter_mut().all(|piece| piece.now_or_never().is_none()));
+        assert_eq!(pacer.wait_among(PIECE_US, 3).now_or_never(), Some(false));
+        waiting.pop();
+        assert_eq!(pacer.wait_among(PIECE_US, 3).now_or_never(), None, "a piece that left made room");
+        for piece in waiting {
+            assert!(piece.await);
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
     async fn party_that_waits_delays_no_other() {
         let pacers = Pacers::of_machine();
         while pacers.wait(&1, 1_000_000).now_or_never().is_some() {}
         assert!(pacers.wait(&2, 1_000_000).now_or_never().is_some());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_is_counted_delays_the_next_piece_for_a_bounded_time() {
+        let pacer = Pacer::default();
+        (0..1_000).for_each(|_| pacer.count_within(1_000_000, Duration::from_secs(2)));
+        let took = elapsed(&pacer, 1, 0).await;
+        assert!(Duration::from_millis(1_990) <= took && took <= Duration::from_millis(2_010), "{took:?}");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn party_is_busy_until_its_pieces_are_done() {
+        let pacers = Pacers::of_machine();
+        assert!(pacers.find_busy(&1).is_none());
+        pacers.find(&1).count_within(1 << 40, Duration::from_secs(2));
+        assert!(pacers.find_busy(&1).is_some() && pacers.find_busy(&2).is_none());
+        tokio::time::advance(Duration::from_secs(2)).await;
+        assert!(pacers.find_busy(&1).is_none());
     }
 
     #[tokio::test(start_paused = true)]

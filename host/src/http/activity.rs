@@ -34,6 +34,8 @@ pub(super) struct Activity {
     is_http2: AtomicBool,
     /// The peer sends too many control frames.
     is_flooded: AtomicBool,
+    /// Too many requests of the peer's address were refused.
+    refused: Notify,
     answers: Mutex<Vec<PacedAnswer>>,
     /// Another connection needs the place of this one.
     unwanted: Notify,
@@ -60,6 +62,7 @@ pub(super) enum Reason {
     Idle,
     SlowReader,
     Flood,
+    Refused,
 }
 
 impl Activity {
@@ -73,6 +76,7 @@ impl Activity {
             is_blocked: AtomicBool::new(false),
             is_http2: AtomicBool::new(false),
             is_flooded: AtomicBool::new(false),
+            refused: Notify::new(),
             answers: Mutex::default(),
             unwanted: Notify::new(),
             is_dismissed: AtomicBool::new(false),
@@ -147,12 +151,13 @@ impl Activity {
         self.unwanted.notified().await;
     }
 
-    /// Ends when the connection should: no request has begun in time, none has run for `CONNECTION_IDLE_MS`, or the peer
-    /// does not take what is sent to it.
+    /// Ends when the connection should: no request has begun in time, none has run for `CONNECTION_IDLE_MS`, the peer does not
+    /// take what is sent to it, or too many of its requests were refused.
     pub(super) async fn wait_for_end(&self, head_until: Instant, patience: Patience) -> Reason {
         tokio::select! {
             () = self.wait_for_idleness(head_until) => Reason::Idle,
             () = self.wait_for_slow_reader(patience) => Reason::SlowReader,
+            () = self.refused.notified() => Reason::Refused,
         }
     }
 
@@ -227,6 +232,11 @@ impl Running {
 
     pub(super) fn keep(&mut self, memory: Option<BodyMemory>) {
         self.memory = memory;
+    }
+
+    /// Ends the connection of a request that was refused beside too many others.
+    pub(super) fn end_connection(&self) {
+        self.activity.refused.notify_one();
     }
 
     /// The answer is made: only its stream is left.

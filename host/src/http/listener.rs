@@ -18,7 +18,7 @@ use std::{
 use axum::extract::ConnectInfo;
 use bytes::Bytes;
 use futures_util::FutureExt;
-use http::{HeaderMap, HeaderValue, Request, Response, StatusCode, Version, header};
+use http::{HeaderMap, HeaderValue, Request, Response, Version, header};
 use hyper::{
     body::{Body, Incoming},
     service::service_fn,
@@ -52,13 +52,17 @@ use super::{
 use crate::{
     auth::guesses::network,
     config::HttpConfig,
-    fair::pace::Pacers,
     limits::{
-        ACCEPT_PAUSE_MS, HANDSHAKE_CORE_US, HEAD_BYTES_MAX, HTTP2_CONNECTION_WINDOW_BYTES, HTTP2_HEAD_BYTES_MAX,
-        HTTP2_SEND_BYTES, HTTP2_STREAM_WINDOW_BYTES, OWN_ANSWER_CORE_US, PEER_SILENT_MS, SOCKET_SEND_BYTES,
-        STOP_GRACE_MS, STREAMS_PER_CONNECTION,
+        ACCEPT_PAUSE_MS, CONNECTION_CORE_US, FLOOD_CORE_US, FLOOD_DELAY_MS_MAX, HANDSHAKE_CORE_US, HEAD_BYTES_MAX,
+        HTTP2_CONNECTION_WINDOW_BYTES, HTTP2_HEAD_BYTES_MAX, HTTP2_SEND_BYTES, HTTP2_STREAM_WINDOW_BYTES,
+        OWN_ANSWER_CORE_US, PEER_SILENT_MS, SOCKET_SEND_BYTES, STOP_GRACE_MS, STREAMS_PER_CONNECTION,
     },
 };
+use paces::{Paces, pace_refused, refuse_stream};
+
+mod paces;
+#[cfg(test)]
+mod tests;
 
 /// How it ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -96,7 +100,7 @@ impl<C: Calls> Answers for Service<C> {
     async fn charge(&self, headers: &HeaderMap, peer: Peer) -> ChargedStream<super::Body> {
         match self.charge_stream(headers, peer).await {
             Ok(memory) => Ok(Some(memory)),
-            Err(_no_memory) => Err(refuse_stream()),
+            Err(_no_memory) => Err(refuse_stream(self.origins.client_address(peer.address, headers))),
         }
     }
 
@@ -165,7 +169,7 @@ async fn run<A: Answers>(
     tokio::pin!(stop);
     let slots = Slots::new(&settings, service.counts());
     let (stage, _) = watch::channel(Stage::Serving);
-    let paces = Arc::new(Paces { handshakes: Pacers::of_machine(), answers: Pacers::of_machine() });
+    let paces = Arc::new(Paces::of_machine());
     let ends = Arc::new(PeerRepeats::default());
     let mut failures = Repeats::default();
     let start = |stream: TcpStream, slot: Slot| {
@@ -243,12 +247,6 @@ async fn accept(listener: &TcpListener, slots: &Arc<Slots>, failures: &mut Repea
     }
 }
 
-/// Paces of addresses, for work that the host does for them without a call.
-struct Paces {
-    handshakes: Pacers<IpAddr>,
-    answers: Pacers<IpAddr>,
-}
-
 struct Connection<A> {
     service: Arc<A>,
     acceptor: Option<TlsAcceptor>,
@@ -265,6 +263,9 @@ struct Connection<A> {
 
 impl<A: Answers> Connection<A> {
     async fn run(mut self, stream: TcpStream) {
+        if !self.wait_after_flood().await {
+            return;
+        }
         let head_until = Instant::now() + self.header_timeout;
         let Ok(address) = stream.peer_addr().map(|peer| peer.ip()) else { return };
         // Small answers must not wait for the acknowledgement of the one before.
@@ -278,6 +279,19 @@ impl<A: Answers> Connection<A> {
             None => self.serve(stream, Peer { address, wire: Wire::Plain }, head_until).await,
             // Apart, or every connection without TLS would be as large.
             Some(acceptor) => Box::pin(self.serve_encrypted(acceptor, stream, address, head_until)).await,
+        }
+    }
+
+    /// Waits if a connection of the address was closed for a flood lately. `false`: the wait takes too long, another connection
+    /// needs the place, or the host stops.
+    async fn wait_after_flood(&mut self) -> bool {
+        let pacer = self.slot.peer().and_then(|address| self.paces.floods.find_busy(&address));
+        let Some(pacer) = pacer else { return true };
+        let until = Instant::now() + self.header_timeout;
+        tokio::select! {
+            waited = tokio::time::timeout_at(until, pacer.wait(CONNECTION_CORE_US)) => waited.is_ok(),
+            () = self.slot.activity.dismissed() => false,
+            _ = self.stage.wait_for(|stage| *stage != Stage::Serving) => false,
         }
     }
 
@@ -359,11 +373,21 @@ impl<A> Connection<A> {
         let why = match reason {
             Some(Reason::SlowReader) => "its peer does not read what it requested",
             Some(Reason::Flood) => "its peer sent too many control frames",
+            Some(Reason::Refused) => "too many requests of its peer were refused",
             Some(Reason::Idle) | None => return,
         };
+        self.delay_next(reason);
         self.slot.slots().counts.count_end(reason);
         if let Some(connections) = self.ends.count(peer.address, why, Instant::now()) {
             tracing::info!(peer = %peer.address, connections, "connection ended: {why}");
+        }
+    }
+
+    /// After a flood, further connections of the address wait.
+    fn delay_next(&self, reason: Option<Reason>) {
+        if let (Some(Reason::Flood | Reason::Refused), Some(address)) = (reason, self.slot.peer()) {
+            let longest = Duration::from_millis(FLOOD_DELAY_MS_MAX);
+            self.paces.floods.find(&address).count_within(FLOOD_CORE_US, longest);
         }
     }
 }
@@ -381,7 +405,10 @@ async fn answer_one<A: Answers>(
     if request.extensions().get::<Crowded>().is_some() {
         match service.charge(request.headers(), peer).await {
             Ok(memory) => running.keep(memory),
-            Err(refused) => return Ok(refused),
+            Err(refused) => {
+                drop(request);
+                return Ok(Box::pin(pace_refused(&paces, &running, refused, peer)).await);
+            }
         }
     }
     let mut response = Box::pin(service.answer(request, peer)).await;
@@ -394,14 +421,6 @@ async fn answer_one<A: Answers>(
         response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
     }
     Ok(response)
-}
-
-/// Without a body: the stream ends with its head, whether the peer reads or not.
-fn refuse_stream() -> Response<super::Body> {
-    let mut response = Response::new(super::Body::default());
-    *response.status_mut() = StatusCode::SERVICE_UNAVAILABLE;
-    response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
-    response
 }
 
 /// Clients of HTTP/2 are notified at once. On HTTP/1.1 a connection ends with its next answer, which announces it; one that is

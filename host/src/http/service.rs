@@ -117,7 +117,7 @@ pub(super) struct Course<G> {
     pub tenant: Option<Arc<str>>,
     mounted: Option<Arc<Mounted<G>>>,
     route: Option<Arc<Route>>,
-    /// True once a plugin was called: the call is charged to its tenant or address.
+    /// True once a plugin was called and had room: the call is charged to its tenant or address.
     is_called: bool,
 }
 
@@ -326,7 +326,11 @@ impl<C: Calls> Service<C> {
                     Failure::PluginFailed
                 }
             },
-            Err(failure) => failure,
+            Err(failure) => {
+                // A call without room is charged to nobody. Its answer takes the pace of the address.
+                course.is_called = failure != Failure::Unavailable;
+                failure
+            }
         };
         self.render(Refused::new(failure, "the call failed"), head, course)
     }

@@ -46,7 +46,7 @@ impl ConnectionCounts {
     pub(super) fn count_end(&self, reason: Option<Reason>) {
         match reason {
             Some(Reason::SlowReader) => self.cut.fetch_add(1, Ordering::Relaxed),
-            Some(Reason::Flood) => self.flooded.fetch_add(1, Ordering::Relaxed),
+            Some(Reason::Flood | Reason::Refused) => self.flooded.fetch_add(1, Ordering::Relaxed),
             Some(Reason::Idle) | None => 0,
         };
     }
@@ -161,6 +161,11 @@ impl Slots {
 impl Slot {
     pub(super) fn slots(&self) -> Arc<Slots> {
         self.slots.clone()
+    }
+
+    /// Address that the connection counts for. `None`: it is a trusted proxy's.
+    pub(super) fn peer(&self) -> Option<IpAddr> {
+        self.peer
     }
 }
 

@@ -11,7 +11,7 @@ pub const OUTBOUND_ADDRESSES_MAX: usize = 64;
 /// Names looked up at the same time by all calls of the host. Each holds a thread of the runtime until the system has answered,
 /// which takes it some ten seconds where a name server is silent; half of those threads stay free for files.
 pub const OUTBOUND_LOOKUPS_MAX: u64 = 256;
-/// The same for one plugin and tenant, and for the host itself.
+/// The same for one organization, with all of its environments and plugins, and for the host itself.
 pub const OUTBOUND_LOOKUPS_EACH_MAX: u64 = OUTBOUND_LOOKUPS_MAX / 4;
 /// Milliseconds for looking up, connecting and TLS together.
 pub const OUTBOUND_CONNECT_MS: u64 = 3_000;

@@ -141,3 +141,12 @@ pub const OWN_ANSWER_CORE_US: u64 = 400;
 pub const HANDSHAKE_CORE_US: u64 = 2_000;
 /// The same of a call that ends with a fault: 1 000 a second with two cores. A panic with its message and backtrace costs some 150 µs.
 pub const FAULT_CORE_US: u64 = 2_000;
+/// The same of a connection that is closed for a flood of control frames or of refused requests: five a second with two cores. It
+/// costs up to 10 ms.
+pub const FLOOD_CORE_US: u64 = 400_000;
+/// Milliseconds that such connections delay the next one of their address at most: others may share it.
+pub const FLOOD_DELAY_MS_MAX: u64 = 5_000;
+/// Microseconds of one core that a connection which waited for such a delay takes of the same pace: 1 000 a second with two cores.
+pub const CONNECTION_CORE_US: u64 = 2_000;
+/// Refused streams of crowded HTTP/2 connections that wait for the pace of one address: those of two connections, some 4 KiB each.
+pub const REFUSED_STREAMS_WAITING_MAX: usize = 256;

@@ -6,6 +6,9 @@
 pub const ENDPOINTS_MAX: u32 = 1_000;
 /// Bytes of all endpoints of one tenant: a call may hold the whole list. Less than [`FIND_BYTES_MAX`](super::FIND_BYTES_MAX).
 pub const ENDPOINTS_BYTES_MAX: usize = 4 << 20;
+/// Bytes of memory that a list of endpoints takes for each byte that is stored of them, while a call gets it: names of one letter
+/// take the most.
+pub const ENDPOINT_PARSED_FACTOR: usize = 12;
 /// Event types, and subjects, that one endpoint names.
 pub const ENDPOINT_FILTER_MAX: usize = 256;
 /// Signatures of an endpoint besides the one of Standard Webhooks.

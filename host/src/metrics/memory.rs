@@ -23,7 +23,7 @@ pub struct ConnectionReading {
     pub refused: u64,
     /// Because their peer did not read.
     pub cut: u64,
-    /// Because their peer sent too many control frames.
+    /// Because their peer sent too many control frames, or too many requests that were refused.
     pub flooded: u64,
 }
 
@@ -64,7 +64,8 @@ impl MemoryMetrics {
             )?,
             flooded: counter(
                 "tenon_http_connections_flooded_total",
-                "Connections that were closed because their peer sent too many control frames of HTTP/2.",
+                "Connections that were closed because their peer sent too many control frames of HTTP/2, or too many requests \
+                 that were refused.",
             )?,
         })
     }

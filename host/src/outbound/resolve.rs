@@ -27,7 +27,14 @@ pub type Lookup<'a> = Pin<Box<dyn Future<Output = io::Result<Vec<IpAddr>>> + Sen
 pub enum Party {
     /// The host itself.
     Host,
-    Tenant(Scope),
+    /// With all of its environments and plugins.
+    Organization(Arc<str>),
+}
+
+impl Party {
+    pub fn of(scope: &Scope) -> Party {
+        Party::Organization(scope.organization().into())
+    }
 }
 
 /// Finds the addresses of a name, best first.
@@ -93,7 +100,14 @@ mod tests {
     use super::*;
 
     fn party(tenant: &str) -> Party {
-        Party::Tenant(Scope::new("notes".into(), tenant.into()).unwrap())
+        Party::of(&Scope::new("notes".into(), tenant.into()).unwrap())
+    }
+
+    #[test]
+    fn plugins_and_environments_of_an_organization_are_one_party() {
+        let party = |plugin: &str, tenant: &str| Party::of(&Scope::new(plugin.into(), tenant.into()).unwrap());
+        assert_eq!(party("notes", "acme/test"), party("things", "acme/live"));
+        assert_ne!(party("notes", "acme/test"), party("notes", "globex/test"));
     }
 
     /// The system hangs at the name "silent" until the sender is dropped.

@@ -27,19 +27,25 @@ pub enum TooMany {
     Bytes,
 }
 
+impl EndpointEntry {
+    pub fn parse(entry: Entry) -> Result<EndpointEntry, DraftError> {
+        let endpoint = Endpoint::parse(&entry.body)
+            .map_err(|error| DbError::Corrupt(format!("the endpoint {} cannot be read: {error}", entry.id)))?;
+        Ok(EndpointEntry { id: entry.id, endpoint, created_at: entry.created_at, updated_at: entry.updated_at })
+    }
+}
+
 impl Draft {
     pub async fn find_endpoint(&mut self, id: &str) -> Result<Option<EndpointEntry>, DraftError> {
         let collection = self.host_collection(ENDPOINTS)?;
-        self.get_in(collection, id).await?.map(endpoint_entry).transpose()
+        self.get_in(collection, id).await?.map(EndpointEntry::parse).transpose()
     }
 
-    /// In the order of their ids.
-    pub async fn list_endpoints(&mut self) -> Result<Vec<EndpointEntry>, DraftError> {
+    /// In the order of their ids, and as they are stored: parsed ones need several times as much memory.
+    pub async fn list_endpoints(&mut self) -> Result<Vec<Entry>, DraftError> {
         let collection = self.host_collection(ENDPOINTS)?;
-        let Some(entries) = self.list_in(&collection, ENDPOINTS_MAX).await? else {
-            return Err(DraftError::Limit("the endpoints of a tenant are too large to be listed".to_owned()));
-        };
-        entries.into_iter().map(endpoint_entry).collect()
+        let entries = self.list_in(&collection, ENDPOINTS_MAX).await?;
+        entries.ok_or_else(|| DraftError::Limit("the endpoints of a tenant are too large to be listed".to_owned()))
     }
 
     /// Creates the endpoint or replaces the one with this id. Two calls that need more room at the same time conflict.
@@ -154,12 +160,6 @@ fn cannot_be_stored(id: &str, refusal: &RecordRefusal) -> DraftError {
 
 fn write(endpoint: &Endpoint) -> Result<String, DbError> {
     serde_json::to_string(endpoint).map_err(|error| DbError::Corrupt(error.to_string()))
-}
-
-fn endpoint_entry(entry: Entry) -> Result<EndpointEntry, DraftError> {
-    let endpoint = Endpoint::parse(&entry.body)
-        .map_err(|error| DbError::Corrupt(format!("the endpoint {} cannot be read: {error}", entry.id)))?;
-    Ok(EndpointEntry { id: entry.id, endpoint, created_at: entry.created_at, updated_at: entry.updated_at })
 }
 
 #[cfg(test)]

@@ -5,13 +5,13 @@ use std::sync::Arc;
 use rand_chacha::ChaCha20Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 
-use super::{Draft, DraftError, check_json, check_name};
+use super::{Draft, DraftError, check_json, check_name, misuse};
 use crate::changes::change_set::{DecidedBy, Event, JournalLine, Key, Space, Timestamp};
 use crate::changes::envelope::{About, Envelope};
 use crate::changes::overlay::Content;
 use crate::db::answers::StoredAnswer;
 use crate::db::feed::{FeedBounds, FeedFilter, FeedPage};
-use crate::limits::{FEED_BYTES_MAX, FEED_LISTED_MAX, FEED_LOOKED_AT_MAX};
+use crate::limits::{CALL_COUNTERS_MAX, FEED_BYTES_MAX, FEED_LISTED_MAX, FEED_LOOKED_AT_MAX};
 
 /// Ids of events: the same in every run of a call, and not to be guessed from its other ids. They begin with the moment of
 /// the call, so that those of one time lie side by side in the index: a batch then writes a page or two of it, where random
@@ -114,6 +114,12 @@ impl Draft {
     pub async fn next(&mut self, name: &str) -> Result<u64, DraftError> {
         let scope = self.scope()?;
         check_name("the name of a counter", name)?;
+        if !self.counters.contains(name) {
+            if self.counters.len() >= CALL_COUNTERS_MAX {
+                return Err(misuse(format!("a call takes numbers of at most {CALL_COUNTERS_MAX} counters")));
+            }
+            self.counters.insert(name.into());
+        }
         Ok(self.running.shared.next_number(&scope, name).await?)
     }
 

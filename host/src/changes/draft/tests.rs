@@ -7,6 +7,7 @@ use crate::changes::effect::Effect;
 use crate::changes::envelope::Envelope;
 use crate::changes::testing::{Bench, call, decided_by, increment, model, number, transfer};
 use crate::db::find::{Comparison, Condition, Query, Value};
+use crate::limits::CALL_COUNTERS_MAX;
 
 fn titled(title: &str) -> String {
     format!(r#"{{"n":1,"title":"{title}","kind":"plain"}}"#)
@@ -204,6 +205,19 @@ async fn numbers_are_never_given_twice() {
     for expected in 1..=200 {
         assert_eq!(draft.next("invoice").await.unwrap(), expected);
     }
+}
+
+#[tokio::test]
+async fn call_takes_numbers_of_a_bounded_number_of_counters() {
+    let bench = Bench::open().await;
+    let mut draft = bench.begin();
+    for counter in 0..CALL_COUNTERS_MAX {
+        assert_eq!(draft.next(&counter.to_string()).await.unwrap(), 1);
+    }
+    let refused = draft.next("another").await;
+    assert!(matches!(refused, Err(DraftError::Misuse(_))), "{refused:?}");
+    assert_eq!(draft.next("0").await.unwrap(), 2);
+    assert_eq!(bench.begin().next("another").await.unwrap(), 1);
 }
 
 #[tokio::test]

@@ -203,12 +203,9 @@ impl Outbox {
                     }
                     (DeliveryCommand::Recover { since, .. }, Some(lane)) => {
                         let recovery = Recovery { lane, since: *since, ordered_at: changes.now, after: 0 };
-                        let part = recover_part(connection, recovery, recovers_max).await?;
+                        let part = recovery::begin(connection, recovery, recovers_max).await?;
                         recovers_max -= part.seen;
-                        if let Some(rest) = part.rest {
-                            recovery::postpone(connection, &rest).await?;
-                            outgoing.has_fan_outs = true;
-                        }
+                        outgoing.has_fan_outs |= part.rest.is_some();
                         (part.recovered > 0).then_some(lane)
                     }
                 };

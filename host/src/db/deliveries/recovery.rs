@@ -54,7 +54,14 @@ async fn recover_next(
             query.execute(connection).await?;
         }
         None => {
-            sqlx::query("DELETE FROM recoveries WHERE lane = ?").bind(lane).execute(connection).await?;
+            let sql = match exists {
+                Some(_) => "DELETE FROM recoveries WHERE lane = ? AND again = 0",
+                None => "DELETE FROM recoveries WHERE lane = ?",
+            };
+            sqlx::query(sql).bind(lane).execute(&mut *connection).await?;
+            // If it is still there, later commands begin now.
+            let sql = "UPDATE recoveries SET after = 0, again = 0 WHERE lane = ?";
+            sqlx::query(sql).bind(lane).execute(connection).await?;
         }
     }
     let is_due = part.recovered > 0 && exists.is_some();

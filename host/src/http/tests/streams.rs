@@ -7,7 +7,7 @@ use super::{
     connections::{charged, eventually, http2_client, setup},
     *,
 };
-use crate::limits::{HTTP2_STREAM_BYTES, OWN_ANSWER_CORE_US, PACE_BURST_US, STREAMS_PER_CONNECTION};
+use crate::limits::{FLOOD_CORE_US, HTTP2_STREAM_BYTES, OWN_ANSWER_CORE_US, PACE_BURST_US, STREAMS_PER_CONNECTION};
 
 /// Opens as many streams as one connection may have, of a reader whose windows stay shut. Returns the statuses, what is
 /// charged while nothing is read.
@@ -54,10 +54,9 @@ async fn open_by_hand(server: &TestServer) -> TcpStream {
     stream
 }
 
-#[tokio::test]
-async fn flood_of_control_frames_ends_its_connection() {
-    let server = TestServer::start().await;
-    let (mut reader, mut writer) = open_by_hand(&server).await.into_split();
+/// Sends pings until the server closes the connection.
+async fn flood(server: &TestServer) {
+    let (mut reader, mut writer) = open_by_hand(server).await.into_split();
     let sent = tokio::spawn(async move {
         let ping = b"\0\0\x08\x06\0\0\0\0\0tenonok!";
         // 2 MiB. The end of the connection may come before the last of it.
@@ -67,6 +66,23 @@ async fn flood_of_control_frames_ends_its_connection() {
     let _ = tokio::time::timeout(Duration::from_secs(20), reader.read_to_end(&mut replies)).await.expect("it hangs");
     sent.await.unwrap();
     eventually("the end is counted", || server.connections.reading().flooded == 1).await;
+}
+
+#[tokio::test]
+async fn flood_of_control_frames_ends_its_connection() {
+    let server = TestServer::start().await;
+    flood(&server).await;
+}
+
+#[tokio::test]
+async fn connection_after_a_flood_waits() {
+    let server = TestServer::start().await;
+    let began = std::time::Instant::now();
+    flood(&server).await;
+    assert_eq!(server.ask("GET /v1/notes", &[], "").await.status, 200);
+    let cores = std::thread::available_parallelism().unwrap().get() as u64;
+    let least = Duration::from_micros((FLOOD_CORE_US / cores).saturating_sub(PACE_BURST_US));
+    assert!(began.elapsed() >= least, "{:?} of {least:?}", began.elapsed());
 }
 
 #[tokio::test]
@@ -95,5 +111,28 @@ async fn answers_without_a_call_are_paced() {
     let cores = std::thread::available_parallelism().unwrap().get() as u64;
     let paced = u64::from(STREAMS_PER_CONNECTION - 1) * (OWN_ANSWER_CORE_US / cores);
     let least = Duration::from_micros(paced.saturating_sub(PACE_BURST_US));
+    assert!(began.elapsed() >= least, "{:?} of {least:?}", began.elapsed());
+}
+
+#[tokio::test]
+async fn refused_streams_of_a_crowded_connection_are_paced() {
+    let server = TestServer::start().await;
+    // All that bodies and streams may have.
+    let until = tokio::time::Instant::now() + Duration::from_secs(10);
+    let _others = server.budget.charge_body(&"others/test".into(), u64::MAX, until).await.unwrap();
+    let (sender, _connection) = http2_client(&server).await;
+    let request = |path: &str| {
+        let uri = format!("http://{}{path}", server.address);
+        http::Request::get(uri).header("x-api-key", &server.key).body(String::new()).unwrap()
+    };
+    let ask = |path: &str| sender.clone().send_request(request(path));
+    let _slow: Vec<_> = (0..HTTP2_SMALL_REQUESTS).map(|_| ask("/v1/slow")).collect();
+    let began = std::time::Instant::now();
+    let refused: Vec<_> = (0..100).map(|_| ask("/nope")).collect();
+    for response in futures_util::future::join_all(refused).await {
+        assert_eq!(response.unwrap().status(), 503);
+    }
+    let cores = std::thread::available_parallelism().unwrap().get() as u64;
+    let least = Duration::from_micros((99 * (OWN_ANSWER_CORE_US / cores)).saturating_sub(PACE_BURST_US));
     assert!(began.elapsed() >= least, "{:?} of {least:?}", began.elapsed());
 }

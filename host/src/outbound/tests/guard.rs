@@ -122,7 +122,7 @@ async fn name_is_looked_up_for_the_party_of_its_call() {
     let names = Names::new(&[]);
     let client = client_with(Arc::clone(&names));
     let tenant = Scope::new("notes".into(), "acme/test".into()).unwrap();
-    for party in [Party::Host, Party::Tenant(tenant)] {
+    for party in [Party::Host, Party::of(&tenant)] {
         let call = Call { party: party.clone(), ..call("https://unknown.example/") };
         client.send(&call, &loopback()).await.unwrap_err();
         assert_eq!(names.lookups.lock().pop(), Some(party));

@@ -39,9 +39,9 @@ pub struct Run<T> {
     pub outcome: Result<T, GuestFault>,
     /// Absent only where the run was cut off by the deadline.
     pub left: Option<(Box<Draft>, Questions)>,
-    /// Memory charge of the run, for its answer; absent in the same case.
+    /// Memory charge of the run, for its answer; absent in the same case. The draft has its own part.
     pub charge: Option<Charge>,
-    /// Bytes of memory that the guest needed. Absent where the run was cut off, and without a sandbox.
+    /// Bytes of memory that the guest and its draft needed. Absent where the run was cut off, and without a sandbox.
     pub memory_bytes: Option<u64>,
 }
 
@@ -166,6 +166,10 @@ async fn run_component<I: Input>(
         Ok(Err(error)) => Err(fault_of(&error, &store, &facts.limits)),
         Err(_) => return Run::cut_off(GuestFault::Deadline),
     };
+    if outcome.is_ok() {
+        // What its last host calls collected. Where there is no room, the meter notes it.
+        let _ = store.data_mut().charge_draft(0);
+    }
     // The guest may survive a growth that is refused: what it does then must not depend on the load of the host.
     let outcome = match store.data().memory.refused {
         Some(bytes) => Err(GuestFault::Budget(bytes)),
@@ -178,7 +182,7 @@ async fn run_component<I: Input>(
         store.data_mut().log_line(Level::Warn, &format!("printed: {output}"), "");
     }
     let mut state = store.into_data();
-    let (charge, memory_bytes) = (state.memory.take_charge(), Some(state.memory.bytes()));
+    let (memory_bytes, charge) = (Some(state.memory.bytes()), state.take_charge());
     Run { outcome, left: Some(state.into_parts()), charge, memory_bytes }
 }
 

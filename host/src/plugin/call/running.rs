@@ -26,7 +26,7 @@ use crate::{
     },
     failure::Failure,
     fair::{Queueing, Request, cores::CoreUse},
-    limits::{DURABLE_WAIT_MS, LOSSES_BEFORE_TURN, PLACE_WAIT_PERCENT, QUESTION_ROUNDS_MAX},
+    limits::{DRAFT_BYTES_MAX, DURABLE_WAIT_MS, LOSSES_BEFORE_TURN, PLACE_WAIT_PERCENT, QUESTION_ROUNDS_MAX},
     plugin::{
         estimate::MemoryEstimate,
         exchange::{Answer, Reply},
@@ -180,7 +180,7 @@ impl<'a> Call<'a> {
     pub fn waits_for_memory(&self, fault: &GuestFault, contest: &mut Contest) -> bool {
         let GuestFault::Budget(bytes) = fault else { return false };
         let wanted = contest.memory_bytes.saturating_mul(2).max(*bytes);
-        let bytes = wanted.min(self.generation.facts.limits.memory_bytes);
+        let bytes = wanted.min(self.generation.facts.limits.memory_bytes.saturating_add(DRAFT_BYTES_MAX));
         let can_have = bytes > contest.memory_bytes && bytes <= self.calls.budget.calls_limit();
         contest.memory_bytes = bytes;
         can_have

@@ -6,6 +6,9 @@ use futures_util::future::LocalBoxFuture;
 use futures_util::stream::{FuturesUnordered, StreamExt};
 
 use super::*;
+use crate::budget::Budget;
+use crate::config::MemoryConfig;
+use crate::fair::Request;
 
 /// Room for one change set of `large` at once.
 async fn bench() -> Bench {
@@ -128,4 +131,20 @@ async fn a_large_change_whose_caller_goes_away_leaves_its_room_to_the_next() {
     let last = waiting.pop().unwrap();
     drop(waiting);
     last.await.unwrap();
+}
+
+#[tokio::test]
+async fn changes_hold_the_charge_of_their_call_until_they_are_durable() {
+    let bench = bench().await;
+    let budget = Budget::new(&MemoryConfig { budget_bytes: 1 << 20, tenant_percent: 50 });
+    let used = || budget.readings()[0].used;
+    let mut draft = bench.committer.begin(call(&bench.model, "acme/test"));
+    draft.append_journal(decided_by(), format!("\"{}\"", "x".repeat(3_000))).unwrap();
+    let until = Instant::now() + Duration::from_secs(60);
+    draft.keep_charge(budget.charge_call(&"acme/test".into(), Request::of(3_000), until).await.unwrap());
+    let mut commit = Box::pin(bench.committer.commit(draft.into_changes(None), None));
+    assert!((&mut commit).now_or_never().is_none());
+    assert_eq!(used(), 3_000);
+    commit.await.unwrap();
+    assert_eq!(used(), 0);
 }

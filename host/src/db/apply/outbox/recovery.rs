@@ -1,7 +1,8 @@
 //! Makes deliveries again that were given up, a bounded number in each transaction.
 //!
 //! Invariants: the last delivery that was examined is written in the transaction that examined it, so a command is completed
-//! whenever the process ends. A command examines each delivery once.
+//! whenever the process ends. A command examines each delivery once. An endpoint has one command at a time: those that come
+//! meanwhile are executed together after it.
 
 use sqlx::SqliteConnection;
 
@@ -69,12 +70,39 @@ pub(in crate::db) async fn recover_part(
     Ok(RecoveredPart { seen: seen.len(), recovered: events.len(), rest })
 }
 
-/// For `Database::recover_deliveries`. Two commands for one endpoint become one, with the wider bounds.
-pub(super) async fn postpone(connection: &mut SqliteConnection, rest: &Recovery) -> Result<(), DbError> {
-    let sql = "INSERT INTO recoveries (lane, since, ordered_at, after) VALUES (?, ?, ?, ?) ON CONFLICT (lane) DO UPDATE SET \
-               since = min(since, excluded.since), ordered_at = max(ordered_at, excluded.ordered_at), \
-               after = min(after, excluded.after)";
-    sqlx::query(sql)
+/// Executes a command in its batch. If an earlier command for the endpoint is not completed, the two become one, and nothing is
+/// examined here. Otherwise at most `limit` deliveries are, and the rest is left to `Database::recover_deliveries`.
+pub(super) async fn begin(
+    connection: &mut SqliteConnection,
+    recovery: Recovery,
+    limit: usize,
+) -> Result<RecoveredPart, DbError> {
+    if join(connection, &recovery).await? {
+        return Ok(RecoveredPart { seen: 0, recovered: 0, rest: Some(recovery) });
+    }
+    let part = recover_part(connection, recovery, limit).await?;
+    if let Some(rest) = &part.rest {
+        postpone(connection, rest).await?;
+    }
+    Ok(part)
+}
+
+/// Widens the bounds of a command that is not completed. It goes on where it is, so repeated commands do not keep it from its end.
+/// Deliveries behind it may have been given up again since, so all are examined once more after it.
+async fn join(connection: &mut SqliteConnection, later: &Recovery) -> Result<bool, DbError> {
+    let sql = "UPDATE recoveries SET since = min(since, ?2), ordered_at = max(ordered_at, ?3), again = again OR after > 0 \
+               WHERE lane = ?1";
+    let joined = sqlx::query(sql)
+        .bind(later.lane)
+        .bind(int(later.since))
+        .bind(int(later.ordered_at))
+        .execute(connection)
+        .await?;
+    Ok(joined.rows_affected() > 0)
+}
+
+async fn postpone(connection: &mut SqliteConnection, rest: &Recovery) -> Result<(), DbError> {
+    sqlx::query("INSERT INTO recoveries (lane, since, ordered_at, after) VALUES (?, ?, ?, ?)")
         .bind(rest.lane)
         .bind(int(rest.since))
         .bind(int(rest.ordered_at))

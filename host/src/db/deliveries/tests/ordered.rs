@@ -192,6 +192,25 @@ async fn two_recoveries_of_one_endpoint_become_one_with_the_wider_bounds() {
 }
 
 #[tokio::test]
+async fn commands_during_a_recovery_cause_one_more_and_do_not_begin_it_again() {
+    let mut bench = with_many(&["ep"]).await;
+    let db = bench.file.db.clone();
+    // Too early for the commands, so that each scan examines all of them.
+    db.execute(sqlx::query("UPDATE deliveries SET state = 3, at = 4000")).await.unwrap();
+    let command = bench.change(TENANT).recover("ep", 5_000);
+    bench.apply(vec![command]).await;
+    let mut examined = db.recover_deliveries(0, 100).await.unwrap().unwrap().deliveries;
+    for _ in 0..5 {
+        let command = bench.change(TENANT).recover("ep", 5_000);
+        assert!(bench.apply(vec![command]).await.has_fan_outs);
+    }
+    while let Some(part) = db.recover_deliveries(0, 100).await.unwrap() {
+        examined += part.deliveries;
+    }
+    assert_eq!(examined, MANY - BATCH_RECOVERED_MAX + MANY);
+}
+
+#[tokio::test]
 async fn recovery_of_a_removed_endpoint_ends() {
     let mut bench = with_many(&["ep"]).await;
     let db = bench.file.db.clone();

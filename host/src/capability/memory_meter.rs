@@ -1,0 +1,245 @@
+//! The memory of one run: its linear memories, and what its draft of changes holds. Both are one charge of the budget.
+//!
+//! Wasmtime's own limit is for each memory; this one is for their sum. The draft has limits of its own
+//! (`CHANGE_SET_BYTES_MAX`), and is charged in steps. Less than one step is free, so that most calls pay nothing for it.
+
+use wasmtime::ResourceLimiter;
+
+use crate::{
+    budget::Charge,
+    config::PluginLimits,
+    limits::{DRAFT_STEP_BYTES, TABLE_ELEMENTS_MAX},
+};
+
+pub struct MemoryMeter {
+    bytes_max: usize,
+    bytes: usize,
+    /// Bytes of the draft that are charged: whole steps.
+    drafted: u64,
+    /// Bytes that the budget had no room for.
+    pub refused: Option<u64>,
+    charge: Option<Charge>,
+    /// The guest asked for more than it may have; tells a fault by memory from another trap.
+    pub exceeded: bool,
+    /// The same of the elements of a table.
+    pub table_exceeded: bool,
+}
+
+/// The part of a draft's bytes that is charged.
+pub(super) fn whole_steps(bytes: u64) -> u64 {
+    bytes - bytes % DRAFT_STEP_BYTES
+}
+
+impl MemoryMeter {
+    pub(super) fn new(limits: &PluginLimits) -> MemoryMeter {
+        MemoryMeter {
+            bytes_max: usize::try_from(limits.memory_bytes).unwrap_or(usize::MAX),
+            bytes: 0,
+            drafted: 0,
+            refused: None,
+            charge: None,
+            exceeded: false,
+            table_exceeded: false,
+        }
+    }
+
+    pub(super) fn set_charge(&mut self, charge: Charge) {
+        self.charge = Some(charge);
+    }
+
+    /// Neither memories nor the part of the draft ever shrink: what they have is what was needed.
+    pub fn bytes(&self) -> u64 {
+        (self.bytes as u64).saturating_add(self.drafted)
+    }
+
+    /// For what comes after the run, with the part of it that the draft was charged.
+    pub(super) fn take_charge(&mut self) -> Option<(Charge, u64)> {
+        Some((self.charge.take()?, self.drafted))
+    }
+
+    /// Charges a draft of so many bytes. `false` where the budget has no room.
+    pub(super) fn charge_draft(&mut self, bytes: u64) -> bool {
+        let drafted = whole_steps(bytes);
+        if drafted <= self.drafted {
+            return true;
+        }
+        let has_room = self.grow_charge(self.bytes as u64, drafted);
+        if has_room {
+            self.drafted = drafted;
+        }
+        has_room
+    }
+
+    fn grow_charge(&mut self, memory: u64, drafted: u64) -> bool {
+        let bytes = memory.saturating_add(drafted);
+        let has_room = self.charge.as_mut().is_none_or(|charge| charge.grow_to(bytes));
+        if !has_room {
+            self.refused = Some(bytes);
+        }
+        has_room
+    }
+}
+
+impl ResourceLimiter for MemoryMeter {
+    fn memory_growing(&mut self, current: usize, desired: usize, _maximum: Option<usize>) -> wasmtime::Result<bool> {
+        let bytes = self.bytes.saturating_add(desired.saturating_sub(current));
+        if bytes > self.bytes_max {
+            self.exceeded = true;
+            return Ok(false);
+        }
+        if !self.grow_charge(bytes as u64, self.drafted) {
+            return Ok(false);
+        }
+        self.bytes = bytes;
+        Ok(true)
+    }
+
+    fn table_growing(&mut self, _current: usize, desired: usize, _maximum: Option<usize>) -> wasmtime::Result<bool> {
+        self.table_exceeded |= desired > TABLE_ELEMENTS_MAX;
+        Ok(desired <= TABLE_ELEMENTS_MAX)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{collections::HashMap, sync::Arc, time::Duration};
+
+    use tenon_bindings::tenon::plugin::records::Host;
+    use tokio::time::Instant;
+
+    use super::*;
+    use crate::{
+        budget::{Budget, Payer},
+        capability::{CallState, Facts, Inputs, LogLimits, Questions, Shared},
+        changes::{
+            endpoint::{Endpoint, SigningKey},
+            testing::{Bench, decided_by},
+        },
+        config::MemoryConfig,
+        fair::Request,
+        limits::ENDPOINT_PARSED_FACTOR,
+    };
+
+    fn until() -> Instant {
+        Instant::now() + Duration::from_secs(60)
+    }
+
+    #[tokio::test]
+    async fn growth_is_charged_to_the_budget_and_refused_above_the_share_of_the_tenant() {
+        let budget = Budget::new(&MemoryConfig { budget_bytes: 400, tenant_percent: 50 });
+        let acme = Payer::from("acme/test");
+        let _held = budget.charge_call(&acme, Request::of(10), until()).await.unwrap();
+        let mut meter = MemoryMeter::new(&PluginLimits { memory_bytes: 1_000, ..PluginLimits::default() });
+        meter.charge = Some(budget.charge_call(&acme, Request::of(10), until()).await.unwrap());
+        assert!(meter.memory_growing(0, 140, None).unwrap(), "the share is 150 bytes");
+        assert_eq!(budget.readings()[0].used, 150);
+        assert!(!meter.memory_growing(140, 141, None).unwrap());
+        assert_eq!(meter.refused, Some(141));
+        assert!(!meter.exceeded, "its own limit is not reached");
+        assert_eq!(budget.readings()[0].used, 150);
+    }
+
+    #[test]
+    fn all_memories_of_an_instance_share_one_limit() {
+        let limits = PluginLimits { memory_bytes: 100, ..PluginLimits::default() };
+        let mut meter = MemoryMeter::new(&limits);
+        assert!(meter.memory_growing(0, 60, None).unwrap(), "the first memory");
+        assert!(!meter.memory_growing(0, 60, None).unwrap(), "a second one");
+        assert!(meter.exceeded);
+        assert!(meter.memory_growing(0, 40, None).unwrap(), "what was refused does not count");
+        assert!(!meter.memory_growing(60, 61, None).unwrap());
+    }
+
+    #[tokio::test]
+    async fn draft_is_charged_in_steps_beside_the_memory_of_the_guest() {
+        let budget = Budget::new(&MemoryConfig { budget_bytes: 16 << 20, tenant_percent: 50 });
+        let mut meter = MemoryMeter::new(&PluginLimits::default());
+        meter.set_charge(budget.charge_call(&"acme/test".into(), Request::of(10), until()).await.unwrap());
+        assert!(meter.memory_growing(0, 1_000, None).unwrap());
+        assert!(meter.charge_draft(DRAFT_STEP_BYTES - 1));
+        assert_eq!(budget.readings()[0].used, 1_000, "less than a step is free");
+        assert!(meter.charge_draft(DRAFT_STEP_BYTES) && meter.charge_draft(2 * DRAFT_STEP_BYTES - 1));
+        assert_eq!(budget.readings()[0].used, 1_000 + DRAFT_STEP_BYTES);
+        assert!(meter.memory_growing(1_000, 3_000, None).unwrap());
+        assert_eq!((budget.readings()[0].used, meter.bytes()), (3_000 + DRAFT_STEP_BYTES, 3_000 + DRAFT_STEP_BYTES));
+    }
+
+    /// A run of a call of the plugin "notes".
+    fn run(bench: &Bench) -> CallState {
+        let facts = Facts {
+            plugin: "notes".into(),
+            generation: 1,
+            decided_by: decided_by(),
+            limits: PluginLimits::default(),
+            settings: Default::default(),
+            shared: Shared::bare(),
+            shows_private_keys: false,
+            named: Default::default(),
+            event_types: HashMap::new(),
+            tasks: Default::default(),
+            log: LogLimits::bare(),
+        };
+        let inputs = Inputs { request_id: "request_1".into(), now: 1_000, seed: [7; 32] };
+        CallState::new(Arc::new(facts), &inputs, Box::new(bench.begin()), Questions::default())
+    }
+
+    /// Inserts a record of two steps.
+    async fn insert(state: &mut CallState, id: &str) -> bool {
+        let around = r#"{"pad":""}"#.len();
+        let length = usize::try_from(2 * DRAFT_STEP_BYTES).unwrap() - around;
+        let body = format!(r#"{{"pad":"{}"}}"#, "x".repeat(length));
+        matches!(state.insert("things".to_owned(), id.to_owned(), body).await, Ok(Ok(())))
+    }
+
+    #[tokio::test]
+    async fn collected_changes_are_charged_to_their_tenant_until_they_are_dropped() {
+        // A tenant may hold a little less than six steps.
+        let budget = Budget::new(&MemoryConfig { budget_bytes: 16 * DRAFT_STEP_BYTES, tenant_percent: 50 });
+        let acme = Payer::from("acme/test");
+        let _held = budget.charge_call(&acme, Request::of(10), until()).await.unwrap();
+        let bench = Bench::open().await;
+        let mut state = run(&bench);
+        state.memory.set_charge(budget.charge_call(&acme, Request::of(10), until()).await.unwrap());
+        assert!(insert(&mut state, "one").await && insert(&mut state, "two").await);
+        assert_eq!(budget.readings()[0].used, 4 * DRAFT_STEP_BYTES + 10);
+        assert!(!insert(&mut state, "three").await);
+        assert_eq!(state.memory.refused, Some(6 * DRAFT_STEP_BYTES));
+        drop(state.take_charge());
+        assert_eq!(budget.readings()[0].used, 4 * DRAFT_STEP_BYTES + 10, "the draft has it");
+        let (draft, _questions) = state.into_parts();
+        let changes = draft.into_changes(None);
+        assert_eq!(budget.readings()[0].used, 4 * DRAFT_STEP_BYTES + 10, "what is committed has it");
+        drop(changes);
+        assert_eq!(budget.readings()[0].used, 10);
+    }
+
+    #[tokio::test]
+    async fn list_of_endpoints_is_charged_with_what_it_takes_when_it_is_parsed() {
+        use tenon_bindings::tenon::plugin::subscriptions::Host as _;
+
+        let bench = Bench::open().await;
+        let endpoint = Endpoint {
+            url: "https://a.example".to_owned(),
+            event_types: vec!["x".repeat(usize::try_from(DRAFT_STEP_BYTES).unwrap())],
+            subjects: Vec::new(),
+            enabled: true,
+            signatures: Vec::new(),
+            note: serde_json::value::to_raw_value("").unwrap(),
+            key: SigningKey { nonce: "00".to_owned(), number: 1, previous_until: None },
+            disabled: None,
+        };
+        let put = bench.run(async |draft| {
+            draft.put_endpoint("ep", &endpoint).await?.unwrap();
+            Ok(())
+        });
+        put.await.unwrap();
+        let budget = Budget::new(&MemoryConfig { budget_bytes: 64 << 20, tenant_percent: 50 });
+        let mut state = run(&bench);
+        state.memory.set_charge(budget.charge_call(&"acme/test".into(), Request::of(10), until()).await.unwrap());
+        assert_eq!(state.all().await.unwrap().len(), 1);
+        let least = ENDPOINT_PARSED_FACTOR as u64 * DRAFT_STEP_BYTES;
+        assert!(budget.readings()[0].used >= least, "{}", budget.readings()[0].used);
+        drop(state);
+        assert_eq!(budget.readings()[0].used, 0);
+    }
+}
