@@ -263,8 +263,9 @@ pub const TASKS_BETWEEN_LOOKS: u32 = 4;
 pub const WASM_STACK_BYTES: usize = 512 << 10;
 /// Bytes: the stack of one call, frames of the host's functions included.
 pub const CALL_STACK_BYTES: usize = 1 << 20;
-/// Bytes that a slot of the pool keeps resident between two calls: the working set of an ordinary call.
-pub const MEMORY_RESIDENT_BYTES: usize = 256 << 10;
+/// Bytes that a slot of the pool keeps resident between two calls. An ordinary call writes 3 to 12 pages; a slot that once
+/// ran a larger one resets this much after each later call.
+pub const MEMORY_RESIDENT_BYTES: usize = 128 << 10;
 pub const TABLE_RESIDENT_BYTES: usize = 64 << 10;
 pub const STACK_RESIDENT_BYTES: usize = 64 << 10;
 /// Bytes that one linear memory may ever have; what plugins.toml allows has to stay below it.
@@ -282,7 +283,7 @@ pub const TABLES_PER_CALL: u32 = 4;
 pub const TABLE_ELEMENTS_MAX: usize = 100_000;
 /// Bytes of an instance's own bookkeeping in the engine.
 pub const INSTANCE_BYTES_MAX: usize = 10 << 20;
-/// Slots of the pool that stay warm, for each core. A slot keeps up to half a megabyte of the component that used it last, and
+/// Slots of the pool that stay warm, for each core. A slot keeps up to a quarter of a megabyte of the component that used it last, and
 /// each new component warms slots of its own first: more of them would make the memory of a host grow with its first swaps.
 pub const POOL_WARM_SLOTS_PER_CORE: u32 = 8;
 /// Slots whose pages are given back to the system together. With more than one, a run would give back the memory of the runs
