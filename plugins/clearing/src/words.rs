@@ -97,15 +97,7 @@ pub fn wrong(field: &str, must: &str) -> Stop {
 /// A query with a parameter that the operation does not take, or with one that is given twice: no value of the two goes before
 /// the other.
 pub fn refuse_query(fault: &QueryFault) -> Stop {
-    match fault {
-        QueryFault::Unknown { name, declared: [] } => {
-            wrong(name, "is not a parameter of this operation, which takes none")
-        }
-        QueryFault::Unknown { name, declared } => {
-            wrong(name, &["is not a parameter of this operation, which takes: ", &declared.join(", ")].concat())
-        }
-        QueryFault::Repeated { name } => wrong(name, "must be given only once"),
-    }
+    wrong(fault.name(), &fault.requirement())
 }
 
 /// A bank has no partners: it would find everything, whatever partner is named.

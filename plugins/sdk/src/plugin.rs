@@ -186,7 +186,7 @@ impl Plugin {
     }
 
     /// Checks each query before the handler runs: a parameter that the route does not declare ([`Route::query()`]) is refused, and
-    /// so is one that the query gives twice. `refuse` words the refusal.
+    /// so is one that the query gives twice. `refuse` renders the refusal.
     pub const fn strict_queries(mut self, refuse: RefuseQuery) -> Plugin {
         self.refuse_query = Some(refuse);
         self

@@ -6,7 +6,7 @@ use crate::bindings::tenon::plugin::types::Pair;
 /// Bytes of an unknown name that a refusal repeats.
 const NAME_BYTES_MAX: usize = 64;
 
-/// Words the refusal of a query.
+/// Renders the refusal of a query.
 pub type RefuseQuery = fn(&QueryFault) -> Stop;
 
 /// What is wrong with a query.
@@ -17,6 +17,29 @@ pub enum QueryFault {
     Unknown { name: String, declared: &'static [&'static str] },
     /// The query gives the parameter more than once.
     Repeated { name: &'static str },
+}
+
+impl QueryFault {
+    /// Returns the name of the parameter, as a message can repeat it.
+    pub fn name(&self) -> &str {
+        match self {
+            QueryFault::Unknown { name, .. } => name,
+            QueryFault::Repeated { name } => name,
+        }
+    }
+
+    /// Returns the requirement that the parameter breaks. A message is the name, a space, and this.
+    pub fn requirement(&self) -> String {
+        match self {
+            QueryFault::Unknown { declared: [], .. } => {
+                "is not a parameter of this operation, which takes none".to_owned()
+            }
+            QueryFault::Unknown { declared, .. } => {
+                ["is not a parameter of this operation, which takes: ", &declared.join(", ")].concat()
+            }
+            QueryFault::Repeated { .. } => "must be given only once".to_owned(),
+        }
+    }
 }
 
 /// Returns the first fault of the query.
@@ -68,11 +91,7 @@ mod tests {
     }
 
     fn refuse(fault: &QueryFault) -> Stop {
-        let message = match fault {
-            QueryFault::Unknown { name, declared } => format!("{name} is none of [{}]", declared.join(",")),
-            QueryFault::Repeated { name } => format!("{name} is given twice"),
-        };
-        Refusal::new(400, "invalid", message).into()
+        Refusal::new(400, "invalid", format!("{} {}", fault.name(), fault.requirement())).into()
     }
 
     fn message(target: &str) -> (u16, String) {
@@ -83,14 +102,16 @@ mod tests {
     #[test]
     fn route_takes_the_parameters_that_it_declares_and_no_other() {
         assert_eq!(message("/list?limit=1&after=x").0, 200);
-        assert_eq!(message("/list?limit=1&page=2"), (400, "page is none of [limit,after]".to_owned()));
-        assert_eq!(message("/one?limit=1"), (400, "limit is none of []".to_owned()));
-        assert_eq!(message("/one?="), (400, " is none of []".to_owned()));
+        let unknown =
+            |name: &str, takes: &str| (400, format!("{name} is not a parameter of this operation, which takes{takes}"));
+        assert_eq!(message("/list?limit=1&page=2"), unknown("page", ": limit, after"));
+        assert_eq!(message("/one?limit=1"), unknown("limit", " none"));
+        assert_eq!(message("/one?="), unknown("", " none"));
     }
 
     #[test]
     fn parameter_is_given_once() {
-        assert_eq!(message("/list?after=x&limit=1&limit=1"), (400, "limit is given twice".to_owned()));
+        assert_eq!(message("/list?after=x&limit=1&limit=1"), (400, "limit must be given only once".to_owned()));
     }
 
     #[test]

@@ -178,16 +178,11 @@ pub fn wrong(field: &str, rule: &'static str, must: &str) -> Stop {
 /// A query with a parameter that the operation does not take, or with one that is given twice: no value of the two goes before
 /// the other.
 pub fn refuse_query(fault: &QueryFault) -> Stop {
-    match fault {
-        QueryFault::Unknown { name, declared: [] } => {
-            wrong(name, "unknown", "is not a parameter of this operation, which takes none")
-        }
-        QueryFault::Unknown { name, declared } => {
-            let must = ["is not a parameter of this operation, which takes: ", &declared.join(", ")].concat();
-            wrong(name, "unknown", &must)
-        }
-        QueryFault::Repeated { name } => wrong(name, "once", "must be given only once"),
-    }
+    let rule = match fault {
+        QueryFault::Unknown { .. } => "unknown",
+        QueryFault::Repeated { .. } => "once",
+    };
+    wrong(fault.name(), rule, &fault.requirement())
 }
 
 /// A rule's "no".
