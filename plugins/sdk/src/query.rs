@@ -13,7 +13,7 @@ pub type RefuseQuery = fn(&QueryFault) -> Stop;
 #[derive(Clone, Debug, PartialEq)]
 pub enum QueryFault {
     /// The route does not declare the parameter. `name` has at most 64 bytes: letters, digits, "-", ".", "_", "~", and "%" before
-    /// the hexadecimal digits of any other byte.
+    /// the hexadecimal digits of any other byte. An empty name is two quotation marks.
     Unknown { name: String, declared: &'static [&'static str] },
     /// The query gives the parameter more than once.
     Repeated { name: &'static str },
@@ -57,6 +57,9 @@ pub(crate) fn check(query: &[Pair], declared: &'static [&'static str]) -> Result
 
 /// Encodes a name that a caller chose, so that it can stand in a sentence.
 fn written(name: &str) -> String {
+    if name.is_empty() {
+        return "\"\"".to_owned();
+    }
     let mut text = String::new();
     for byte in name.bytes() {
         let is_plain = byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
@@ -106,7 +109,7 @@ mod tests {
             |name: &str, takes: &str| (400, format!("{name} is not a parameter of this operation, which takes{takes}"));
         assert_eq!(message("/list?limit=1&page=2"), unknown("page", ": limit, after"));
         assert_eq!(message("/one?limit=1"), unknown("limit", " none"));
-        assert_eq!(message("/one?="), unknown("", " none"));
+        assert_eq!(message("/one?=1"), unknown("\"\"", " none"));
     }
 
     #[test]
