@@ -1,14 +1,11 @@
 //! Virtual accounts (spec/wallet: Conditions): on mainnet alone, for a business whose due diligence is approved. What is paid into
 //! one arrives as coins at its wallet or address, and is told as a deposit.
 
-use serde::Deserialize;
-use serde_json::value::RawValue;
 use tenon_plugin::effects::{Effect, OutgoingCall};
 use tenon_plugin::{Call, Outcome, Route, Stop, get, json, patch, post, time};
 
 use super::{access, envelope, form::Form};
 use crate::providers::accounts as provider;
-use crate::providers::client;
 use crate::records::Stored;
 use crate::records::addresses::Address;
 use crate::records::virtual_accounts::{self as records, VirtualAccount, VirtualAccountBody};
@@ -139,17 +136,10 @@ fn go(call: &Call, account: &mut VirtualAccount, command: Command, change: &str)
     Ok(())
 }
 
-#[derive(Deserialize)]
-struct Payments {
-    payments: Vec<Box<RawValue>>,
-}
-
-/// As the provider knows them: what they were turned into arrives as deposits.
+/// The newest payments, as the provider shows them. The coins that they were turned into arrive as deposits.
 fn payments(call: &Call) -> Outcome {
     let account = account_of(call)?;
-    let path = ["/v1/virtual-accounts/", &account.id, "/payments?limit=100"].concat();
-    let found: Payments = client::understood(client::ask(call, provider::DESTINATION, &path, None)?)?;
-    let rows: Vec<String> = found.payments.iter().map(|payment| payment.get().to_owned()).collect();
+    let rows = provider::payments(call, &account.id)?;
     envelope::whole_list(call, "Transactions fetched successfully", &rows)
 }
 

@@ -74,13 +74,16 @@ fn outgoing(call: &Call, destination: &str, path: &str, body: Option<String>) ->
 /// The typed answer to a question, or the "no" in this interface's words.
 pub fn understood<T: DeserializeOwned>(reply: Reply) -> Result<T, Stop> {
     match reply {
-        Reply::Good(text) => serde_json::from_str(&text).map_err(|_| words::unanswered(UNANSWERED)),
+        Reply::Good(text) => serde_json::from_str(&text).map_err(|_| unanswered()),
         Reply::Refused { code, .. } => Err(refused(&code)),
-        Reply::Silent => Err(words::unanswered(UNANSWERED)),
+        Reply::Silent => Err(unanswered()),
     }
 }
 
-const UNANSWERED: &str = "The provider does not answer; nothing was changed";
+/// Returns the refusal for a reply that is missing or cannot be read.
+pub fn unanswered() -> Stop {
+    words::unanswered("The provider does not answer; nothing was changed")
+}
 
 /// By the field that it is about.
 pub fn refused(code: &str) -> Stop {
@@ -94,7 +97,7 @@ pub fn refused(code: &str) -> Stop {
         "AMOUNT_TOO_LARGE" => words::wrong("amount", "range", "must not be above the maximum"),
         "NOT_FOUND" => words::not_found(),
         "INVALID_REQUEST" => words::failed(Code::ValidationError, "The provider does not take this request"),
-        _ => words::unanswered(UNANSWERED),
+        _ => unanswered(),
     }
 }
 

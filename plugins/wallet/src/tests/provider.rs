@@ -26,6 +26,8 @@ pub struct State {
     pub listed: Option<String>,
     /// How often a swap was quoted.
     pub quotes: u32,
+    /// Number of payments into each virtual account.
+    pub payments: usize,
 }
 
 #[derive(Clone, Default)]
@@ -65,6 +67,7 @@ impl Provider {
                 "/v1/rates" => {
                     json!({"currency": "NGN", "rates": {"USDC": "1510.25"}, "as_of": "2026-05-07T08:30:00Z"})
                 }
+                _ if path.ends_with("/payments") => payments(&call.path, state.payments),
                 _ => {
                     return Ok(match state.orders.get(path) {
                         Some(order) => response(200, order),
@@ -83,6 +86,15 @@ impl Provider {
             order[name] = value.clone();
         }
     }
+}
+
+/// A page of `count` payments: "payment 0" is the newest.
+fn payments(path: &str, count: usize) -> Value {
+    let (_, query) = path.split_once("?limit=100").unwrap();
+    let begin = query.strip_prefix("&after=payment%20").map_or(0, |number| number.parse::<usize>().unwrap());
+    let end = count.min(begin + 100);
+    let rows: Vec<Value> = (begin..end).map(|number| json!({"id": format!("payment {number}")})).collect();
+    json!({"payments": rows, "next": (end < count).then(|| format!("payment {end}"))})
 }
 
 fn offer(id: &str, amount: &str, seconds: &str, fee: &str, is_fixed: bool) -> Value {

@@ -58,6 +58,29 @@ fn a_virtual_account_has_a_number_when_the_bank_gives_one() {
 }
 
 #[test]
+fn payments_are_paged_beyond_the_first_page_of_the_provider() {
+    let world = World::new();
+    let root = format!("/v1/wallets/{}/virtual-accounts", wallet(&world));
+    let made = live(&world, "POST", &root, &owner()).json();
+    let path = format!("{root}/{}/transactions", made["data"]["id"].as_str().unwrap());
+    let list = |query: &str| live(&world, "GET", &format!("{path}{query}"), &json!({})).json();
+    let check = |query: &str, total: u64, first: Option<&str>, count: u64| {
+        let list = list(query);
+        assert_eq!(list["meta"]["totalItems"], total, "{query}");
+        assert_eq!(list["meta"]["itemCount"], count, "{query}");
+        assert_eq!(list["data"][0]["id"].as_str(), first, "{query}");
+    };
+    check("", 0, None, 0);
+    world.provider.0.borrow_mut().payments = 150;
+    check("", 150, Some("payment 0"), 100);
+    check("?page=2", 150, Some("payment 100"), 50);
+    check("?page=3&limit=60", 150, Some("payment 120"), 30);
+    world.provider.0.borrow_mut().payments = 1_000;
+    check("?page=3", 300, Some("payment 200"), 100);
+    check("?page=4", 300, None, 0);
+}
+
+#[test]
 fn there_are_none_on_a_test_network_and_none_without_due_diligence() {
     let world = World::new();
     let test = world.poor_wallet("base");
