@@ -68,7 +68,7 @@
 //! - *`blockchain`* is a text everywhere, as the specification has it; the real product's object is `blockchainInfo`.
 //! - *Signing without sending* exists for raw transactions of the client's; a withdrawal that is only signed would block the
 //!   lane of its sender until somebody sends it, and is not offered.
-//! - *Pages* have at most 100 rows: the default is the limit. A list of which all is at hand is whole unless the query asks for a page.
+//! - *Pages* have at most 100 rows: the default is the limit. The answer to a batch has all of its rows, at most 20.
 //! - *No parameter of a query is ignored*: one that the operation does not have is refused. Payment pages and callbacks take any, since
 //!   others add parameters to links and to the addresses of callbacks.
 

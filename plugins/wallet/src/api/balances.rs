@@ -69,7 +69,7 @@ fn all(call: &Call) -> Outcome {
         .filter(|(wallet, asset)| wallet.body.is_on(*asset))
         .map(|held| Ok(shown(call, &holder, held)?.to_text()))
         .collect();
-    envelope::whole_list(call, "Balances fetched successfully", &rows?)
+    envelope::paged_list(call, "Balances fetched successfully", &rows?)
 }
 
 /// What lies at the address itself: of an address, on the blockchain of its wallet, or the one that is named.

@@ -29,7 +29,7 @@ pub fn currency(call: &Call, currency: Currency) -> Result<Text, Stop> {
 fn read(call: &Call) -> Outcome {
     let rows: Result<Vec<String>, Stop> =
         Currency::ALL.into_iter().map(|it| Ok(currency(call, it)?.to_text())).collect();
-    envelope::whole_list(call, "Compliance fetched successfully", &rows?)
+    envelope::paged_list(call, "Compliance fetched successfully", &rows?)
 }
 
 fn named(call: &Call) -> Result<ComplianceForm, Stop> {

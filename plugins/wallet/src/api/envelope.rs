@@ -41,14 +41,15 @@ pub fn list(message: &str, rows: &[String], meta: Meta, analytics: Option<String
     answer(200, message, &data, &more)
 }
 
-/// A list that is at hand whole: one page of all, or the page that the query asks for.
-pub fn whole_list(call: &Call, message: &str, rows: &[String]) -> Outcome {
-    let is_paged = call.request().query.iter().any(|pair| PAGE.contains(&pair.name.as_str()));
-    if is_paged {
-        let page = page(call)?;
-        let shown: Vec<String> = of_page(rows, page).cloned().collect();
-        return list(message, &shown, page.meta(rows.len() as u64), None);
-    }
+/// Returns the page of `rows` that the query asks for; `rows` are the whole list.
+pub fn paged_list(call: &Call, message: &str, rows: &[String]) -> Outcome {
+    let page = page(call)?;
+    let shown: Vec<String> = of_page(rows, page).cloned().collect();
+    list(message, &shown, page.meta(rows.len() as u64), None)
+}
+
+/// Returns all rows as one page: the answer to a request that made them, and has no pages to ask for.
+pub fn whole_list(message: &str, rows: &[String]) -> Outcome {
     let total = rows.len() as u64;
     let meta = Meta {
         total_items: total,
@@ -57,8 +58,7 @@ pub fn whole_list(call: &Call, message: &str, rows: &[String]) -> Outcome {
         total_pages: total.min(1),
         current_page: 1,
     };
-    let data = json::array(rows.iter().map(String::as_str));
-    answer(200, message, &data, &[("meta", meta_text(meta)?)])
+    list(message, rows, meta, None)
 }
 
 fn meta_text(meta: Meta) -> Result<String, Stop> {
@@ -71,7 +71,7 @@ fn meta_text(meta: Meta) -> Result<String, Stop> {
     Ok(text.to_text())
 }
 
-/// Of the query.
+/// Reads the page that the query asks for.
 pub fn page(call: &Call) -> Result<Page, Stop> {
     let (page, limit) = (query::single(call, &["page"])?, query::single(call, &["limit"])?);
     Page::read(page, limit).map_err(|all| words::refused(&Refusal::Invalid(all)))

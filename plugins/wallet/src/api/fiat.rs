@@ -86,7 +86,7 @@ fn currencies(call: &Call) -> Outcome {
             .with("assets", &offered.assets)?;
         rows.push(text.to_text());
     }
-    envelope::whole_list(call, "Currencies fetched successfully", &rows)
+    envelope::paged_list(call, "Currencies fetched successfully", &rows)
 }
 
 /// Of this wallet, those that somebody pays out for.
@@ -101,7 +101,7 @@ fn assets(call: &Call) -> Outcome {
             rows.push(show::asset::wallet_asset(call, &wallet.id, asset, network, true)?.to_text());
         }
     }
-    envelope::whole_list(call, "Assets fetched successfully", &rows)
+    envelope::paged_list(call, "Assets fetched successfully", &rows)
 }
 
 /// Reads the asset that the query names, and checks its amount. Institutions are the same for each asset and amount, and rates
@@ -129,7 +129,7 @@ fn institutions(call: &Call) -> Outcome {
             .with("currency", currency.code())?;
         rows.push(text.to_text());
     }
-    envelope::whole_list(call, "Institutions fetched successfully", &rows)
+    envelope::paged_list(call, "Institutions fetched successfully", &rows)
 }
 
 fn fiat_rates(call: &Call) -> Outcome {
@@ -144,7 +144,7 @@ fn fiat_rates(call: &Call) -> Outcome {
         let text = Text::new().with("asset", &symbol)?.with("currency", currency.code())?.with("rate", &rate)?;
         rows.push(text.to_text());
     }
-    envelope::whole_list(call, "Rates fetched successfully", &rows)
+    envelope::paged_list(call, "Rates fetched successfully", &rows)
 }
 
 /// Whose account it is; it may be paid from this wallet from now on.

@@ -280,7 +280,7 @@ fn list_wallets(call: &Call) -> Outcome {
             rows.push(show::wallet::full(call, &wallet, network)?.to_text());
         }
     }
-    envelope::whole_list(call, "Gateway wallets fetched successfully", &rows)
+    envelope::paged_list(call, "Gateway wallets fetched successfully", &rows)
 }
 
 /// In and out of the gateway, the newest first.

@@ -128,7 +128,7 @@ fn read_one(call: &Call) -> Outcome {
 
 fn list(call: &Call) -> Outcome {
     let (_, _, known) = place(call)?;
-    envelope::whole_list(call, "Auto settlement rules fetched successfully", &rows(&known)?)
+    envelope::paged_list(call, "Auto settlement rules fetched successfully", &rows(&known)?)
 }
 
 fn rows(known: &SettlementBody) -> Result<Vec<String>, Stop> {

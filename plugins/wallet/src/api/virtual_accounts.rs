@@ -140,7 +140,7 @@ fn go(call: &Call, account: &mut VirtualAccount, command: Command, change: &str)
 fn payments(call: &Call) -> Outcome {
     let account = account_of(call)?;
     let rows = provider::payments(call, &account.id)?;
-    envelope::whole_list(call, "Transactions fetched successfully", &rows)
+    envelope::paged_list(call, "Transactions fetched successfully", &rows)
 }
 
 fn text(call: &Call, account: &VirtualAccount) -> Result<Text, Stop> {

@@ -107,7 +107,7 @@ fn list_of_transaction(call: &Call) -> Outcome {
             rows.push(text.to_text());
         }
     }
-    envelope::whole_list(call, "Webhooks fetched successfully", &rows)
+    envelope::paged_list(call, "Webhooks fetched successfully", &rows)
 }
 
 /// The last event of the transaction once more.

@@ -181,7 +181,7 @@ fn batch(call: &Call, sender: &Sender, recipients: Vec<Recipient>) -> Outcome {
         for made in made {
             rows.push(shown(call, &made)?);
         }
-        return envelope::whole_list(call, "Batch withdrawal initiated successfully", &rows);
+        return envelope::whole_list("Batch withdrawal initiated successfully", &rows);
     }
     check_targets(call, sender, recipients.iter().enumerate().map(|(at, recipient)| (Some(at), recipient)))?;
     let mut orders = Vec::new();
@@ -197,7 +197,7 @@ fn batch(call: &Call, sender: &Sender, recipients: Vec<Recipient>) -> Outcome {
         let made = store(call, sender, recipient, Out::new(call, record, way))?;
         rows.push(shown(call, &made)?);
     }
-    envelope::whole_list(call, "Batch withdrawal initiated successfully", &rows)
+    envelope::whole_list("Batch withdrawal initiated successfully", &rows)
 }
 
 /// What the same reference has made already.

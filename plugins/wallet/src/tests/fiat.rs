@@ -232,9 +232,11 @@ fn what_can_be_asked_of_payouts_is_answered() {
 }
 
 #[test]
-fn a_list_that_is_at_hand_whole_is_paged_where_the_query_asks_for_pages() {
+fn a_list_without_page_and_limit_is_its_first_hundred_rows() {
     let world = World::new();
     let whole = world.get("/v1/compliance").json();
+    assert_eq!(whole["meta"]["itemsPerPage"], 100);
+    assert_eq!(whole["meta"]["itemCount"], 6);
     let page = world.get("/v1/compliance?limit=2&page=2").json();
     assert_eq!((&page["meta"]["currentPage"], &page["meta"]["itemCount"]), (&json!(2), &json!(2)));
     assert_eq!((&page["data"][0], &page["data"][1]), (&whole["data"][2], &whole["data"][3]));
