@@ -16,14 +16,11 @@ use crate::show::asset::{Balance, token_of};
 use crate::show::{self, Text};
 use crate::{sending, words};
 
-/// Both names of the parameter that names an asset.
-const ASSET: &[&str] = &["asset_id", "assetId"];
-
 pub const ROUTES: &[Route] = &[
-    get("/v1/wallets/{walletId}/balance", "read-balance", one).query(ASSET),
+    get("/v1/wallets/{walletId}/balance", "read-balance", one).query(query::ASSET),
     get("/v1/wallets/{walletId}/balances", "list-balances", all).query(envelope::PAGE),
     get("/v1/wallets/{walletId}/reconciliation", "reconcile-wallet", reconcile).query(&["blockchain"]),
-    get("/v1/wallets/{walletId}/addresses/{addressId}/balance", "read-address-balance", one).query(ASSET),
+    get("/v1/wallets/{walletId}/addresses/{addressId}/balance", "read-address-balance", one).query(query::ASSET),
     get("/v1/wallets/{walletId}/addresses/{addressId}/balances", "list-address-balances", all).query(envelope::PAGE),
     get("/v1/wallets/{walletId}/addresses/{addressId}/reconciliation", "reconcile-address", reconcile)
         .query(&["blockchain"]),
@@ -51,7 +48,7 @@ fn shown(call: &Call, holder: &Holder, (wallet, asset): &(Wallet, Asset)) -> Res
 
 fn one(call: &Call) -> Outcome {
     let (wallet, address) = access::holder(call)?;
-    let wanted = query::single(call, ASSET)?;
+    let wanted = query::single(call, query::ASSET)?;
     let wanted = wanted.ok_or_else(|| words::wrong("asset_id", "required", "is required"))?;
     let network = access::network(call);
     let mut all = held(call, &wallet, address.as_ref())?.into_iter();

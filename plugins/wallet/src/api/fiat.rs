@@ -27,8 +27,8 @@ use crate::{carry, ids, providing, words};
 /// Of a reference, as the contract of payouts has it.
 const PROVIDER_REFERENCE_CHARS: usize = 64;
 
-/// Of institutions and rates.
-const PAYOUT: &[&str] = &["currency", "asset_id", "assetId", "amount", "page", "limit"];
+/// The lists of institutions and of rates take these parameters.
+const PAYOUT: &[&str] = &["currency", query::ASSET[0], query::ASSET[1], "amount", "page", "limit"];
 
 pub const ROUTES: &[Route] = &[
     get("/v1/wallets/{walletId}/withdraw/fiat/currencies", "list-fiat-currencies", currencies).query(envelope::PAGE),
@@ -110,7 +110,7 @@ fn named_asset(call: &Call, wallet: &Wallet) -> Result<Option<Asset>, Stop> {
     if let Some(Err(rule)) = query::single(call, &["amount"])?.map(Whole::parse) {
         return Err(refused(Refusal::Invalid(vec![Field("amount").breaks(rule)])));
     }
-    let Some(id) = query::single(call, &["asset_id", "assetId"])? else { return Ok(None) };
+    let Some(id) = query::single(call, query::ASSET)? else { return Ok(None) };
     let found = wallet.find_asset(id, access::network(call));
     found.map(Some).ok_or_else(|| words::wrong("asset_id", "asset", "must be an asset of this wallet"))
 }

@@ -7,6 +7,9 @@ use tenon_plugin::{Call, Stop};
 
 use crate::words;
 
+/// Both names of the parameter that names an asset.
+pub const ASSET: &[&str; 2] = &["asset_id", "assetId"];
+
 /// Returns the value of the parameter that has these names.
 ///
 /// # Errors
