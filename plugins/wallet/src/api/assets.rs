@@ -12,7 +12,7 @@ use crate::rules::network::Network;
 use crate::show::Text;
 use crate::{ids, show, words};
 
-/// Of all assets.
+/// The list of all assets takes these parameters.
 const QUERY: &[&str] = &["symbol", "blockchain", "blockchain_id", "blockchainId", "network", "page", "limit"];
 
 pub const ROUTES: &[Route] = &[
@@ -24,7 +24,7 @@ pub const ROUTES: &[Route] = &[
     delete("/v1/wallets/{walletId}/assets/{assetId}", "remove-wallet-asset", remove),
 ];
 
-/// Of a list that is at hand whole.
+/// Returns the page of `all` that the query asks for.
 fn page_of<T>(call: &Call, message: &str, all: &[T], shown: impl Fn(&T) -> Result<Text, Stop>) -> Outcome {
     let page = envelope::page(call)?;
     let rows: Result<Vec<String>, Stop> = of_page(all, page).map(|one| Ok(shown(one)?.to_text())).collect();

@@ -19,7 +19,7 @@ use crate::show::Text;
 use crate::show::transaction::{Whose, address_id, full};
 use crate::{carry, retrying, words};
 
-/// Of a list.
+/// The lists of transactions take these parameters.
 const QUERY: &[&str] = &[
     "page",
     "limit",
