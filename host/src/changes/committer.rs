@@ -107,6 +107,11 @@ struct SeenKeys {
 }
 
 impl Conflict {
+    /// Whether another call's turn holds what this one saw: it must wait for its own.
+    pub fn is_reserved(&self) -> bool {
+        matches!(self.objection, Objection::Reserved(_))
+    }
+
     fn new(objection: Objection, proposal: &Proposal) -> Conflict {
         let seen = SeenKeys { scope: proposal.changes.scope.clone(), keys: keys(proposal).collect() };
         Conflict { objection, seen: Box::new(seen) }
@@ -136,7 +141,7 @@ pub struct Changes {
     pub(super) waits_for: Version,
     /// Estimate of its rows.
     pub(super) bytes: usize,
-    /// Of the memory of its call, where that was charged.
+    /// For the memory that it takes; `None` where that is too little to be charged.
     pub(super) charge: Option<Charge>,
     /// Whether it waits for room if it is large.
     pub(super) waits_for_room: bool,
@@ -234,6 +239,7 @@ struct Ticket {
     model: Arc<DataModel>,
     waits_for: Version,
     bytes: usize,
+    charge: Option<Charge>,
     waits_for_room: bool,
     /// Held by a large change set while it waits for no other call.
     room: Option<RoomPermit>,
@@ -353,7 +359,6 @@ impl Committer {
     pub async fn commit(&self, changes: Changes, mut turn: Option<&mut Turn>) -> Result<(), CommitError> {
         let is_look = changes.is_look();
         let Changes { running, set, model, purpose, waits_for, bytes, charge, waits_for_room, deadline } = changes;
-        let _until_durable = charge;
         if is_look {
             return self.wait_until_durable(&running, waits_for).await;
         }
@@ -366,7 +371,8 @@ impl Committer {
             }
         };
         let proposal = Box::new(proposal);
-        let mut ticket = Box::new(Ticket { proposal, running, model, waits_for, bytes, waits_for_room, room: None });
+        let ticket = Ticket { proposal, running, model, waits_for, bytes, charge, waits_for_room, room: None };
+        let mut ticket = Box::new(ticket);
         loop {
             let attempt = self.shared.attempt(ticket, turn.as_deref());
             if let (Some(turn), true) = (turn.as_deref_mut(), attempt.is_decided()) {

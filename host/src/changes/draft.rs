@@ -157,7 +157,8 @@ impl Draft {
     /// Estimate of the memory that it holds. What it saw belongs to the overlay, but for the keys.
     pub fn held_bytes(&self) -> usize {
         let keys = self.seen.len() + self.records.len() + self.books.len();
-        self.bytes.saturating_add(keys * CHANGE_ROW_BYTES)
+        let lines = self.events.len() + self.deliveries.len() + self.journal.len();
+        self.bytes.saturating_add((keys + lines) * CHANGE_ROW_BYTES)
     }
 
     /// Holds the charge until its changes are durable or dropped.

@@ -235,7 +235,6 @@ impl RequestCall<'_> {
             (Err(GuestFault::NoCore), _) => Err(Unsettled::Failed(Failure::Unavailable)),
             (Ok(_), None) => Err(self.fault(&GuestFault::Deadline, None, contest).await),
             (Err(fault), left) => {
-                // A password, or the disk, is waited for without memory.
                 drop(charge);
                 let (draft, questions) = left.unzip();
                 contest.questions = questions.unwrap_or_default();
@@ -243,7 +242,11 @@ impl RequestCall<'_> {
                     return Err(Unsettled::Again);
                 }
                 match contest.questions.passwords.take_wanted() {
-                    Some(work) => Err(call.compute(work, contest).await),
+                    Some(work) => {
+                        // The call holds no memory while it waits for its turn among passwords.
+                        drop(draft);
+                        Err(call.compute(work, contest).await)
+                    }
                     None => Err(self.fault(&fault, draft, contest).await),
                 }
             }

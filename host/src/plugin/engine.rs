@@ -1,8 +1,8 @@
 //! wasmtime and its settings: the engine that serves, the engines that compile, the ticker that ends endless loops.
 //!
-//! Never knows a plugin. Invariants: there is one serving engine in a process, and it compiles nothing: code is made by
-//! an engine in a process of its own (`compile`). Both have the same code settings, so that what one makes the other
-//! accepts (their fingerprints are compared).
+//! Never knows a plugin. Invariants: a process has one engine that serves and one that tries components out, and neither
+//! compiles: code is made by an engine in a process of its own (`compile`). All have the same code settings, so that what
+//! the compiler makes the others accept (their fingerprints are compared).
 
 use std::{
     hash::{DefaultHasher, Hash, Hasher},
@@ -71,7 +71,7 @@ impl ServingEngine {
         &self.trial
     }
 
-    /// One permit for each slot of the pool: whoever instantiates holds [`Generation::slots`] of them, because an
+    /// One permit for each slot of the pool: whoever instantiates in it holds [`Generation::slots`] of them, because an
     /// exhausted pool fails where a semaphore waits.
     ///
     /// [`Generation::slots`]: super::generation::Generation

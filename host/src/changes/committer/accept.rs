@@ -60,7 +60,8 @@ impl Shared {
                 Attempt::Large(ticket)
             }
             Ok(accepted) => self.accept(state, *ticket, accepted),
-            Err(Objection::Reserved(_)) => {
+            // What is charged to the memory budget must not wait for a turn: the call whose turn it is may wait for memory.
+            Err(Objection::Reserved(_)) if ticket.charge.is_none() => {
                 // Made under the lock: a release after it cannot be missed.
                 let released = self.released.notified();
                 drop(state);
@@ -90,14 +91,14 @@ impl Shared {
     }
 
     fn accept(&self, mut state: parking_lot::MutexGuard<'_, State>, ticket: Ticket, accepted: Accepted) -> Attempt<'_> {
-        let Ticket { proposal, running, model, bytes, room, .. } = ticket;
+        let Ticket { proposal, running, model, bytes, charge, room, .. } = ticket;
         let Proposal { changes, writes, .. } = *proposal;
         let writes = into_writes(writes, &accepted);
         let (version, garbage) = state.overlay.accept(writes);
         let (caller, outcome) = oneshot::channel();
         let balances = accepted.balances.into_iter().filter_map(balance).collect();
         let accepted = AcceptedChanges { version, changes, model, balances };
-        state.queue.push(Queued { accepted, bytes, room, caller });
+        state.queue.push(Queued { accepted, bytes, charge, room, caller });
         drop(state);
         self.work.notify_one();
         drop((garbage, running));

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, HashMap, VecDeque};
 use tokio::sync::oneshot;
 
 use super::room::RoomPermit;
+use crate::budget::Charge;
 use crate::changes::change_set::Version;
 use crate::changes::scope::Scope;
 use crate::db::apply::AcceptedChanges;
@@ -25,6 +26,8 @@ pub(super) enum Outcome {
 pub(super) struct Queued {
     pub(super) accepted: AcceptedChanges,
     pub(super) bytes: usize,
+    /// For the memory that it takes, until it is durable or discarded.
+    pub(super) charge: Option<Charge>,
     /// Of a large change set, until it is durable or discarded.
     pub(super) room: Option<RoomPermit>,
     /// The caller may be gone; the change set is applied all the same.
@@ -35,7 +38,7 @@ impl Queued {
     pub(super) fn settle(self, outcome: Outcome) {
         // The caller may have gone away.
         let _ = self.caller.send(outcome);
-        drop(self.room);
+        drop((self.room, self.charge));
     }
 }
 

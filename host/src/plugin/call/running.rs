@@ -240,7 +240,7 @@ impl<'a> Call<'a> {
             }
             Ok(Err(CommitError::Conflict(lost))) => {
                 contest.losses += 1;
-                if contest.losses >= LOSSES_BEFORE_TURN && contest.turn.is_none() {
+                if (contest.losses >= LOSSES_BEFORE_TURN || lost.is_reserved()) && contest.turn.is_none() {
                     contest.lost = Some(lost);
                 }
                 Err(Unsettled::Again)

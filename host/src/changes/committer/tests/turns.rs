@@ -1,7 +1,12 @@
 //! Who waits for whom when a call has its turn.
 
+use std::time::Duration;
+
 use super::*;
+use crate::budget::Budget;
 use crate::changes::testing::call;
+use crate::config::MemoryConfig;
+use crate::fair::Request;
 
 async fn change_one(bench: &Bench, tenant: &str) -> Changes {
     let mut draft = bench.committer.begin(call(&bench.model, tenant));
@@ -42,6 +47,24 @@ async fn who_waits_for_a_turn_past_its_deadline_changes_nothing() {
     assert!(matches!(outcome, Err(CommitError::Late)), "{outcome:?}");
     drop(turn);
     assert_eq!(bench.stored("one").await, Some(1));
+}
+
+#[tokio::test]
+async fn call_that_is_charged_for_memory_runs_again_and_does_not_wait_for_another_turn() {
+    let bench = Bench::open().await;
+    let lost = lose(&bench, "acme/test").await;
+    let turn = bench.committer.take_turn(&lost).await;
+    let budget = Budget::new(&MemoryConfig { budget_bytes: 1 << 20, tenant_percent: 50 });
+    let mut draft = bench.committer.begin(call(&bench.model, "acme/test"));
+    increment(&mut draft, "one").await.unwrap();
+    let until = Instant::now() + Duration::from_secs(60);
+    draft.keep_charge(budget.charge_call(&"acme/test".into(), Request::of(3_000), until).await.unwrap());
+    match bench.committer.commit(draft.into_changes(None), None).await {
+        Err(CommitError::Conflict(lost)) => assert!(lost.is_reserved(), "{lost:?}"),
+        outcome => panic!("{outcome:?}"),
+    }
+    assert_eq!(budget.readings()[0].used, 0);
+    drop(turn);
 }
 
 #[tokio::test]
