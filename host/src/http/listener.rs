@@ -407,7 +407,8 @@ async fn answer_one<A: Answers>(
             Ok(memory) => running.keep(memory),
             Err(refused) => {
                 drop(request);
-                return Ok(Box::pin(pace_refused(&paces, &running, refused, peer)).await);
+                let counted = slots.peer(peer.address);
+                return Ok(Box::pin(pace_refused(&paces, &running, refused, counted)).await);
             }
         }
     }

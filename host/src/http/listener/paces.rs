@@ -7,7 +7,7 @@ use http::{HeaderValue, Response, StatusCode, header};
 use crate::{
     auth::guesses::network,
     fair::pace::Pacers,
-    http::{Body, activity::Running, origin::Peer, service::Uncalled},
+    http::{Body, activity::Running, service::Uncalled},
     limits::{OWN_ANSWER_CORE_US, REFUSED_STREAMS_WAITING_MAX},
 };
 
@@ -35,16 +35,17 @@ pub(super) fn refuse_stream(client: IpAddr) -> Response<Body> {
 }
 
 /// A refused stream waits for the pace of its address, without its request. If too many wait already, its connection ends,
-/// unless it is a proxy's, which carries requests of other addresses as well.
+/// unless it is a trusted proxy's, which carries requests of other addresses as well. `counted`: address that the connection counts for,
+/// `None` for a trusted proxy's.
 pub(super) async fn pace_refused<B>(
     paces: &Paces,
     running: &Running,
     mut refused: Response<B>,
-    peer: Peer,
+    counted: Option<IpAddr>,
 ) -> Response<B> {
     if let Some(Uncalled(address)) = refused.extensions_mut().remove() {
         let is_paced = paces.answers.wait_among(&address, OWN_ANSWER_CORE_US, REFUSED_STREAMS_WAITING_MAX).await;
-        if !is_paced && address == network(peer.address) {
+        if !is_paced && counted.is_some() {
             running.end_connection();
         }
     }
