@@ -12,16 +12,23 @@ use crate::{
 };
 
 /// Paces of addresses, for work that the host does for them without a call.
-pub(super) struct Paces {
+pub(in crate::http) struct Paces {
     pub handshakes: Pacers<IpAddr>,
     pub answers: Pacers<IpAddr>,
-    /// Of connections that were closed for what their peer sent, and of later ones.
+    /// Connections that were closed for what their peer sent, and later connections of the same address.
     pub floods: Pacers<IpAddr>,
 }
 
 impl Paces {
     pub fn of_machine() -> Paces {
         Paces { handshakes: Pacers::of_machine(), answers: Pacers::of_machine(), floods: Pacers::of_machine() }
+    }
+
+    /// The paces of a machine with so many cores.
+    #[cfg(test)]
+    pub fn of_cores(cores: u64) -> Paces {
+        let pacers = || Pacers::of_cores(cores);
+        Paces { handshakes: pacers(), answers: pacers(), floods: pacers() }
     }
 }
 
