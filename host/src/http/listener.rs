@@ -389,8 +389,12 @@ impl<A> Connection<A> {
         };
         self.delay_next(reason);
         self.slot.slots().counts.count_end(reason);
-        if let Some(connections) = self.ends.count(peer.address, why, Instant::now()) {
+        let due = self.ends.count(peer.address, why, Instant::now());
+        if let Some(connections) = due.peer {
             tracing::info!(peer = %peer.address, connections, "connection ended: {why}");
+        }
+        if let Some(connections) = due.others {
+            tracing::info!(connections, "connections of further peers ended for what these peers sent or did not read");
         }
     }
 
