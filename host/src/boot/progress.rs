@@ -1,20 +1,18 @@
 //! Progress of the plugins after a start, for `/readyz` and the log.
 
-use std::{collections::BTreeSet, sync::Arc};
+use std::sync::Arc;
 
 use crate::plugin::{
     compiling::Compiling,
     reload::{PluginState, PluginStatus, Reloader},
 };
 
-/// Returns the plugins' reasons why the host is not ready: a sentence for each plugin that does not serve.
-pub fn reasons(plugins: &[PluginStatus], compiling: &BTreeSet<Arc<str>>) -> Vec<String> {
+/// Returns the plugins' reasons why the host is not ready: a sentence for each plugin that does not serve. `compiling`: in the order
+/// in which their compilations began.
+pub fn reasons(plugins: &[PluginStatus], compiling: &[Arc<str>]) -> Vec<String> {
     let absent = plugins.iter().filter(|plugin| plugin.serving.is_none());
     let reason = |plugin: &PluginStatus| match () {
-        () if compiling.contains(&plugin.name) => {
-            let earlier = compiling.iter().filter(|other| **other < plugin.name);
-            sentence(plugins, earlier, &plugin.name)
-        }
+        () if compiling.contains(&plugin.name) => sentence(plugins, compiling, &plugin.name),
         () if is_pending(plugin) => format!("{} is being prepared", plugin.name),
         () => format!("{} does not serve: {}", plugin.name, plugin.reasons.join("; ")),
     };
@@ -24,12 +22,15 @@ pub fn reasons(plugins: &[PluginStatus], compiling: &BTreeSet<Arc<str>>) -> Vec<
 /// Logs each compilation that begins; returns when each plugin has served or was refused once.
 pub async fn follow(reloader: &Reloader, compiling: &Compiling) {
     let mut changes = compiling.subscribe();
-    let mut before = BTreeSet::new();
+    let mut before: Vec<Arc<str>> = Vec::new();
     let mut loaded = std::pin::pin!(reloader.wait_for_first_loads());
     loop {
         let now = changes.borrow_and_update().clone();
-        let plugins = if now.is_subset(&before) { Vec::new() } else { reloader.status().await };
-        log_begun(&plugins, &before, &now);
+        let begun: Vec<&Arc<str>> = now.iter().filter(|plugin| !before.contains(*plugin)).collect();
+        let plugins = if begun.is_empty() { Vec::new() } else { reloader.status().await };
+        for plugin in begun {
+            tracing::info!(plugin = &**plugin, "{}", sentence(&plugins, &now, plugin));
+        }
         before = now;
         tokio::select! {
             () = &mut loaded => return,
@@ -38,18 +39,11 @@ pub async fn follow(reloader: &Reloader, compiling: &Compiling) {
     }
 }
 
-fn log_begun(plugins: &[PluginStatus], before: &BTreeSet<Arc<str>>, now: &BTreeSet<Arc<str>>) {
-    let mut earlier: Vec<&Arc<str>> = now.intersection(before).collect();
-    for plugin in now.difference(before) {
-        tracing::info!(plugin = &**plugin, "{}", sentence(plugins, earlier.iter().copied(), plugin));
-        earlier.push(plugin);
-    }
-}
-
 /// "compiling notes (2 of 4)": all plugins that were published or refused come before it, and of those that are compiled at the
-/// same time the `earlier` ones.
-fn sentence<'a>(plugins: &[PluginStatus], earlier: impl Iterator<Item = &'a Arc<str>>, plugin: &str) -> String {
+/// same time those whose compilation began earlier.
+fn sentence(plugins: &[PluginStatus], compiling: &[Arc<str>], plugin: &str) -> String {
     let ended = plugins.iter().filter(|other| *other.name != *plugin && !is_pending(other)).count();
+    let earlier = compiling.iter().take_while(|other| ***other != *plugin);
     let earlier = earlier.filter(|name| plugins.iter().any(|other| other.name == **name && is_pending(other))).count();
     let number = ended.saturating_add(earlier).saturating_add(1);
     format!("compiling {plugin} ({number} of {})", plugins.len())
@@ -86,29 +80,30 @@ mod tests {
             plugin("words", PluginState::Down, &[]),
         ];
         assert_eq!(
-            reasons(&plugins, &BTreeSet::from(["tasks".into()])),
+            reasons(&plugins, &["tasks".into()]),
             ["rules does not serve: is empty", "compiling tasks (3 of 4)", "words is being prepared"]
         );
     }
 
     #[test]
-    fn plugins_that_are_compiled_at_the_same_time_have_numbers_of_their_own() {
+    fn plugins_that_are_compiled_at_the_same_time_are_numbered_by_their_start() {
         let plugins = [
             plugin("notes", PluginState::Serving, &[]),
             plugin("rules", PluginState::Preparing, &[]),
             plugin("tasks", PluginState::Preparing, &[]),
             plugin("words", PluginState::Preparing, &[]),
         ];
-        let compiling: BTreeSet<Arc<str>> = BTreeSet::from(["notes".into(), "rules".into(), "tasks".into()]);
+        let compiling = Compiling::default();
+        let _begun = ["tasks", "notes", "rules"].map(|plugin| compiling.begin(&plugin.into()));
         assert_eq!(
-            reasons(&plugins, &compiling),
-            ["compiling rules (2 of 4)", "compiling tasks (3 of 4)", "words is being prepared"]
+            reasons(&plugins, &compiling.current()),
+            ["compiling rules (3 of 4)", "compiling tasks (2 of 4)", "words is being prepared"]
         );
     }
 
     #[test]
     fn serving_plugin_is_no_reason_while_its_next_version_compiles() {
         let plugins = [plugin("notes", PluginState::Serving, &[])];
-        assert_eq!(reasons(&plugins, &BTreeSet::from(["notes".into()])), Vec::<String>::new());
+        assert_eq!(reasons(&plugins, &["notes".into()]), Vec::<String>::new());
     }
 }

@@ -97,6 +97,12 @@ impl Pacer {
         *busy_until = (*busy_until).min(latest);
     }
 
+    /// When the pieces counted so far would have been done at the limited rate.
+    #[cfg(test)]
+    pub fn busy_until(&self) -> Instant {
+        *self.busy_until.lock()
+    }
+
     fn is_idle(&self) -> bool {
         *self.busy_until.lock() <= Instant::now()
     }
@@ -111,7 +117,10 @@ pub struct Pacers<K> {
 
 impl<K: Key> Pacers<K> {
     pub fn of_machine() -> Pacers<K> {
-        let cores = std::thread::available_parallelism().map_or(1, |cores| cores.get() as u64);
+        Pacers::of_cores(std::thread::available_parallelism().map_or(1, |cores| cores.get() as u64))
+    }
+
+    pub fn of_cores(cores: u64) -> Pacers<K> {
         Pacers { parties: Mutex::default(), cores }
     }
 

@@ -60,7 +60,8 @@ where
         return Ok((Content::Empty, None));
     }
     let mut bytes = Vec::new();
-    let (kind, charge) = read_bytes(head, body, &limits, &mut bytes).await?;
+    let room = body.size_hint().lower().min(TRUSTED_LENGTH_BYTES);
+    let (kind, charge) = read_bytes(head, body, &limits, &mut bytes, room).await?;
     let content = match kind {
         _ if bytes.is_empty() => Ok(Content::Empty),
         Kind::Json => String::from_utf8(bytes)
@@ -86,8 +87,8 @@ where
     }
     // Bytes that grow would leave copies behind.
     let room = body.size_hint().exact().unwrap_or(limits.bytes_max).min(limits.bytes_max);
-    let mut bytes = Zeroizing::new(Vec::<u8>::with_capacity(usize::try_from(room).unwrap_or(0)));
-    let (kind, charge) = read_bytes(head, body, &limits, &mut bytes).await?;
+    let mut bytes = Zeroizing::new(Vec::<u8>::new());
+    let (kind, charge) = read_bytes(head, body, &limits, &mut bytes, room).await?;
     let content = match kind {
         _ if bytes.is_empty() => Content::Empty,
         Kind::Json => Content::Json(String::new()),
@@ -96,12 +97,14 @@ where
     Ok((content, charge))
 }
 
-/// Appends the body to `bytes`, which are of no use after an error.
+/// Appends the body to `bytes`, which are of no use after an error. `room`: bytes that are reserved once the body is admitted and
+/// charged.
 async fn read_bytes<B>(
     head: &request::Parts,
     body: B,
     limits: &BodyLimits<'_>,
     bytes: &mut Vec<u8>,
+    room: u64,
 ) -> Result<(Kind, Option<Charge>), Refused>
 where
     B: Body<Data = Bytes> + Unpin,
@@ -111,6 +114,7 @@ where
         return Err(too_large());
     }
     let mut memory = charge_body(head, &body, limits).await?;
+    bytes.reserve_exact(usize::try_from(room).unwrap_or(0));
     let collected = collect(body, limits, &mut memory, bytes);
     timeout_at(limits.until, collected).await.map_err(|_| too_slow())??;
     Ok((kind, memory.map(BodyMemory::into_charge)))
@@ -191,8 +195,6 @@ async fn collect<B>(
 where
     B: Body<Data = Bytes> + Unpin,
 {
-    let expected = body.size_hint().lower().min(TRUSTED_LENGTH_BYTES);
-    whole.reserve_exact(usize::try_from(expected).unwrap_or(0));
     let mut pace = Pace::new(limits.patience);
     loop {
         let Ok(frame) = timeout_at(pace.until, body.frame()).await else {
@@ -380,6 +382,22 @@ mod tests {
         assert_eq!(read(media_type, "client_secret=a").await, Ok(form));
         assert_eq!(read("application/json", "{\"client_secret\":\"a\"}").await, Ok(Content::Json(String::new())));
         assert_eq!(read("text/plain", "client_secret=a").await, Err(Failure::UnsupportedMediaType));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn memory_is_reserved_only_for_bodies_that_are_admitted_and_charged() {
+        let (budget, anonymous, payer) = (budget(), AnonymousBodies::new(1 << 20, 100), "ip:10.0.0.1".into());
+        let reserved = async |media_type: &'static str, bytes: usize| {
+            let (head, body) = (head(&[("content-type", media_type)]), Full::from(vec![b' '; bytes]));
+            let mut whole = Vec::new();
+            let read = read_bytes(&head, body, &limits(&budget, &anonymous, &payer), &mut whole, 32 << 10).await;
+            (read.map(drop).map_err(|refused| refused.failure), whole.capacity())
+        };
+        assert_eq!(reserved("application/json", 20 << 10).await, (Ok(()), 32 << 10));
+        assert_eq!(reserved("text/plain", 20 << 10).await, (Err(Failure::UnsupportedMediaType), 0));
+        let until = Instant::now() + Duration::from_secs(10);
+        let _others = budget.charge_body(&"others/test".into(), u64::MAX, until).await.unwrap();
+        assert_eq!(reserved("application/json", 20 << 10).await, (Err(Failure::Unavailable), 0));
     }
 
     /// Bodies may have 4 MiB.

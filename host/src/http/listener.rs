@@ -58,7 +58,8 @@ use crate::{
         OWN_ANSWER_CORE_US, PEER_SILENT_MS, SOCKET_SEND_BYTES, STOP_GRACE_MS, STREAMS_PER_CONNECTION,
     },
 };
-use paces::{Paces, pace_refused, refuse_stream};
+pub(super) use paces::Paces;
+use paces::{pace_refused, refuse_stream};
 
 mod paces;
 #[cfg(test)]
@@ -140,13 +141,23 @@ pub async fn serve<C: Calls>(
     service: Arc<Service<C>>,
     stop: impl Future<Output = ()>,
 ) -> Stopped {
+    serve_at(Paces::of_machine().into(), (listener, tls), service, stop).await
+}
+
+/// The same at these paces.
+pub(super) async fn serve_at<C: Calls>(
+    paces: Arc<Paces>,
+    (listener, tls): (TcpListener, Option<Arc<Tls>>),
+    service: Arc<Service<C>>,
+    stop: impl Future<Output = ()>,
+) -> Stopped {
     let settings = service.settings.clone();
     let patience = Duration::from_millis(settings.shutdown_ms);
     let stop = async move {
         stop.await;
         Instant::now() + patience
     };
-    run((listener, tls.as_deref()), settings, service, stop).await
+    run((listener, tls.as_deref()), settings, service, paces, stop).await
 }
 
 /// The same over plain HTTP for routes that are no plugin's, such as the operators'. `stop` returns the time at which it cuts what
@@ -157,19 +168,19 @@ pub async fn serve_router(
     router: axum::Router,
     stop: impl Future<Output = Instant>,
 ) -> Stopped {
-    run((listener, None), settings, Arc::new(router), stop).await
+    run((listener, None), settings, Arc::new(router), Paces::of_machine().into(), stop).await
 }
 
 async fn run<A: Answers>(
     (listener, tls): (TcpListener, Option<&Tls>),
     settings: HttpConfig,
     service: Arc<A>,
+    paces: Arc<Paces>,
     stop: impl Future<Output = Instant>,
 ) -> Stopped {
     tokio::pin!(stop);
     let slots = Slots::new(&settings, service.counts());
     let (stage, _) = watch::channel(Stage::Serving);
-    let paces = Arc::new(Paces::of_machine());
     let ends = Arc::new(PeerRepeats::default());
     let mut failures = Repeats::default();
     let start = |stream: TcpStream, slot: Slot| {
@@ -378,8 +389,12 @@ impl<A> Connection<A> {
         };
         self.delay_next(reason);
         self.slot.slots().counts.count_end(reason);
-        if let Some(connections) = self.ends.count(peer.address, why, Instant::now()) {
+        let due = self.ends.count(peer.address, why, Instant::now());
+        if let Some(connections) = due.peer {
             tracing::info!(peer = %peer.address, connections, "connection ended: {why}");
+        }
+        if let Some(connections) = due.others {
+            tracing::info!(connections, "connections of further peers ended for what these peers sent or did not read");
         }
     }
 
@@ -407,7 +422,8 @@ async fn answer_one<A: Answers>(
             Ok(memory) => running.keep(memory),
             Err(refused) => {
                 drop(request);
-                return Ok(Box::pin(pace_refused(&paces, &running, refused, peer)).await);
+                let counted = slots.peer(peer.address);
+                return Ok(Box::pin(pace_refused(&paces, &running, refused, counted)).await);
             }
         }
     }

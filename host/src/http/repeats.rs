@@ -22,8 +22,13 @@ pub(super) struct Repeats {
 impl Repeats {
     /// Counts an occurrence. Returns the number of occurrences since the last line if another line is due.
     pub(super) fn count(&mut self, now: Instant) -> Option<u64> {
-        self.unlogged = self.unlogged.saturating_add(1);
-        if !self.is_due(now) {
+        self.count_all(1, now)
+    }
+
+    /// The same for a number of occurrences. Zero only checks whether a line is due.
+    fn count_all(&mut self, occurrences: u64, now: Instant) -> Option<u64> {
+        self.unlogged = self.unlogged.saturating_add(occurrences);
+        if self.unlogged == 0 || !self.is_due(now) {
             return None;
         }
         self.logged_at = Some(now);
@@ -36,20 +41,43 @@ impl Repeats {
     }
 }
 
-/// The same for each peer (of IPv6: each /64) and kind. Of too many peers at once, the latest get no line.
+/// Occurrences for each peer and kind. A /64 of IPv6 is one peer.
 #[derive(Debug, Default)]
-pub(super) struct PeerRepeats(Mutex<HashMap<(IpAddr, &'static str), Repeats>>);
+pub(super) struct PeerRepeats(Mutex<Counted>);
+
+#[derive(Debug, Default)]
+struct Counted {
+    peers: HashMap<(IpAddr, &'static str), Repeats>,
+    /// Occurrences of peers that found no room in the map, or that left it before their next line.
+    others: Repeats,
+}
+
+/// Numbers of occurrences for the lines that are due.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct DueLines {
+    /// Occurrences of the peer since its last line.
+    pub peer: Option<u64>,
+    /// Occurrences of all kinds for peers that have no line of their own.
+    pub others: Option<u64>,
+}
 
 impl PeerRepeats {
-    pub(super) fn count(&self, peer: IpAddr, kind: &'static str, now: Instant) -> Option<u64> {
-        let (key, mut peers) = ((network(peer), kind), self.0.lock());
+    pub(super) fn count(&self, peer: IpAddr, kind: &'static str, now: Instant) -> DueLines {
+        let (key, mut counted) = ((network(peer), kind), self.0.lock());
+        let Counted { peers, others } = &mut *counted;
+        let mut unnamed: u64 = 0;
         if peers.len() >= REPEATING_PEERS_MAX && !peers.contains_key(&key) {
-            peers.retain(|_, repeats| !repeats.is_due(now));
-            if peers.len() >= REPEATING_PEERS_MAX {
-                return None;
+            for (_, left) in peers.extract_if(|_, repeats| repeats.is_due(now)) {
+                unnamed = unnamed.saturating_add(left.unlogged);
             }
         }
-        peers.entry(key).or_default().count(now)
+        let peer = if peers.len() < REPEATING_PEERS_MAX || peers.contains_key(&key) {
+            peers.entry(key).or_default().count(now)
+        } else {
+            unnamed = unnamed.saturating_add(1);
+            None
+        };
+        DueLines { peer, others: others.count_all(unnamed, now) }
     }
 }
 
@@ -73,7 +101,7 @@ mod tests {
     #[test]
     fn each_peer_and_kind_has_lines_of_its_own() {
         let (peers, start) = (PeerRepeats::default(), Instant::now());
-        let count = |peer: &str, kind| peers.count(peer.parse().unwrap(), kind, start);
+        let count = |peer: &str, kind| peers.count(peer.parse().unwrap(), kind, start).peer;
         assert_eq!(count("10.0.0.1", "flood"), Some(1));
         assert_eq!(count("10.0.0.1", "flood"), None);
         assert_eq!(count("10.0.0.1", "slow"), Some(1));
@@ -81,20 +109,55 @@ mod tests {
         assert_eq!(count("2001:db8::1", "flood"), Some(1));
         assert_eq!(count("2001:db8::2", "flood"), None);
         let later = start + Duration::from_millis(REPEATS_LOGGED_MS);
-        assert_eq!(peers.count("10.0.0.1".parse().unwrap(), "flood", later), Some(2));
+        let due = peers.count("10.0.0.1".parse().unwrap(), "flood", later);
+        assert_eq!(due, DueLines { peer: Some(2), others: None });
+    }
+
+    fn peer(number: usize) -> IpAddr {
+        Ipv4Addr::from(u32::try_from(number).unwrap()).into()
+    }
+
+    /// As many peers as there may be, each with a line and with occurrences that no line counts.
+    fn full(start: Instant, unlogged: u64) -> PeerRepeats {
+        let peers = PeerRepeats::default();
+        for number in 0..REPEATING_PEERS_MAX {
+            let peer = peer(number);
+            assert_eq!(peers.count(peer, "flood", start), DueLines { peer: Some(1), others: None });
+            for _ in 0..unlogged {
+                assert_eq!(peers.count(peer, "flood", start), DueLines { peer: None, others: None });
+            }
+        }
+        peers
     }
 
     #[test]
     fn peers_are_bounded_and_forgotten_when_their_pause_is_over() {
-        let (peers, start) = (PeerRepeats::default(), Instant::now());
-        let peer = |number: usize| IpAddr::from(Ipv4Addr::from(u32::try_from(number).unwrap()));
-        for number in 0..REPEATING_PEERS_MAX {
-            assert_eq!(peers.count(peer(number), "flood", start), Some(1));
-        }
-        let one_more = peer(REPEATING_PEERS_MAX);
-        assert_eq!(peers.count(one_more, "flood", start), None);
+        let start = Instant::now();
+        let (peers, one_more) = (full(start, 0), peer(REPEATING_PEERS_MAX));
+        assert_eq!(peers.count(one_more, "flood", start), DueLines { peer: None, others: Some(1) });
         let later = start + Duration::from_millis(REPEATS_LOGGED_MS);
-        assert_eq!(peers.count(one_more, "flood", later), Some(1));
-        assert_eq!(peers.0.lock().len(), 1);
+        assert_eq!(peers.count(one_more, "flood", later), DueLines { peer: Some(1), others: None });
+        assert_eq!(peers.0.lock().peers.len(), 1);
+    }
+
+    #[test]
+    fn occurrences_of_peers_without_a_line_are_counted_together() {
+        let start = Instant::now();
+        let (peers, one_more) = (full(start, 2), peer(REPEATING_PEERS_MAX));
+        let later = start + Duration::from_millis(REPEATS_LOGGED_MS);
+        let all = 2 * REPEATING_PEERS_MAX as u64;
+        assert_eq!(peers.count(one_more, "flood", later), DueLines { peer: Some(1), others: Some(all) });
+    }
+
+    #[test]
+    fn line_for_peers_without_one_is_logged_once_in_a_while() {
+        let start = Instant::now();
+        let peers = full(start, 0);
+        let without = |number: usize| peers.count(peer(REPEATING_PEERS_MAX + number), "flood", start);
+        assert_eq!(without(0), DueLines { peer: None, others: Some(1) });
+        assert_eq!(without(1), DueLines { peer: None, others: None });
+        assert_eq!(without(2), DueLines { peer: None, others: None });
+        let later = start + Duration::from_millis(REPEATS_LOGGED_MS);
+        assert_eq!(peers.count(peer(0), "flood", later), DueLines { peer: Some(1), others: Some(2) });
     }
 }

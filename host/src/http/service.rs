@@ -327,7 +327,7 @@ impl<C: Calls> Service<C> {
                 }
             },
             Err(failure) => {
-                // A call without room is charged to nobody. Its answer takes the pace of the address.
+                // No payer is charged for a call without room. Its answer takes the pace of the address.
                 course.is_called = failure != Failure::Unavailable;
                 failure
             }

@@ -145,8 +145,9 @@ impl Slots {
         }
     }
 
-    /// Whom a connection counts for; a trusted proxy's are those of many. One network of IPv6 is one peer.
-    fn peer(&self, address: IpAddr) -> Option<IpAddr> {
+    /// Returns the address that a connection counts for; `None` for a trusted proxy's, which carries requests of many addresses. One
+    /// network of IPv6 is one peer.
+    pub(super) fn peer(&self, address: IpAddr) -> Option<IpAddr> {
         let address = address.to_canonical();
         if self.trusted_proxies.iter().any(|proxy| proxy.to_canonical() == address) {
             return None;

@@ -23,6 +23,7 @@ use crate::{
     budget::Budget,
     config::{Environment, HttpConfig, MemoryConfig, PluginConfig, PluginLimits},
     fair::Request,
+    http::listener::{Paces, serve_at},
     limits::{HEADER_OVERHEAD_BYTES, HTTP2_SMALL_REQUESTS},
     plugin::{
         exchange::{Answer, Content},
@@ -156,6 +157,7 @@ struct Setup {
     http: HttpConfig,
     memory: MemoryConfig,
     limits: PluginLimits,
+    paces: Paces,
 }
 
 impl Default for Setup {
@@ -164,6 +166,7 @@ impl Default for Setup {
             http: HttpConfig::for_tests(),
             memory: MemoryConfig { budget_bytes: 1 << 30, tenant_percent: 50 },
             limits: PluginLimits::default(),
+            paces: Paces::of_machine(),
         }
     }
 }
@@ -172,6 +175,7 @@ struct TestServer {
     address: SocketAddr,
     budget: Arc<Budget>,
     connections: Arc<ConnectionCounts>,
+    paces: Arc<Paces>,
     keys: Arc<Keys>,
     key: String,
     seen: Arc<Seen>,
@@ -210,10 +214,11 @@ impl TestServer {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let (stop, stopped) = oneshot::channel::<()>();
-        let ended = tokio::spawn(serve(listener, tls, Arc::new(service), async move {
+        let paces = Arc::new(setup.paces);
+        let ended = tokio::spawn(serve_at(Arc::clone(&paces), (listener, tls), Arc::new(service), async move {
             let _ = stopped.await;
         }));
-        TestServer { address, budget, connections, keys, key, seen, begun, gate, stop, ended }
+        TestServer { address, budget, connections, paces, keys, key, seen, begun, gate, stop, ended }
     }
 
     /// One request with the key of the server, on a connection of its own.

@@ -237,7 +237,7 @@ impl Form {
     }
 }
 
-/// A text that proves to be no secret.
+/// A string that is not a secret.
 fn into_open(mut text: Zeroizing<String>) -> String {
     std::mem::take(&mut *text)
 }

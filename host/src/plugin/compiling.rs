@@ -1,29 +1,31 @@
 //! The plugins that are being compiled now, for progress reports.
 
-use std::{collections::BTreeSet, sync::Arc};
+use std::sync::Arc;
 
 use tokio::sync::watch;
 
-/// Cheap to clone; all clones share one set.
+/// Plugins in the order in which their compilations began. Cheap to clone; all clones share one list.
 #[derive(Clone, Default)]
 pub struct Compiling {
-    plugins: Arc<watch::Sender<BTreeSet<Arc<str>>>>,
+    plugins: Arc<watch::Sender<Vec<Arc<str>>>>,
 }
 
 impl Compiling {
     /// Adds a plugin until the returned value is dropped.
     pub fn begin(&self, plugin: &Arc<str>) -> Compilation {
         self.plugins.send_modify(|plugins| {
-            plugins.insert(plugin.clone());
+            if !plugins.contains(plugin) {
+                plugins.push(plugin.clone());
+            }
         });
         Compilation { compiling: self.clone(), plugin: plugin.clone() }
     }
 
-    pub fn current(&self) -> BTreeSet<Arc<str>> {
+    pub fn current(&self) -> Vec<Arc<str>> {
         self.plugins.borrow().clone()
     }
 
-    pub fn subscribe(&self) -> watch::Receiver<BTreeSet<Arc<str>>> {
+    pub fn subscribe(&self) -> watch::Receiver<Vec<Arc<str>>> {
         self.plugins.subscribe()
     }
 }
@@ -37,7 +39,7 @@ pub struct Compilation {
 impl Drop for Compilation {
     fn drop(&mut self) {
         self.compiling.plugins.send_modify(|plugins| {
-            plugins.remove(&self.plugin);
+            plugins.retain(|plugin| *plugin != self.plugin);
         });
     }
 }

@@ -3,14 +3,10 @@
 use super::*;
 use crate::limits::REFUSED_STREAMS_WAITING_MAX;
 
-fn peer(address: &str) -> Peer {
-    Peer { address: address.parse().unwrap(), wire: Wire::Plain }
-}
-
-/// Paces of addresses, of which that of the peer is used up.
-fn paces_without(peer: Peer) -> Paces {
+/// Paces of addresses, of which that of `address` is used up.
+fn paces_without(address: IpAddr) -> Paces {
     let paces = Paces::of_machine();
-    while paces.answers.wait(&network(peer.address), 1_000_000).now_or_never().is_some() {}
+    while paces.answers.wait(&network(address), 1_000_000).now_or_never().is_some() {}
     paces
 }
 
@@ -23,10 +19,10 @@ fn reason_to_end(activity: &Activity) -> Option<Reason> {
 
 #[tokio::test(start_paused = true)]
 async fn connection_whose_address_has_too_many_refused_streams_ends() {
-    let peer = peer("10.0.0.1");
-    let (paces, activity) = (paces_without(peer), Activity::new());
+    let address: IpAddr = "10.0.0.1".parse().unwrap();
+    let (paces, activity) = (paces_without(address), Activity::new());
     let running = activity.begin(true);
-    let refuse = || Box::pin(pace_refused(&paces, &running, refuse_stream(peer.address), peer));
+    let refuse = || Box::pin(pace_refused(&paces, &running, refuse_stream(address), Some(address)));
     let mut waiting: Vec<_> = (0..REFUSED_STREAMS_WAITING_MAX).map(|_| refuse()).collect();
     assert!(waiting.iter_mut().all(|stream| stream.now_or_never().is_none()));
     assert_eq!(reason_to_end(&activity), None);
@@ -35,13 +31,19 @@ async fn connection_whose_address_has_too_many_refused_streams_ends() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn refused_streams_of_one_client_do_not_end_the_connection_of_its_proxy() {
-    let (client, proxy) = (peer("10.0.0.1"), peer("10.0.0.9"));
-    let (paces, activity) = (paces_without(client), Activity::new());
-    let running = activity.begin(true);
-    let refuse = || Box::pin(pace_refused(&paces, &running, refuse_stream(client.address), proxy));
-    let mut streams: Vec<_> = (0..=REFUSED_STREAMS_WAITING_MAX).map(|_| refuse()).collect();
-    let refused = streams.iter_mut().filter_map(|stream| stream.now_or_never()).count();
-    assert_eq!(refused, 1, "the others wait");
-    assert_eq!(reason_to_end(&activity), None);
+async fn refused_streams_do_not_end_the_connection_of_a_trusted_proxy() {
+    let proxy: IpAddr = "2001:db8::9".parse().unwrap();
+    let settings = HttpConfig { trusted_proxies: vec![proxy], ..HttpConfig::for_tests() };
+    let slots = Slots::new(&settings, Arc::default());
+    // The proxy itself, where it does not name its client; a client of its network; another one.
+    for client in ["2001:db8::9", "2001:db8::1", "10.0.0.1"] {
+        let client: IpAddr = client.parse().unwrap();
+        let (paces, activity) = (paces_without(client), Activity::new());
+        let running = activity.begin(true);
+        let refuse = || Box::pin(pace_refused(&paces, &running, refuse_stream(client), slots.peer(proxy)));
+        let mut streams: Vec<_> = (0..=REFUSED_STREAMS_WAITING_MAX).map(|_| refuse()).collect();
+        let refused = streams.iter_mut().filter_map(|stream| stream.now_or_never()).count();
+        assert_eq!(refused, 1, "the others wait");
+        assert_eq!(reason_to_end(&activity), None, "{client}");
+    }
 }

@@ -1,13 +1,19 @@
 //! HTTP/2: what a peer can make a connection hold or do without reading its answers.
 
+use std::net::IpAddr;
+
 use http_body_util::{BodyExt, Empty, Full};
 use hyper_util::rt::{TokioExecutor, TokioIo};
+use tokio::time::Instant;
 
 use super::{
     connections::{charged, eventually, http2_client, setup},
     *,
 };
-use crate::limits::{FLOOD_CORE_US, HTTP2_STREAM_BYTES, OWN_ANSWER_CORE_US, PACE_BURST_US, STREAMS_PER_CONNECTION};
+use crate::{
+    fair::pace::{Pacer, Pacers},
+    limits::{FLOOD_CORE_US, HTTP2_STREAM_BYTES, OWN_ANSWER_CORE_US, PACE_BURST_US, STREAMS_PER_CONNECTION},
+};
 
 /// Opens as many streams as one connection may have, of a reader whose windows stay shut. Returns the statuses, what is
 /// charged while nothing is read.
@@ -74,15 +80,26 @@ async fn flood_of_control_frames_ends_its_connection() {
     flood(&server).await;
 }
 
+/// Sets up a host with the paces of one core, so that they do not depend on the machine.
+fn on_one_core() -> Setup {
+    Setup { paces: Paces::of_cores(1), ..Setup::default() }
+}
+
+/// The pace of the address that the tests come from.
+fn pace_of_tests(server: &TestServer, pacers: &Pacers<IpAddr>) -> Arc<Pacer> {
+    pacers.find(&server.address.ip())
+}
+
 #[tokio::test]
 async fn connection_after_a_flood_waits() {
-    let server = TestServer::start().await;
-    let began = std::time::Instant::now();
+    let server = TestServer::start_with(on_one_core()).await;
+    let began = Instant::now();
     flood(&server).await;
+    let busy_until = pace_of_tests(&server, &server.paces.floods).busy_until();
+    assert!(busy_until >= began + Duration::from_micros(FLOOD_CORE_US), "the flood is not counted");
     assert_eq!(server.ask("GET /v1/notes", &[], "").await.status, 200);
-    let cores = std::thread::available_parallelism().unwrap().get() as u64;
-    let least = Duration::from_micros((FLOOD_CORE_US / cores).saturating_sub(PACE_BURST_US));
-    assert!(began.elapsed() >= least, "{:?} of {least:?}", began.elapsed());
+    let early = busy_until.saturating_duration_since(Instant::now());
+    assert!(early <= Duration::from_micros(PACE_BURST_US), "it is answered {early:?} early");
 }
 
 #[tokio::test]
@@ -98,27 +115,36 @@ async fn large_upload_over_http_2_is_no_flood() {
     assert_eq!(server.connections.reading().flooded, 0);
 }
 
+/// Answers without a call; at the pace of one core they take more than 100 ms.
+const OWN_ANSWERS: u64 = 300;
+
+/// Checks that as many answers without a call were counted since `began`, and that the last one was not early.
+fn assert_answers_are_paced(server: &TestServer, began: Instant) {
+    let busy_until = pace_of_tests(server, &server.paces.answers).busy_until();
+    let counted = Duration::from_micros(OWN_ANSWERS * OWN_ANSWER_CORE_US);
+    assert!(busy_until >= began + counted, "{:?} of {counted:?}", busy_until.duration_since(began));
+    let early = busy_until.saturating_duration_since(Instant::now());
+    assert!(early <= Duration::from_micros(PACE_BURST_US + OWN_ANSWER_CORE_US), "the last is {early:?} early");
+}
+
 #[tokio::test]
 async fn answers_without_a_call_are_paced() {
-    let server = TestServer::start().await;
+    let server = TestServer::start_with(on_one_core()).await;
     let (sender, _connection) = http2_client(&server).await;
-    let began = std::time::Instant::now();
+    let began = Instant::now();
     let request = || http::Request::get(format!("http://{}/nope", server.address)).body(String::new()).unwrap();
-    let missing = (0..STREAMS_PER_CONNECTION).map(|_| sender.clone().send_request(request()));
+    let missing = (0..OWN_ANSWERS).map(|_| sender.clone().send_request(request()));
     for response in futures_util::future::join_all(missing).await {
         assert_eq!(response.unwrap().status(), 404);
     }
-    let cores = std::thread::available_parallelism().unwrap().get() as u64;
-    let paced = u64::from(STREAMS_PER_CONNECTION - 1) * (OWN_ANSWER_CORE_US / cores);
-    let least = Duration::from_micros(paced.saturating_sub(PACE_BURST_US));
-    assert!(began.elapsed() >= least, "{:?} of {least:?}", began.elapsed());
+    assert_answers_are_paced(&server, began);
 }
 
 #[tokio::test]
 async fn refused_streams_of_a_crowded_connection_are_paced() {
-    let server = TestServer::start().await;
+    let server = TestServer::start_with(on_one_core()).await;
     // All that bodies and streams may have.
-    let until = tokio::time::Instant::now() + Duration::from_secs(10);
+    let until = Instant::now() + Duration::from_secs(10);
     let _others = server.budget.charge_body(&"others/test".into(), u64::MAX, until).await.unwrap();
     let (sender, _connection) = http2_client(&server).await;
     let request = |path: &str| {
@@ -127,12 +153,10 @@ async fn refused_streams_of_a_crowded_connection_are_paced() {
     };
     let ask = |path: &str| sender.clone().send_request(request(path));
     let _slow: Vec<_> = (0..HTTP2_SMALL_REQUESTS).map(|_| ask("/v1/slow")).collect();
-    let began = std::time::Instant::now();
-    let refused: Vec<_> = (0..100).map(|_| ask("/nope")).collect();
+    let began = Instant::now();
+    let refused: Vec<_> = (0..OWN_ANSWERS).map(|_| ask("/nope")).collect();
     for response in futures_util::future::join_all(refused).await {
         assert_eq!(response.unwrap().status(), 503);
     }
-    let cores = std::thread::available_parallelism().unwrap().get() as u64;
-    let least = Duration::from_micros((99 * (OWN_ANSWER_CORE_US / cores)).saturating_sub(PACE_BURST_US));
-    assert!(began.elapsed() >= least, "{:?} of {least:?}", began.elapsed());
+    assert_answers_are_paced(&server, began);
 }

@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn crash_of_the_compiler_is_told_apart_from_what_comes_from_outside() {
+    fn crash_of_the_compiler_is_distinguished_from_causes_outside_of_the_component() {
         use std::os::unix::process::ExitStatusExt;
         let killed = |signal: Signal, printed: &str| judge(ExitStatus::from_raw(signal.as_raw()), "", printed);
         let panicked = |printed: &str| judge(ExitStatus::from_raw(PANICKED << 8), "", printed);

@@ -26,13 +26,15 @@ impl Retry {
         pause
     }
 
-    /// The same after a crash of the compiler; `None` if it has crashed too often with this component.
+    /// The same after a crash of the compiler. `None`: it has crashed too often with this component, so no attempt is planned for
+    /// it. Pauses between attempts for other components of the plugin still double.
     pub fn plan_after_crash(&mut self, hash: &Arc<str>) -> Option<Duration> {
-        if self.count_crash(hash) < limits::COMPILE_CRASHES_MAX {
-            return Some(self.plan());
-        }
-        self.end();
-        None
+        (self.count_crash(hash) < limits::COMPILE_CRASHES_MAX).then(|| self.plan())
+    }
+
+    /// True if the compiler has crashed too often with this component.
+    pub fn is_given_up(&self, hash: &str) -> bool {
+        self.crashed.iter().any(|(crashed, count)| **crashed == *hash && *count >= limits::COMPILE_CRASHES_MAX)
     }
 
     fn count_crash(&mut self, hash: &Arc<str>) -> u32 {
@@ -54,7 +56,7 @@ impl Retry {
         self.due = None;
     }
 
-    /// An attempt was refused for its component. Another planned one stays.
+    /// An attempt was refused for its component. An attempt that is planned stays.
     pub fn end(&mut self) {
         if self.due.is_none() {
             self.refusals = 0;
@@ -96,5 +98,17 @@ mod tests {
         assert_eq!([&a, &b, &a].map(|hash| retry.plan_after_crash(hash)), [None; 3]);
         assert_eq!(retry.due(), None);
         assert!(retry.plan_after_crash(&"changed".into()).is_some());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn pauses_for_another_component_double_after_a_component_was_given_up() {
+        let (mut retry, journaled): (_, Arc<str>) = (Retry::default(), "a".into());
+        while retry.plan_after_crash(&journaled).is_some() {}
+        assert!(retry.is_given_up("a"));
+        assert!(!retry.is_given_up("b"));
+        let pause = retry.plan();
+        retry.begin();
+        assert_eq!(retry.plan_after_crash(&journaled), None);
+        assert_eq!(retry.plan(), pause * 2);
     }
 }

@@ -23,7 +23,8 @@ use crate::{
 const LOADS_OF_A_START: u64 = 2;
 
 /// A reason of the last refusal for a crash of the compiler.
-const GIVEN_UP: &str = "it has crashed several times, so this component is not prepared again until its file changes";
+const GIVEN_UP: &str =
+    "it has crashed several times, so this component is not prepared again until its file or its settings change";
 
 /// Looking at one file, at most once at a time.
 #[derive(Debug, Default)]
@@ -234,6 +235,8 @@ impl Slot {
                 }
                 pause
             }
+            // The file is checked next, and its attempts go on.
+            Retries::None if action == SwapAction::Start => None,
             Retries::None => {
                 self.retry.end();
                 None
@@ -243,8 +246,13 @@ impl Slot {
 
     /// Hash of the content of the file that needs no attempt; `None` if every content is to be taken up.
     pub fn known_content(&self) -> Option<Arc<str>> {
-        let is_repeated = self.retry.due().is_some() && self.pending_file.is_some() && self.preparing.is_none();
+        let is_repeated = self.retry.due().is_some() && self.awaits_retry_of_file() && self.preparing.is_none();
         self.looker.known.clone().filter(|_| !is_repeated)
+    }
+
+    /// True if a content of the file was refused and not given up.
+    pub fn awaits_retry_of_file(&self) -> bool {
+        self.pending_file.as_ref().is_some_and(|hash| !self.retry.is_given_up(hash))
     }
 
     pub fn is_busy(&self) -> bool {
@@ -361,6 +369,35 @@ mod tests {
         assert_eq!(note(SwapAction::Deploy), (false, 1));
         assert_eq!(note(SwapAction::File), (false, 2));
         assert_eq!(note(SwapAction::Start), (false, 2));
+    }
+
+    #[test]
+    fn file_that_was_given_up_is_not_prepared_again_for_another_refusal() {
+        let mut slot = Slot::new(Arc::new(crate::plugin::guest::config(&[])));
+        let (journaled, file): (Arc<str>, Arc<str>) = ("0".into(), "1".into());
+        slot.pending_file = Some(file.clone());
+        slot.looker.known = Some(file.clone());
+        let mut endless = SwapRefusal { retries: Retries::Endless, ..SwapRefusal::because("the disk is full") };
+        assert!(slot.note_refusal(SwapAction::Start, &journaled, &mut endless).is_some());
+        assert_eq!(slot.known_content(), None);
+        while slot.retry.plan_after_crash(&file).is_some() {}
+        assert!(slot.retry.due().is_some());
+        assert_eq!(slot.known_content(), Some(file));
+    }
+
+    #[test]
+    fn refused_journaled_component_does_not_shorten_the_pauses_of_the_file() {
+        let mut slot = Slot::new(Arc::new(crate::plugin::guest::config(&[])));
+        let mut note = |action: SwapAction, retries: Retries| {
+            slot.retry.begin();
+            let mut refusal = SwapRefusal { retries, ..SwapRefusal::because("it is refused") };
+            slot.note_refusal(action, &"0".into(), &mut refusal)
+        };
+        let first = note(SwapAction::File, Retries::Endless).unwrap();
+        assert_eq!(note(SwapAction::Start, Retries::None), None);
+        assert_eq!(note(SwapAction::File, Retries::Endless), Some(first * 2));
+        assert_eq!(note(SwapAction::File, Retries::None), None);
+        assert_eq!(note(SwapAction::File, Retries::Endless), Some(first));
     }
 
     #[test]

@@ -1,8 +1,9 @@
 //! Makes deliveries again that were given up, a bounded number in each transaction.
 //!
 //! Invariants: the last delivery that was examined is written in the transaction that examined it, so a command is completed
-//! whenever the process ends. A command examines each delivery once. An endpoint has one command at a time: those that come
-//! meanwhile are executed together after it.
+//! whenever the process ends. An endpoint has one command at a time: those that come meanwhile are executed together with it. A
+//! scan examines each delivery once. If commands came during a scan, one more scan follows it, and examines again all that are
+//! still given up.
 
 use sqlx::SqliteConnection;
 
@@ -88,7 +89,7 @@ pub(super) async fn begin(
 }
 
 /// Widens the bounds of a command that is not completed. It goes on where it is, so repeated commands do not keep it from its end.
-/// Deliveries behind it may have been given up again since, so all are examined once more after it.
+/// Deliveries behind it may have been given up again since, so all are examined again after it.
 async fn join(connection: &mut SqliteConnection, later: &Recovery) -> Result<bool, DbError> {
     let sql = "UPDATE recoveries SET since = min(since, ?2), ordered_at = max(ordered_at, ?3), again = again OR after > 0 \
                WHERE lane = ?1";

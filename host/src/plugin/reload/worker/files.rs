@@ -19,7 +19,7 @@ use crate::{
             journal::SwapAction,
             prepare::Source,
             settle::{self, Look},
-            slot::{Change, Slot},
+            slot::{Change, Serving, Slot},
         },
         watch,
     },
@@ -262,19 +262,21 @@ impl Worker {
         }
     }
 
-    /// Prepares the version that serves or was journaled first, then the file.
+    /// Prepares the version that serves or was journaled first, then the file. Components that were given up are left out.
     fn retry(&mut self, plugin: &Arc<str>) {
         let Some(slot) = self.slots.get_mut(plugin) else { return };
         if slot.is_busy() || slot.waiting.is_some() {
             return slot.retry.postpone();
         }
         slot.retry.begin();
-        if slot.pending_file.is_some() {
+        if slot.awaits_retry_of_file() {
             slot.looker.known = None;
         }
         let is_down = slot.serving.is_none();
-        let owes_settings = slot.serving.as_ref().is_some_and(|serving| *serving.generation.config != *slot.config);
-        match slot.journaled.clone() {
+        let owes_settings = slot.serving.as_ref().is_some_and(|Serving { generation, .. }| {
+            *generation.config != *slot.config && !slot.retry.is_given_up(&generation.hash)
+        });
+        match slot.journaled.clone().filter(|hash| !slot.retry.is_given_up(hash)) {
             Some(hash) if is_down => self.load_journaled(plugin, hash),
             _ if owes_settings => self.prepare_settings(plugin),
             _ => self.look_at_component(plugin),

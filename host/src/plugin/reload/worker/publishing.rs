@@ -176,7 +176,8 @@ impl Worker {
             tracing::info!(plugin = &**plugin, "{plugin}: the next attempt is in {} seconds", pause.as_secs());
         }
         let file_waits = slot.waiting.as_ref().is_some_and(|change| change.intent.cause.action == SwapAction::File);
-        if cause.action == SwapAction::Start && !file_waits && slot.looker.known.as_ref() == Some(&to) {
+        let is_of_file = slot.looker.known.as_ref() == Some(&to) && !slot.retry.is_given_up(&to);
+        if cause.action == SwapAction::Start && !file_waits && is_of_file {
             // The file is of the component that the journal names, and may still hold it. Any other file that has not changed
             // since is of an older version: it does not replace one that was published after it.
             slot.looker.known = None;
