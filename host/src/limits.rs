@@ -336,7 +336,7 @@ pub const JOURNAL_CONFIRM_MS: u64 = 1_000;
 pub const SWAP_RETRY_MS: u64 = 5_000;
 /// The longest of these pauses.
 pub const SWAP_RETRY_MS_MAX: u64 = 600_000;
-/// Crashes of the compiler after which a component is prepared no more until its file changes. A crash is almost always a property of the
+/// Crashes of the compiler after which a component is prepared no more until its file or settings change. A crash is almost always a property of the
 /// component; a few attempts outlast a machine that is short of something for a minute.
 pub const COMPILE_CRASHES_MAX: u32 = 4;
 /// Commands that wait for the one task that swaps.
