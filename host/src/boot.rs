@@ -78,7 +78,7 @@ use encryption::load_tls;
 pub use examine::{CheckLine, CheckRemedy, CheckState, Examination, ExaminationReport, Pages, examine};
 use performing::{Ongoing, Performer};
 use process::{HostSignals, survive_file_size_limit};
-pub use process::{raise_descriptor_limit, signalled};
+pub use process::{disable_huge_pages, raise_descriptor_limit, signalled};
 use rooms::{Owners, Rooms, open_rooms};
 use serving::Serving;
 pub use serving::Table;

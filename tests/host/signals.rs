@@ -35,6 +35,16 @@ async fn host_serves_after_signals_that_do_not_stop_it() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn host_keeps_its_memory_in_small_pages() {
+    let folder = tempfile::tempdir().unwrap();
+    let plan = ProgramPlan { binary: tenon(), folder: folder.path().to_path_buf(), plugins: Vec::new() };
+    let program = Program::start(plan).await.unwrap();
+    let status = std::fs::read_to_string(format!("/proc/{}/status", program.process_id())).unwrap();
+    assert!(status.contains("THP_enabled:\t0"), "{status}");
+    program.stop().await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn host_serves_while_neither_its_log_nor_its_banner_can_be_written() {
     let folder = tempfile::tempdir().unwrap();
     let admin = free_address().unwrap();

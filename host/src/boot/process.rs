@@ -1,4 +1,4 @@
-//! Resources that the system gives to the process: descriptors and signals.
+//! Resources that the system gives to the process: descriptors, pages, and signals.
 
 use std::io;
 
@@ -11,6 +11,14 @@ pub fn raise_descriptor_limit() {
     limit.current = limit.maximum;
     // Where it is refused, `http` says when there are no more.
     let _ = setrlimit(Resource::Nofile, limit);
+}
+
+/// Keeps memory in small pages, also in processes that this one starts. In huge ones, a page that one thread uses keeps 2 MiB
+/// resident, so that a burst of large calls takes several times the memory budget.
+pub fn disable_huge_pages() {
+    if let Err(error) = rustix::thread::disable_transparent_huge_pages(true) {
+        tracing::warn!("transparent huge pages stay enabled, the process may need more memory: {error}");
+    }
 }
 
 /// Keeps a write beyond the file size limit of the process (RLIMIT_FSIZE) from ending it: the write fails instead. Nothing is logged

@@ -34,6 +34,7 @@ impl Serve {
         let config = config::load(&flags, &variables)?;
         boot::raise_descriptor_limit();
         log::start(variables.get("TENON_LOG"), variables.get("RUST_LOG"));
+        boot::disable_huge_pages();
         config.warnings.iter().for_each(|warning| tracing::warn!(file = %config.file.display(), "{warning}"));
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .enable_all()
