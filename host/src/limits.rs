@@ -48,6 +48,9 @@ pub const PUBLIC_ID_SUFFIX_CHARS: usize = 10;
 pub const GUEST_OUTPUT_BYTES_MAX: usize = 16_384;
 /// Handles (streams, pollables of closed WASI) that one call may hold.
 pub const RESOURCE_HANDLES_MAX: usize = 256;
+/// Random bytes that closed WASI returns at once: as many as `getRandomValues` of the Web. The host holds them uncharged while
+/// the guest receives them.
+pub const WASI_RANDOM_BYTES_MAX: u64 = 64 << 10;
 /// Ids of one `get-many`.
 pub const GET_MANY_IDS_MAX: usize = 1_000;
 /// Bodies that one `get-many` loads together: they are in memory before they are metered.
@@ -111,10 +114,11 @@ pub const KEY_BYTES_MAX: usize = 200; // they are keys of indexes
 pub const MEMO_BYTES_MAX: usize = 1_000; // a line for people
 /// Bodies, payloads and journal entries that one call collects.
 pub const CHANGE_SET_BYTES_MAX: usize = 8 << 20; // two batches; beyond it a call holds back everybody
-/// Bytes of a draft of changes that are charged to the memory of its call together. A smaller draft is free.
-pub const DRAFT_STEP_BYTES: u64 = 64 << 10; // a page of a guest
-/// Estimate of the largest draft: what it collects, the keys that it saw and writes, and a list of endpoints.
-pub const DRAFT_BYTES_MAX: u64 = 64 << 20;
+/// Bytes held by the host for a call that are charged to its memory together. Less is free.
+pub const HELD_STEP_BYTES: u64 = 64 << 10; // a page of a guest
+/// Estimate of the most that the host holds for a call: what it collects and reads, the keys of both, a list of endpoints, its
+/// questions, and the result of one host call.
+pub const HELD_BYTES_MAX: u64 = 128 << 20;
 /// Keys that one call may look at or write.
 pub const CALL_KEYS_MAX: usize = 20_000; // all of them are compared under the committer's lock: about a millisecond
 /// Accepted change sets that wait for the disk; more is answered with 503. One tenant alone may fill half of it.

@@ -58,9 +58,9 @@ async fn call_that_sent_a_query_finishes_when_its_caller_hangs_up() {
     host.stop().await;
 }
 
-/// Its body, which it may keep for longer than its connection, is charged instead.
+/// Its body, which it may keep for longer than its connection, and its questions are charged instead.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_call_holds_no_memory_but_its_body_while_it_waits_for_replies() {
+async fn a_call_holds_no_memory_but_its_body_and_its_questions_while_it_waits_for_replies() {
     let (host, client, bank) = still_host(Reply::Nothing).await;
     let wanted = json!({"destination": "bank", "questions": 1, "rounds": 1, "timeout_ms": 3000});
     let body_bytes = wanted.to_string().len() * 2;
@@ -76,7 +76,7 @@ async fn a_call_holds_no_memory_but_its_body_while_it_waits_for_replies() {
     let call = std::pin::pin!(ask(&client, "a", wanted));
     let given_back = std::pin::pin!(async {
         bank.wait_for(1).await;
-        used(0, body_bytes).await;
+        used(0, body_bytes + "0.0".len() + "/0/0".len()).await;
     });
     match futures_util::future::select(call, given_back).await {
         futures_util::future::Either::Left(_) => panic!("the memory was held until the call ended"),

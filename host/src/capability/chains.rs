@@ -173,10 +173,11 @@ impl CallState {
             && !self.questions().is_asked(&key)
             && let Some(Ok(answer)) = serve(&*chain, &call, "").now_or_never()
         {
-            self.questions().ask(key.clone(), call.clone())?;
+            self.questions().ask(&key, call.clone())?;
             self.questions().reply(&key, Ok(answer));
         }
-        let Some(reply) = self.questions().ask(key, call)? else { return Ok(None) };
+        self.questions().ask(&key, call)?;
+        let Some(reply) = self.questions().reply_to(&key).cloned() else { return Ok(None) };
         Ok(Some(self.read_reply(reply)?))
     }
 

@@ -1,21 +1,23 @@
-//! The memory of one run: its linear memories, and what its draft of changes holds. Both are one charge of the budget.
+//! The memory of one run: its linear memories, and what the host holds for it. Both are one charge of the budget.
 //!
-//! Wasmtime's own limit is for each memory; this one is for their sum. The draft has limits of its own
-//! (`CHANGE_SET_BYTES_MAX`), and is charged in steps. Less than one step is free, so that most calls pay nothing for it.
+//! Wasmtime's own limit is for each memory; this one is for their sum. The host holds the changes that a run collected, what
+//! it read, the questions that it asked, and the result of a host call until the guest has it. That has limits of its own
+//! (`CHANGE_SET_BYTES_MAX`, `host-call-bytes`), and is charged in steps. Less than one step is free, so that most calls pay
+//! nothing for it.
 
 use wasmtime::ResourceLimiter;
 
 use crate::{
     budget::Charge,
     config::PluginLimits,
-    limits::{DRAFT_STEP_BYTES, TABLE_ELEMENTS_MAX},
+    limits::{HELD_STEP_BYTES, TABLE_ELEMENTS_MAX},
 };
 
 pub struct MemoryMeter {
     bytes_max: usize,
     bytes: usize,
-    /// Bytes of the draft that are charged: whole steps.
-    drafted: u64,
+    /// Bytes held by the host that are charged: whole steps.
+    held: u64,
     /// Bytes that the budget had no room for.
     pub refused: Option<u64>,
     charge: Option<Charge>,
@@ -25,9 +27,9 @@ pub struct MemoryMeter {
     pub table_exceeded: bool,
 }
 
-/// The part of a draft's bytes that is charged.
+/// The part of the bytes held by the host that is charged.
 pub(super) fn whole_steps(bytes: u64) -> u64 {
-    bytes - bytes % DRAFT_STEP_BYTES
+    bytes - bytes % HELD_STEP_BYTES
 }
 
 impl MemoryMeter {
@@ -35,7 +37,7 @@ impl MemoryMeter {
         MemoryMeter {
             bytes_max: usize::try_from(limits.memory_bytes).unwrap_or(usize::MAX),
             bytes: 0,
-            drafted: 0,
+            held: 0,
             refused: None,
             charge: None,
             exceeded: false,
@@ -47,31 +49,31 @@ impl MemoryMeter {
         self.charge = Some(charge);
     }
 
-    /// Neither memories nor the part of the draft ever shrink: what they have is what was needed.
+    /// Neither memories nor what the host holds ever shrink: what they have is what was needed.
     pub fn bytes(&self) -> u64 {
-        (self.bytes as u64).saturating_add(self.drafted)
+        (self.bytes as u64).saturating_add(self.held)
     }
 
-    /// For what comes after the run, with the part of it that the draft was charged.
+    /// For what comes after the run, with the part of it that the host was charged.
     pub(super) fn take_charge(&mut self) -> Option<(Charge, u64)> {
-        Some((self.charge.take()?, self.drafted))
+        Some((self.charge.take()?, self.held))
     }
 
-    /// Charges a draft of so many bytes. `false` where the budget has no room.
-    pub(super) fn charge_draft(&mut self, bytes: u64) -> bool {
-        let drafted = whole_steps(bytes);
-        if drafted <= self.drafted {
+    /// Charges so many bytes held by the host. `false` where the budget has no room.
+    pub(super) fn charge_held(&mut self, bytes: u64) -> bool {
+        let held = whole_steps(bytes);
+        if held <= self.held {
             return true;
         }
-        let has_room = self.grow_charge(self.bytes as u64, drafted);
+        let has_room = self.grow_charge(self.bytes as u64, held);
         if has_room {
-            self.drafted = drafted;
+            self.held = held;
         }
         has_room
     }
 
-    fn grow_charge(&mut self, memory: u64, drafted: u64) -> bool {
-        let bytes = memory.saturating_add(drafted);
+    fn grow_charge(&mut self, memory: u64, held: u64) -> bool {
+        let bytes = memory.saturating_add(held);
         let has_room = self.charge.as_mut().is_none_or(|charge| charge.grow_to(bytes));
         if !has_room {
             self.refused = Some(bytes);
@@ -87,7 +89,7 @@ impl ResourceLimiter for MemoryMeter {
             self.exceeded = true;
             return Ok(false);
         }
-        if !self.grow_charge(bytes as u64, self.drafted) {
+        if !self.grow_charge(bytes as u64, self.held) {
             return Ok(false);
         }
         self.bytes = bytes;
@@ -151,17 +153,17 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn draft_is_charged_in_steps_beside_the_memory_of_the_guest() {
+    async fn what_the_host_holds_is_charged_in_steps_beside_the_memory_of_the_guest() {
         let budget = Budget::new(&MemoryConfig { budget_bytes: 16 << 20, tenant_percent: 50 });
         let mut meter = MemoryMeter::new(&PluginLimits::default());
         meter.set_charge(budget.charge_call(&"acme/test".into(), Request::of(10), until()).await.unwrap());
         assert!(meter.memory_growing(0, 1_000, None).unwrap());
-        assert!(meter.charge_draft(DRAFT_STEP_BYTES - 1));
+        assert!(meter.charge_held(HELD_STEP_BYTES - 1));
         assert_eq!(budget.readings()[0].used, 1_000, "less than a step is free");
-        assert!(meter.charge_draft(DRAFT_STEP_BYTES) && meter.charge_draft(2 * DRAFT_STEP_BYTES - 1));
-        assert_eq!(budget.readings()[0].used, 1_000 + DRAFT_STEP_BYTES);
+        assert!(meter.charge_held(HELD_STEP_BYTES) && meter.charge_held(2 * HELD_STEP_BYTES - 1));
+        assert_eq!(budget.readings()[0].used, 1_000 + HELD_STEP_BYTES);
         assert!(meter.memory_growing(1_000, 3_000, None).unwrap());
-        assert_eq!((budget.readings()[0].used, meter.bytes()), (3_000 + DRAFT_STEP_BYTES, 3_000 + DRAFT_STEP_BYTES));
+        assert_eq!((budget.readings()[0].used, meter.bytes()), (3_000 + HELD_STEP_BYTES, 3_000 + HELD_STEP_BYTES));
     }
 
     /// A run of a call of the plugin "notes".
@@ -186,7 +188,7 @@ mod tests {
     /// Inserts a record of two steps.
     async fn insert(state: &mut CallState, id: &str) -> bool {
         let around = r#"{"pad":""}"#.len();
-        let length = usize::try_from(2 * DRAFT_STEP_BYTES).unwrap() - around;
+        let length = usize::try_from(2 * HELD_STEP_BYTES).unwrap() - around;
         let body = format!(r#"{{"pad":"{}"}}"#, "x".repeat(length));
         matches!(state.insert("things".to_owned(), id.to_owned(), body).await, Ok(Ok(())))
     }
@@ -194,23 +196,78 @@ mod tests {
     #[tokio::test]
     async fn collected_changes_are_charged_to_their_tenant_until_they_are_dropped() {
         // A tenant may hold a little less than six steps.
-        let budget = Budget::new(&MemoryConfig { budget_bytes: 16 * DRAFT_STEP_BYTES, tenant_percent: 50 });
+        let budget = Budget::new(&MemoryConfig { budget_bytes: 16 * HELD_STEP_BYTES, tenant_percent: 50 });
         let acme = Payer::from("acme/test");
         let _held = budget.charge_call(&acme, Request::of(10), until()).await.unwrap();
         let bench = Bench::open().await;
         let mut state = run(&bench);
         state.memory.set_charge(budget.charge_call(&acme, Request::of(10), until()).await.unwrap());
         assert!(insert(&mut state, "one").await && insert(&mut state, "two").await);
-        assert_eq!(budget.readings()[0].used, 4 * DRAFT_STEP_BYTES + 10);
+        assert_eq!(budget.readings()[0].used, 4 * HELD_STEP_BYTES + 10);
         assert!(!insert(&mut state, "three").await);
-        assert_eq!(state.memory.refused, Some(6 * DRAFT_STEP_BYTES));
+        assert_eq!(state.memory.refused, Some(6 * HELD_STEP_BYTES));
         drop(state.take_charge());
-        assert_eq!(budget.readings()[0].used, 4 * DRAFT_STEP_BYTES + 10, "the draft has it");
+        assert_eq!(budget.readings()[0].used, 4 * HELD_STEP_BYTES + 10, "the draft has it");
         let (draft, _questions) = state.into_parts();
         let changes = draft.into_changes(None);
-        assert_eq!(budget.readings()[0].used, 4 * DRAFT_STEP_BYTES + 10, "what is committed has it");
+        assert_eq!(budget.readings()[0].used, 4 * HELD_STEP_BYTES + 10, "what is committed has it");
         drop(changes);
         assert_eq!(budget.readings()[0].used, 10);
+    }
+
+    /// A run beside a stored record of two steps, with a charge of a tenant that has room for much more.
+    async fn reading(budget: &Budget, bench: &Bench) -> CallState {
+        let mut writer = run(bench);
+        assert!(insert(&mut writer, "one").await);
+        let (draft, _questions) = writer.into_parts();
+        bench.committer.commit(draft.into_changes(None), None).await.unwrap();
+        let mut state = run(bench);
+        state.memory.set_charge(budget.charge_call(&"acme/test".into(), Request::of(10), until()).await.unwrap());
+        state
+    }
+
+    #[tokio::test]
+    async fn record_that_was_read_is_charged_with_its_copy_for_the_guest_until_the_run_ends() {
+        let (budget, bench) =
+            (Budget::new(&MemoryConfig { budget_bytes: 64 << 20, tenant_percent: 50 }), Bench::open().await);
+        let mut state = reading(&budget, &bench).await;
+        state.get("things".to_owned(), "one".to_owned()).await.unwrap().unwrap();
+        assert_eq!(budget.readings()[0].used, 4 * HELD_STEP_BYTES);
+        drop(state.take_charge());
+        assert_eq!(budget.readings()[0].used, 0, "its changes are small");
+    }
+
+    #[tokio::test]
+    async fn result_of_a_host_call_is_charged_as_a_whole() {
+        let (budget, bench) =
+            (Budget::new(&MemoryConfig { budget_bytes: 64 << 20, tenant_percent: 50 }), Bench::open().await);
+        let mut state = reading(&budget, &bench).await;
+        state.get_many("things".to_owned(), vec!["one".to_owned(); 5]).await.unwrap();
+        assert_eq!(budget.readings()[0].used, 12 * HELD_STEP_BYTES, "the record once, and five copies of it");
+    }
+
+    #[tokio::test]
+    async fn questions_are_charged_until_the_run_ends_without_waiting() {
+        use tenon_bindings::tenon::plugin::{questions::Host as _, types};
+
+        let (budget, bench) =
+            (Budget::new(&MemoryConfig { budget_bytes: 64 << 20, tenant_percent: 50 }), Bench::open().await);
+        let mut state = reading(&budget, &bench).await;
+        let call = types::Call {
+            destination: "bank".to_owned(),
+            method: "POST".to_owned(),
+            path: "/".to_owned(),
+            headers: Vec::new(),
+            content: types::Content::Json("7".repeat(usize::try_from(HELD_STEP_BYTES).unwrap())),
+            timeout: 0,
+        };
+        assert!(state.ask("a".to_owned(), call.clone()).await.unwrap().is_none());
+        assert!(state.ask("b".to_owned(), call).await.unwrap().is_none());
+        state.charge_held(0).unwrap();
+        assert_eq!(budget.readings()[0].used, 2 * HELD_STEP_BYTES);
+        let (_draft, mut questions) = state.into_parts();
+        questions.forget_open();
+        assert_eq!((questions.open_bytes(), budget.readings()[0].used), (0, 0));
     }
 
     #[tokio::test]
@@ -220,7 +277,7 @@ mod tests {
         let bench = Bench::open().await;
         let endpoint = Endpoint {
             url: "https://a.example".to_owned(),
-            event_types: vec!["x".repeat(usize::try_from(DRAFT_STEP_BYTES).unwrap())],
+            event_types: vec!["x".repeat(usize::try_from(HELD_STEP_BYTES).unwrap())],
             subjects: Vec::new(),
             enabled: true,
             signatures: Vec::new(),
@@ -237,7 +294,7 @@ mod tests {
         let mut state = run(&bench);
         state.memory.set_charge(budget.charge_call(&"acme/test".into(), Request::of(10), until()).await.unwrap());
         assert_eq!(state.all().await.unwrap().len(), 1);
-        let least = ENDPOINT_PARSED_FACTOR as u64 * DRAFT_STEP_BYTES;
+        let least = ENDPOINT_PARSED_FACTOR as u64 * HELD_STEP_BYTES;
         assert!(budget.readings()[0].used >= least, "{}", budget.readings()[0].used);
         drop(state);
         assert_eq!(budget.readings()[0].used, 0);

@@ -25,6 +25,8 @@ pub struct Questions {
 #[derive(Debug)]
 struct Asked {
     call: OutgoingCall,
+    /// Of the key and the call.
+    bytes: usize,
     reply: Option<Reply>,
 }
 
@@ -35,6 +37,20 @@ impl Questions {
     /// Those without a reply.
     pub fn open(&self) -> impl Iterator<Item = (&str, &OutgoingCall)> {
         self.asked.iter().filter(|(_, asked)| asked.reply.is_none()).map(|(key, asked)| (key.as_str(), &asked.call))
+    }
+
+    /// Bytes of those without a reply.
+    pub fn open_bytes(&self) -> usize {
+        self.asked.values().filter(|asked| asked.reply.is_none()).map(|asked| asked.bytes).sum()
+    }
+
+    pub(super) fn reply_to(&self, key: &str) -> Option<&Reply> {
+        self.asked.get(key)?.reply.as_ref()
+    }
+
+    /// To be called where a run that did not wait for its questions leads to another run, which asks them again.
+    pub fn forget_open(&mut self) {
+        self.asked.retain(|_key, asked| asked.reply.is_some());
     }
 
     pub(super) fn is_asked(&self, key: &str) -> bool {
@@ -51,18 +67,20 @@ impl Questions {
         }
     }
 
-    pub(super) fn ask(&mut self, key: String, call: OutgoingCall) -> wasmtime::Result<Option<Reply>> {
-        if let Some(asked) = self.asked.get(&key) {
+    /// Notes a question. `Err` where its key stands for another call.
+    pub(super) fn ask(&mut self, key: &str, call: OutgoingCall) -> wasmtime::Result<()> {
+        if let Some(asked) = self.asked.get(key) {
             if asked.call != call {
                 wasmtime::bail!("question {key:.80?} was asked before, with another call");
             }
-            return Ok(asked.reply.clone());
+            return Ok(());
         }
         if self.asked.len() >= QUESTIONS_MAX {
             wasmtime::bail!("a call asks at most {QUESTIONS_MAX} questions");
         }
-        self.asked.insert(key, Asked { call, reply: None });
-        Ok(None)
+        let bytes = key.len() + call.path.len() + outgoing::head_size(&call.headers) + call.content.bytes().len();
+        self.asked.insert(key.to_owned(), Asked { call, bytes, reply: None });
+        Ok(())
     }
 }
 
@@ -77,10 +95,12 @@ impl Host for CallState {
             wasmtime::bail!("an open route has no tenant: its calls can ask nobody");
         }
         let call = outgoing::call(call, self.draft().call().hops)?;
-        let Some(reply) = self.questions().ask(key, call)? else { return Ok(None) };
-        if let Ok(answer) = &reply {
-            self.meter_answer(answer.content.bytes().len() + outgoing::head_size(&answer.headers))?;
-        }
-        Ok(Some(reply.map(outgoing::response)))
+        self.questions().ask(&key, call)?;
+        let Some(reply) = self.questions().reply_to(&key) else { return Ok(None) };
+        let answer = reply.as_ref().ok();
+        let bytes = answer.map_or(0, |answer| answer.content.bytes().len() + outgoing::head_size(&answer.headers));
+        self.meter_answer(bytes)?;
+        let reply = self.questions().reply_to(&key).cloned();
+        Ok(reply.map(|reply| reply.map(outgoing::response)))
     }
 }

@@ -14,7 +14,8 @@ impl Host for CallState {
         let begun = self.meter(collection.len() + id.len())?;
         let entry = self.draft().get(&collection, &id).await.map_err(trap)?;
         self.excuse(begun).await;
-        self.answer_entry(entry)
+        self.meter_answer(entry.as_ref().map_or(0, |entry| entry.body.len()))?;
+        Ok(entry.map(wire_entry))
     }
 
     async fn get_many(&mut self, collection: String, ids: Vec<String>) -> wasmtime::Result<Vec<Option<wit::Entry>>> {
@@ -24,7 +25,7 @@ impl Host for CallState {
         }
         let entries = self.draft().get_many(&collection, &ids).await.map_err(trap)?;
         self.excuse(begun).await;
-        entries.into_iter().map(|entry| self.answer_entry(entry)).collect()
+        self.give(entries)
     }
 
     async fn insert(
@@ -76,9 +77,8 @@ impl Host for CallState {
         self.excuse(begun).await;
         match found {
             Ok(page) => {
-                let entries =
-                    page.entries.into_iter().map(|entry| self.give(entry)).collect::<wasmtime::Result<_>>()?;
-                Ok(Ok(wit::Page { entries, next: page.next }))
+                let entries = self.give(page.entries.into_iter().map(Some).collect())?;
+                Ok(Ok(wit::Page { entries: entries.into_iter().flatten().collect(), next: page.next }))
             }
             Err(DraftError::BadCursor(_)) => Ok(Err(wit::Refusal::BadCursor)),
             Err(error) => Err(trap(error)),
@@ -108,20 +108,20 @@ impl Host for CallState {
 }
 
 impl CallState {
-    fn answer_entry(&mut self, entry: Option<Entry>) -> wasmtime::Result<Option<wit::Entry>> {
-        entry.map(|entry| self.give(entry)).transpose()
+    /// The result of one host call. What goes into the guest is metered as well: it is copied there.
+    fn give(&mut self, entries: Vec<Option<Entry>>) -> wasmtime::Result<Vec<Option<wit::Entry>>> {
+        self.meter_answer(entries.iter().flatten().map(|entry| entry.body.len()).sum())?;
+        Ok(entries.into_iter().map(|entry| entry.map(wire_entry)).collect())
     }
+}
 
-    /// What goes into the guest is metered as well: it is copied there.
-    fn give(&mut self, entry: Entry) -> wasmtime::Result<wit::Entry> {
-        self.meter_answer(entry.body.len())?;
-        Ok(wit::Entry {
-            id: entry.id.to_string(),
-            version: entry.version,
-            body: entry.body.to_string(),
-            created_at: entry.created_at,
-            updated_at: entry.updated_at,
-        })
+fn wire_entry(entry: Entry) -> wit::Entry {
+    wit::Entry {
+        id: entry.id.to_string(),
+        version: entry.version,
+        body: entry.body.to_string(),
+        created_at: entry.created_at,
+        updated_at: entry.updated_at,
     }
 }
 

@@ -183,7 +183,7 @@ impl CallState {
     /// Counts a host call and the bytes of its arguments, which the draft may keep. The call ends when its share is used up.
     pub fn count(&mut self, bytes: usize) -> wasmtime::Result<()> {
         self.spend(bytes)?;
-        self.charge_draft(bytes)
+        self.charge_held(bytes)
     }
 
     fn spend(&mut self, bytes: usize) -> wasmtime::Result<()> {
@@ -218,26 +218,29 @@ impl CallState {
         left.is_some()
     }
 
-    /// Host calls and bytes that came back from the host count as well: they are copied into the guest.
+    /// Counts the bytes of the whole result of a host call, and charges them: they are copied into the guest. To be called
+    /// once for each host call, before the copy is made.
     pub fn meter_answer(&mut self, bytes: usize) -> wasmtime::Result<()> {
         self.host_calls_left = self.host_calls_left.saturating_add(1);
-        self.spend(bytes)
+        self.spend(bytes)?;
+        self.charge_held(bytes)
     }
 
-    /// Charges what the draft holds, and what comes to it, together with the memory of the guest. If the budget has no room,
-    /// `memory` notes it: the run ends as after a refused growth.
-    pub fn charge_draft(&mut self, more: usize) -> wasmtime::Result<()> {
-        let bytes = self.draft.held_bytes().saturating_add(more);
-        if !self.memory.charge_draft(bytes as u64) {
-            bail!("collected changes that the memory budget has no room for");
+    /// Charges what the host holds for the call, and what comes to it, together with the memory of the guest. If the budget has
+    /// no room, `memory` notes it: the run ends as after a refused growth.
+    pub fn charge_held(&mut self, more: usize) -> wasmtime::Result<()> {
+        let held = self.draft.held_bytes().saturating_add(self.questions.open_bytes());
+        if !self.memory.charge_held(held.saturating_add(more) as u64) {
+            bail!("made the host hold more than the memory budget has room for");
         }
         Ok(())
     }
 
-    /// The charge of the run for what comes after it. The draft keeps its part until its changes are durable or dropped.
+    /// The charge of the run for what comes after it. The draft keeps the part for its changes until they are durable or
+    /// dropped.
     pub fn take_charge(&mut self) -> Option<Charge> {
-        let (mut charge, drafted) = self.memory.take_charge()?;
-        let kept = drafted.min(whole_steps(self.draft.held_bytes() as u64));
+        let (mut charge, held) = self.memory.take_charge()?;
+        let kept = held.min(whole_steps(self.draft.changed_bytes() as u64));
         if kept > 0 {
             self.draft.keep_charge(charge.split(kept));
         }

@@ -74,7 +74,7 @@ impl Host for CallState {
         let found = self.draft().list_endpoints().await.map_err(trap)?;
         self.excuse(begun).await;
         let bytes: usize = found.iter().map(|entry| entry.body.len()).sum();
-        self.charge_draft(bytes.saturating_mul(ENDPOINT_PARSED_FACTOR))?;
+        self.charge_held(bytes.saturating_mul(ENDPOINT_PARSED_FACTOR))?;
         let parsed = found.into_iter().map(|entry| EndpointEntry::parse(entry).map_err(trap));
         parsed.map(|entry| self.answer_state(entry?)).collect()
     }

@@ -14,7 +14,7 @@ use wasmtime_wasi::{
 use crate::{
     capability::CallState,
     changes::change_set::Timestamp,
-    limits::{GUEST_OUTPUT_BYTES_MAX, RESOURCE_HANDLES_MAX},
+    limits::{GUEST_OUTPUT_BYTES_MAX, RESOURCE_HANDLES_MAX, WASI_RANDOM_BYTES_MAX},
 };
 
 /// The WASI state of one call.
@@ -76,6 +76,7 @@ impl ClosedWasi {
             .secure_random(ChaCha8Rng::from_seed(seed))
             .insecure_random(ChaCha8Rng::from_seed(seed))
             .insecure_random_seed(high << 64 | low)
+            .max_random_size(WASI_RANDOM_BYTES_MAX)
             .wall_clock(StandingClock(now))
             .monotonic_clock(StandingClock(now))
             .allow_tcp(false)
@@ -92,5 +93,21 @@ impl WasiView for CallState {
         let (now, seed) = (wasi.now, wasi.seed);
         let opened = wasi.open.get_or_insert_with(|| ClosedWasi::open(now, seed));
         WasiCtxView { ctx: &mut opened.context, table: &mut wasi.table }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use wasmtime_wasi::p2::bindings::random::{insecure::Host as _, random::Host as _};
+
+    use super::*;
+
+    #[test]
+    fn random_bytes_are_bounded() {
+        let mut opened = ClosedWasi::open(1_000, [7; 32]);
+        let random = opened.context.random();
+        assert!(random.get_random_bytes(WASI_RANDOM_BYTES_MAX).is_ok());
+        assert!(random.get_random_bytes(WASI_RANDOM_BYTES_MAX + 1).is_err());
+        assert!(random.get_insecure_random_bytes(WASI_RANDOM_BYTES_MAX + 1).is_err());
     }
 }

@@ -10,7 +10,7 @@
 
 use std::sync::Arc;
 
-use indexmap::{IndexMap, IndexSet};
+use indexmap::{IndexMap, IndexSet, map};
 
 use super::change_set::{
     ChangeSet, DeliveryCommand, Event, JournalLine, KeptAnswer, Key, Read, RecordWrite, Space, Timestamp,
@@ -100,6 +100,8 @@ pub struct Draft {
     running: RunningCall,
     call: CallIdentity,
     seen: IndexMap<Key, Stand>,
+    /// Bytes of what it read.
+    seen_bytes: usize,
     /// Of record keys. `None`: deleted.
     records: IndexMap<Key, Option<NewRecord>>,
     uniques: IndexMap<Key, Option<Arc<str>>>,
@@ -126,6 +128,7 @@ impl Draft {
         Draft {
             running,
             seen: IndexMap::new(),
+            seen_bytes: 0,
             records: IndexMap::new(),
             uniques: IndexMap::new(),
             guards: IndexSet::new(),
@@ -154,8 +157,13 @@ impl Draft {
         &self.call
     }
 
-    /// Estimate of the memory that it holds. What it saw belongs to the overlay, but for the keys.
+    /// Estimate of the memory that it holds: its changes, and what it read. The overlay may have forgotten what was read.
     pub fn held_bytes(&self) -> usize {
+        self.changed_bytes().saturating_add(self.seen_bytes)
+    }
+
+    /// The same of its changes, with the keys of what it read.
+    pub fn changed_bytes(&self) -> usize {
         let keys = self.seen.len() + self.records.len() + self.books.len();
         let lines = self.events.len() + self.deliveries.len() + self.journal.len();
         self.bytes.saturating_add((keys + lines) * CHANGE_ROW_BYTES)
@@ -258,7 +266,10 @@ impl Draft {
         if self.seen.len() + self.records.len() + self.books.len() >= CALL_KEYS_MAX {
             return Err(DraftError::Limit(format!("a call may look at and write {CALL_KEYS_MAX} things at most")));
         }
-        self.seen.entry(key).or_insert(Stand { version, content });
+        if let map::Entry::Vacant(place) = self.seen.entry(key) {
+            self.seen_bytes = self.seen_bytes.saturating_add(content.bytes());
+            place.insert(Stand { version, content });
+        }
         Ok(())
     }
 

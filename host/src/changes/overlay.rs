@@ -47,7 +47,7 @@ pub enum Content {
 }
 
 impl Content {
-    fn bytes(&self) -> usize {
+    pub fn bytes(&self) -> usize {
         match self {
             Content::Record(record) => record.body.len(),
             Content::Answer { sealed, .. } => sealed.len(),

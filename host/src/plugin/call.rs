@@ -229,7 +229,7 @@ impl RequestCall<'_> {
         let Run { outcome, left, charge, .. } = call.run(&self.request, draft, contest, permits).await;
         match (outcome, left) {
             (Ok(answer), Some((draft, questions))) => {
-                contest.questions = questions;
+                contest.keep_questions(questions, matches!(answer, GuestAnswer::Wait));
                 self.conclude(answer, charge, draft, contest).await
             }
             (Err(GuestFault::NoCore), _) => Err(Unsettled::Failed(Failure::Unavailable)),
@@ -237,7 +237,7 @@ impl RequestCall<'_> {
             (Err(fault), left) => {
                 drop(charge);
                 let (draft, questions) = left.unzip();
-                contest.questions = questions.unwrap_or_default();
+                contest.keep_questions(questions.unwrap_or_default(), false);
                 if call.waits_for_memory(&fault, contest) {
                     return Err(Unsettled::Again);
                 }

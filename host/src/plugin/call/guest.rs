@@ -168,7 +168,7 @@ async fn run_component<I: Input>(
     };
     if outcome.is_ok() {
         // What its last host calls collected. Where there is no room, the meter notes it.
-        let _ = store.data_mut().charge_draft(0);
+        let _ = store.data_mut().charge_held(0);
     }
     // The guest may survive a growth that is refused: what it does then must not depend on the load of the host.
     let outcome = match store.data().memory.refused {

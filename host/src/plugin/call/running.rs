@@ -26,7 +26,7 @@ use crate::{
     },
     failure::Failure,
     fair::{Queueing, Request, cores::CoreUse},
-    limits::{DRAFT_BYTES_MAX, DURABLE_WAIT_MS, LOSSES_BEFORE_TURN, PLACE_WAIT_PERCENT, QUESTION_ROUNDS_MAX},
+    limits::{DURABLE_WAIT_MS, HELD_BYTES_MAX, LOSSES_BEFORE_TURN, PLACE_WAIT_PERCENT, QUESTION_ROUNDS_MAX},
     plugin::{
         estimate::MemoryEstimate,
         exchange::{Answer, Reply},
@@ -95,6 +95,14 @@ pub(super) struct Contest {
 }
 
 impl Contest {
+    /// Of the run that has ended. A run that `waits` keeps those without a reply: they are charged while the call waits.
+    pub fn keep_questions(&mut self, questions: Questions, waits: bool) {
+        self.questions = questions;
+        if !waits {
+            self.questions.forget_open();
+        }
+    }
+
     /// Whether the call has sent a question.
     pub fn has_questions(&self) -> bool {
         self.rounds > 0
@@ -180,7 +188,7 @@ impl<'a> Call<'a> {
     pub fn waits_for_memory(&self, fault: &GuestFault, contest: &mut Contest) -> bool {
         let GuestFault::Budget(bytes) = fault else { return false };
         let wanted = contest.memory_bytes.saturating_mul(2).max(*bytes);
-        let bytes = wanted.min(self.generation.facts.limits.memory_bytes.saturating_add(DRAFT_BYTES_MAX));
+        let bytes = wanted.min(self.generation.facts.limits.memory_bytes.saturating_add(HELD_BYTES_MAX));
         let can_have = bytes > contest.memory_bytes && bytes <= self.calls.budget.calls_limit();
         contest.memory_bytes = bytes;
         can_have
@@ -274,8 +282,8 @@ impl<'a> Call<'a> {
     /// Nothing of the run is kept but what it asked; the replies are there when it returns. `Err` where there was nothing to
     /// wait for, or it has waited often enough.
     pub async fn wait(&self, contest: &mut Contest) -> Result<(), GuestFault> {
-        let open: Vec<_> = contest.questions.open().map(|(key, call)| (key.to_owned(), call.clone())).collect();
-        let Some(scope) = self.identity.scope.as_ref().filter(|_| !open.is_empty()) else {
+        let is_open = contest.questions.open().next().is_some();
+        let Some(scope) = self.identity.scope.as_ref().filter(|_| is_open) else {
             return Err(GuestFault::Waited("without an open question"));
         };
         contest.rounds += 1;
@@ -283,12 +291,31 @@ impl<'a> Call<'a> {
         if contest.rounds > QUESTION_ROUNDS_MAX {
             return Err(GuestFault::Waited("in more rounds than a call has"));
         }
-        let ask = async |(key, call): (String, _)| (key, self.charge_reply(self.ask(scope, &call).await).await);
-        for (key, (reply, charge)) in join_all(open.into_iter().map(ask)).await {
+        self.charge_questions(contest).await?;
+        let replies = contest.questions.open().map(|(key, call)| self.settle_question(scope, key, call));
+        for (key, reply, charge) in join_all(replies).await {
             contest.questions.reply(&key, reply);
             contest.charges.extend(charge);
         }
         Ok(())
+    }
+
+    /// Questions are held until the call ends, and so is their charge: while the call waits, it has no other.
+    async fn charge_questions(&self, contest: &mut Contest) -> Result<(), GuestFault> {
+        let bytes = contest.questions.open_bytes() as u64;
+        let charge = self.calls.budget.charge_arrived(&self.payer, bytes).await;
+        contest.charges.push(charge.ok_or(GuestFault::Budget(bytes))?);
+        Ok(())
+    }
+
+    async fn settle_question(
+        &self,
+        scope: &Scope,
+        key: &str,
+        call: &OutgoingCall,
+    ) -> (String, capability::Reply, Option<Charge>) {
+        let (reply, charge) = self.charge_reply(self.ask(scope, call).await).await;
+        (key.to_owned(), reply, charge)
     }
 
     /// A reply is held until the call ends. The plugin is answered "too-large" where its payer has no room for it.

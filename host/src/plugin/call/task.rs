@@ -189,7 +189,7 @@ impl TaskCall<'_> {
         }
         *ran = Some(Ran { version: fired.version, run: fired.task.attempt });
         let draft = left.map(|(draft, questions)| {
-            contest.questions = questions;
+            contest.keep_questions(questions, matches!(outcome, Ok(Verdict::Wait)));
             draft
         });
         if let Some(work) = contest.questions.passwords.take_wanted() {

@@ -117,10 +117,13 @@ impl Trial {
             .secure_random(Deterministic::new(vec![7]))
             .insecure_random(Deterministic::new(vec![7]))
             .insecure_random_seed(7)
+            .max_random_size(limits::WASI_RANDOM_BYTES_MAX)
             .wall_clock(Standstill)
             .monotonic_clock(Standstill)
             .build();
-        Trial { wasi, table: ResourceTable::new(), memory: MemoryBound { left: memory_bytes } }
+        let mut table = ResourceTable::new();
+        table.set_max_capacity(limits::RESOURCE_HANDLES_MAX);
+        Trial { wasi, table, memory: MemoryBound { left: memory_bytes } }
     }
 }
 

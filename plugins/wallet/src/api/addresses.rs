@@ -202,7 +202,11 @@ fn shown(call: &Call, address: &Address, shows_key: bool) -> Result<Text, Stop> 
 
 /// Returns true if the query requests the private key.
 pub fn wants_private_key(call: &Call) -> Result<bool, Stop> {
-    Ok(query::single(call, SHOW_KEY)? == Some("true"))
+    match query::single(call, SHOW_KEY)? {
+        Some("true") => Ok(true),
+        None | Some("" | "false") => Ok(false),
+        Some(_) => Err(words::wrong("show_private_key", "boolean", "must be true or false")),
+    }
 }
 
 /// Only where the operator has allowed it.
