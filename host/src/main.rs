@@ -35,7 +35,7 @@ fn shorten_purge_delay() {
 #[allow(unsafe_code)]
 fn return_freed_pages() {
     loop {
-        thread::sleep(COLLECT_EVERY);
+        thread::park_timeout(COLLECT_EVERY);
         // SAFETY: mimalloc allows it on every thread; it returns pages that were freed longer ago than the delay.
         unsafe { libmimalloc_sys::mi_collect(false) }
     }
