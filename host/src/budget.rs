@@ -1,8 +1,9 @@
 //! The memory that requests may use: of the whole host, and of each tenant.
 //!
-//! Owns two sums. `calls`: the memory of running guests, of the changes that they collect until these are durable, and of their
-//! answers until the connection has taken them; and what streams have ready. `bodies`: request bodies, from their first byte to
-//! the end of the call, and replies to its questions. They are apart because a body waits for its call: bodies alone must not
+//! Owns two sums. `calls`: the memory of running guests and what the host holds for them (records that they read, questions, results on
+//! their way, and changes until these are durable), and of their answers until the connection has taken them; and what streams
+//! have ready. `bodies`: request bodies, from their first byte to the end of the call, the questions of a call that waits, and
+//! their replies. They are apart because a body waits for its call: bodies alone must not
 //! keep every call from running. Within each sum one tenant, or one address of callers without a key, may hold its share.
 //!
 //! All other memory has bounds of its own: the overlay, the queue of the committer, caches of the database,

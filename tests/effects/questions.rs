@@ -58,11 +58,9 @@ async fn call_that_sent_a_query_finishes_when_its_caller_hangs_up() {
     host.stop().await;
 }
 
-/// Its body, which it may keep for longer than its connection, and its questions are charged instead.
-#[tokio::test(flavor = "multi_thread")]
-async fn a_call_holds_no_memory_but_its_body_and_its_questions_while_it_waits_for_replies() {
+/// Checks that a call is charged for so many bytes besides its body while it waits, and for no others.
+async fn holds_while_it_waits(wanted: Value, question_bytes: usize) {
     let (host, client, bank) = still_host(Reply::Nothing).await;
-    let wanted = json!({"destination": "bank", "questions": 1, "rounds": 1, "timeout_ms": 3000});
     let body_bytes = wanted.to_string().len() * 2;
     let used = async |calls: usize, bodies: usize| {
         let expected = [("calls", calls), ("bodies", bodies)]
@@ -76,13 +74,27 @@ async fn a_call_holds_no_memory_but_its_body_and_its_questions_while_it_waits_fo
     let call = std::pin::pin!(ask(&client, "a", wanted));
     let given_back = std::pin::pin!(async {
         bank.wait_for(1).await;
-        used(0, body_bytes + "0.0".len() + "/0/0".len()).await;
+        used(0, body_bytes + question_bytes).await;
     });
     match futures_util::future::select(call, given_back).await {
         futures_util::future::Either::Left(_) => panic!("the memory was held until the call ended"),
         futures_util::future::Either::Right(((), call)) => call.await.check(200),
     }
     used(0, 0).await;
+}
+
+/// Its body, which it may keep for longer than its connection, is charged instead. Small questions are free.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_call_holds_no_memory_but_its_body_while_it_waits_for_replies() {
+    let wanted = json!({"destination": "bank", "questions": 1, "rounds": 1, "timeout_ms": 3000});
+    holds_while_it_waits(wanted, 0).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn large_question_is_charged_while_its_call_waits() {
+    let text_bytes = 100_000;
+    let wanted = json!({"destination": "bank", "questions": 1, "rounds": 1, "timeout_ms": 3000, "bytes": text_bytes});
+    holds_while_it_waits(wanted, "0.0".len() + "/0/0".len() + text_bytes + 2).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_the_host_holds_is_charged_in_steps_beside_the_memory_of_the_guest() {
+    async fn held_bytes_are_charged_in_steps_beside_the_memory_of_the_guest() {
         let budget = Budget::new(&MemoryConfig { budget_bytes: 16 << 20, tenant_percent: 50 });
         let mut meter = MemoryMeter::new(&PluginLimits::default());
         meter.set_charge(budget.charge_call(&"acme/test".into(), Request::of(10), until()).await.unwrap());

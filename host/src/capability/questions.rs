@@ -25,7 +25,7 @@ pub struct Questions {
 #[derive(Debug)]
 struct Asked {
     call: OutgoingCall,
-    /// Of the key and the call.
+    /// Size of the key and the call.
     bytes: usize,
     reply: Option<Reply>,
 }
@@ -39,7 +39,7 @@ impl Questions {
         self.asked.iter().filter(|(_, asked)| asked.reply.is_none()).map(|(key, asked)| (key.as_str(), &asked.call))
     }
 
-    /// Bytes of those without a reply.
+    /// Returns the size of the questions without a reply in bytes.
     pub fn open_bytes(&self) -> usize {
         self.asked.values().filter(|asked| asked.reply.is_none()).map(|asked| asked.bytes).sum()
     }
@@ -48,7 +48,7 @@ impl Questions {
         self.asked.get(key)?.reply.as_ref()
     }
 
-    /// To be called where a run that did not wait for its questions leads to another run, which asks them again.
+    /// Removes the questions without a reply. The next run of the call asks them again.
     pub fn forget_open(&mut self) {
         self.asked.retain(|_key, asked| asked.reply.is_some());
     }

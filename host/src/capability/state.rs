@@ -218,8 +218,7 @@ impl CallState {
         left.is_some()
     }
 
-    /// Counts the bytes of the whole result of a host call, and charges them: they are copied into the guest. To be called
-    /// once for each host call, before the copy is made.
+    /// Counts the bytes of the whole result of a host call, and charges them: they are copied into the guest.
     pub fn meter_answer(&mut self, bytes: usize) -> wasmtime::Result<()> {
         self.host_calls_left = self.host_calls_left.saturating_add(1);
         self.spend(bytes)?;

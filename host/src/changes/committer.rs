@@ -26,7 +26,7 @@ use crate::budget::Charge;
 use crate::db::apply::{Outgoing, Writer};
 use crate::db::model::DataModel;
 use crate::db::{Database, DbError};
-use crate::limits::{NEWS_KEPT, OVERLAY_BYTES_MAX, OVERLAY_PINNED_BYTES_MAX};
+use crate::limits::{HELD_STEP_BYTES, NEWS_KEPT, OVERLAY_BYTES_MAX, OVERLAY_PINNED_BYTES_MAX};
 use crate::metrics::BatchMetrics;
 
 mod accept;
@@ -143,6 +143,8 @@ pub struct Changes {
     pub(super) bytes: usize,
     /// For the memory that it takes; `None` where that is too little to be charged.
     pub(super) charge: Option<Charge>,
+    /// Whether its call holds charged memory. It does not wait for another call's turn then.
+    pub(super) holds_memory: bool,
     /// Whether it waits for room if it is large.
     pub(super) waits_for_room: bool,
     /// Latest time to wait for another call's turn, or for room; `None`: as long as it takes.
@@ -154,6 +156,12 @@ impl Changes {
     /// all the same.
     pub fn until(mut self, deadline: Instant) -> Changes {
         self.deadline = Some(deadline);
+        self
+    }
+
+    /// Its call holds so many charged bytes besides, such as those of an answer.
+    pub fn beside(mut self, bytes: u64) -> Changes {
+        self.holds_memory |= bytes >= HELD_STEP_BYTES;
         self
     }
 
@@ -240,6 +248,7 @@ struct Ticket {
     waits_for: Version,
     bytes: usize,
     charge: Option<Charge>,
+    holds_memory: bool,
     waits_for_room: bool,
     /// Held by a large change set while it waits for no other call.
     room: Option<RoomPermit>,
@@ -358,7 +367,8 @@ impl Committer {
     /// even if this future is dropped, and its turn has ended; a call that is discarded afterwards needs a new one.
     pub async fn commit(&self, changes: Changes, mut turn: Option<&mut Turn>) -> Result<(), CommitError> {
         let is_look = changes.is_look();
-        let Changes { running, set, model, purpose, waits_for, bytes, charge, waits_for_room, deadline } = changes;
+        let Changes { running, set, model, purpose, waits_for, bytes, charge, holds_memory, waits_for_room, deadline } =
+            changes;
         if is_look {
             return self.wait_until_durable(&running, waits_for).await;
         }
@@ -371,7 +381,8 @@ impl Committer {
             }
         };
         let proposal = Box::new(proposal);
-        let ticket = Ticket { proposal, running, model, waits_for, bytes, charge, waits_for_room, room: None };
+        let ticket =
+            Ticket { proposal, running, model, waits_for, bytes, charge, holds_memory, waits_for_room, room: None };
         let mut ticket = Box::new(ticket);
         loop {
             let attempt = self.shared.attempt(ticket, turn.as_deref());

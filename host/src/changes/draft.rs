@@ -206,7 +206,9 @@ impl Draft {
             // The rest of the bodies is dropped.
             Purpose::Refusal => set.journal_bytes() + set.rows() * CHANGE_ROW_BYTES,
         });
-        Changes { running, set, model, purpose, waits_for, bytes, charge, waits_for_room: true, deadline: None }
+        let holds_memory = charge.is_some();
+        let (waits_for_room, deadline) = (true, None);
+        Changes { running, set, model, purpose, waits_for, bytes, charge, holds_memory, waits_for_room, deadline }
     }
 
     fn into_change_set(self, scope: Scope, answer: Option<KeptAnswer>) -> (RunningCall, Option<ChangeSet>) {

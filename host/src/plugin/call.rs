@@ -273,7 +273,7 @@ impl RequestCall<'_> {
                 false => Unsettled::Failed(Failure::Unavailable),
             });
         }
-        call.commit(draft.into_refusal(), contest).await?;
+        call.commit(draft.into_refusal().beside(charge.bytes()), contest).await?;
         said.map(|answer| call.keep_answer(answer, Some(charge))).map_err(Unsettled::Failed)
     }
 
@@ -329,7 +329,9 @@ impl RequestCall<'_> {
             drop((response, charge));
             return Err(self.fault(&fault, Some(draft), contest).await);
         }
-        let reply = self.call.keep_answer(message::answer(response), charge);
+        let answer = message::answer(response);
+        let answer_bytes = answer.charged_bytes();
+        let reply = self.call.keep_answer(answer, charge);
         let changes = match &self.kept {
             _ if !commits => draft.into_refusal(),
             None => draft.into_changes(None),
@@ -337,7 +339,7 @@ impl RequestCall<'_> {
             Some(kept) => draft.into_changes(kept.keep_reply(&reply).map_err(Unsettled::Failed)?),
         };
         let writes = commits && !changes.is_look();
-        self.call.commit(changes, contest).await?;
+        self.call.commit(changes.beside(answer_bytes), contest).await?;
         if writes {
             generation.metrics.count_commit();
         }

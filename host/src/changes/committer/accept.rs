@@ -60,8 +60,8 @@ impl Shared {
                 Attempt::Large(ticket)
             }
             Ok(accepted) => self.accept(state, *ticket, accepted),
-            // What is charged to the memory budget must not wait for a turn: the call whose turn it is may wait for memory.
-            Err(Objection::Reserved(_)) if ticket.charge.is_none() => {
+            // A call that holds memory must not wait for a turn: the call whose turn it is may wait for memory.
+            Err(Objection::Reserved(_)) if !ticket.holds_memory => {
                 // Made under the lock: a release after it cannot be missed.
                 let released = self.released.notified();
                 drop(state);

@@ -26,7 +26,9 @@ use crate::{
     },
     failure::Failure,
     fair::{Queueing, Request, cores::CoreUse},
-    limits::{DURABLE_WAIT_MS, HELD_BYTES_MAX, LOSSES_BEFORE_TURN, PLACE_WAIT_PERCENT, QUESTION_ROUNDS_MAX},
+    limits::{
+        DURABLE_WAIT_MS, HELD_BYTES_MAX, HELD_STEP_BYTES, LOSSES_BEFORE_TURN, PLACE_WAIT_PERCENT, QUESTION_ROUNDS_MAX,
+    },
     plugin::{
         estimate::MemoryEstimate,
         exchange::{Answer, Reply},
@@ -90,12 +92,12 @@ pub(super) struct Contest {
     lost: Option<Conflict>,
     turn: Option<Turn>,
     pub questions: Questions,
-    /// Charges of the replies, and of a small body.
+    /// Charges of the questions, of their replies, and of a small body.
     pub charges: Vec<Charge>,
 }
 
 impl Contest {
-    /// Of the run that has ended. A run that `waits` keeps those without a reply: they are charged while the call waits.
+    /// Keeps the questions of the run that ended, those without a reply only if it `waits` for them.
     pub fn keep_questions(&mut self, questions: Questions, waits: bool) {
         self.questions = questions;
         if !waits {
@@ -187,9 +189,10 @@ impl<'a> Call<'a> {
     /// Returns true if a run that found no memory may begin again with as much as it needed: it holds nothing while it waits.
     pub fn waits_for_memory(&self, fault: &GuestFault, contest: &mut Contest) -> bool {
         let GuestFault::Budget(bytes) = fault else { return false };
-        let wanted = contest.memory_bytes.saturating_mul(2).max(*bytes);
-        let bytes = wanted.min(self.generation.facts.limits.memory_bytes.saturating_add(HELD_BYTES_MAX));
-        let can_have = bytes > contest.memory_bytes && bytes <= self.calls.budget.calls_limit();
+        let limit = self.calls.budget.calls_limit();
+        let usual_max = self.generation.facts.limits.memory_bytes.saturating_add(HELD_BYTES_MAX).min(limit);
+        let bytes = contest.memory_bytes.saturating_mul(2).min(usual_max).max(*bytes);
+        let can_have = bytes > contest.memory_bytes && bytes <= limit;
         contest.memory_bytes = bytes;
         can_have
     }
@@ -300,9 +303,12 @@ impl<'a> Call<'a> {
         Ok(())
     }
 
-    /// Questions are held until the call ends, and so is their charge: while the call waits, it has no other.
+    /// Questions are held until the call ends, and so is their charge. Small ones are free, as while the call runs.
     async fn charge_questions(&self, contest: &mut Contest) -> Result<(), GuestFault> {
         let bytes = contest.questions.open_bytes() as u64;
+        if bytes < HELD_STEP_BYTES {
+            return Ok(());
+        }
         let charge = self.calls.budget.charge_arrived(&self.payer, bytes).await;
         contest.charges.push(charge.ok_or(GuestFault::Budget(bytes))?);
         Ok(())

@@ -74,6 +74,9 @@ struct Wanted {
     questions: u32,
     #[serde(default)]
     rounds: u32,
+    /// Length of the text that each question carries; 0: it has no body.
+    #[serde(default)]
+    bytes: usize,
 }
 
 /// How a test wants its webhooks.
@@ -188,7 +191,10 @@ fn ask(call: &Call) -> Outcome {
         let mut waits = false;
         for number in 0..wanted.questions {
             let path = format!("{}/{round}/{number}", wanted.path);
-            let outgoing = OutgoingCall::new(&wanted.destination, "GET", &path).timeout_ms(wanted.timeout_ms);
+            let mut outgoing = OutgoingCall::new(&wanted.destination, "GET", &path).timeout_ms(wanted.timeout_ms);
+            if wanted.bytes > 0 {
+                outgoing = outgoing.json(format!("\"{}\"", "7".repeat(wanted.bytes)));
+            }
             match call.ask(&format!("{round}.{number}"), &outgoing) {
                 Some(reply) => said.push(reply_words(&reply)),
                 None => waits = true,

@@ -64,6 +64,9 @@ async fn call_that_is_charged_for_memory_runs_again_and_does_not_wait_for_anothe
         outcome => panic!("{outcome:?}"),
     }
     assert_eq!(budget.readings()[0].used, 0);
+    let beside_an_answer = change_one(&bench, "acme/test").await.beside(HELD_STEP_BYTES);
+    let outcome = bench.committer.commit(beside_an_answer, None).await;
+    assert!(matches!(&outcome, Err(CommitError::Conflict(lost)) if lost.is_reserved()), "{outcome:?}");
     drop(turn);
 }
 
