@@ -14,6 +14,7 @@
 
 #![expect(clippy::disallowed_methods, reason = "the place where tasks are started; `stop` ends them")]
 
+mod allocator;
 pub mod audit;
 mod backups;
 mod chains;
@@ -71,6 +72,7 @@ use crate::{
     tasks::Tasks,
 };
 
+pub use allocator::return_freed_memory;
 use backups::Backups;
 pub use backups::report as backup_report;
 pub use check::{check_component, check_plugins, compile_components};

@@ -1,62 +1,10 @@
-//! The program `tenon`, and its allocator: how soon freed memory goes back to the operating system.
+//! The program `tenon`.
 
-use std::{
-    ffi::{c_int, c_long},
-    process::ExitCode,
-    thread,
-    time::Duration,
-};
+use std::process::ExitCode;
 
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-/// Number of mimalloc's option `purge_delay`, which its Rust crates do not name.
-const PURGE_DELAY: c_int = 15;
-/// Milliseconds for which mimalloc keeps freed pages; its default is 1 000. Threads allocate from regions of their own, so
-/// that what many of them have freed adds up. A delay of 0 takes 8 % of the rate of small reads.
-const PURGE_DELAY_MS: c_long = 100;
-/// mimalloc returns pages when a thread allocates. A thread of its own calls it where no other allocates.
-const COLLECT_EVERY: Duration = Duration::from_millis(500);
-
 fn main() -> ExitCode {
-    shorten_purge_delay();
-    // Without the thread, memory goes back when the next requests come.
-    let _ = thread::Builder::new().name("memory".to_owned()).spawn(return_freed_pages);
     tenon::cli::run()
-}
-
-/// The environment variable `MIMALLOC_PURGE_DELAY` overrides it.
-#[allow(unsafe_code)]
-fn shorten_purge_delay() {
-    // SAFETY: sets a number that mimalloc reads when it frees pages. No other thread runs yet.
-    unsafe { libmimalloc_sys::mi_option_set_default(PURGE_DELAY, PURGE_DELAY_MS) }
-}
-
-#[allow(unsafe_code)]
-fn return_freed_pages() {
-    // mimalloc ignores a thread that never allocated.
-    drop(std::hint::black_box(Box::new(0_u8)));
-    loop {
-        thread::park_timeout(COLLECT_EVERY);
-        // SAFETY: mimalloc allows it on every thread; it returns some of the pages whose delay is over.
-        unsafe { libmimalloc_sys::mi_collect(false) }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[allow(unsafe_code)]
-    fn purge_delay() -> c_long {
-        // SAFETY: reads a number.
-        unsafe { libmimalloc_sys::mi_option_get(PURGE_DELAY) }
-    }
-
-    #[test]
-    fn freed_pages_are_kept_for_a_shorter_time_than_by_default() {
-        assert_eq!(purge_delay(), 1_000, "mimalloc numbers its options, or its defaults, differently");
-        shorten_purge_delay();
-        assert_eq!(purge_delay(), PURGE_DELAY_MS);
-    }
 }

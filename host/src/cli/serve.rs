@@ -32,6 +32,7 @@ impl Serve {
         let flags = self.flags;
         let variables = Variables::of_process();
         let config = config::load(&flags, &variables)?;
+        boot::return_freed_memory();
         boot::raise_descriptor_limit();
         log::start(variables.get("TENON_LOG"), variables.get("RUST_LOG"));
         boot::disable_huge_pages();

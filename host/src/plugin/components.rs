@@ -311,7 +311,7 @@ fn load_code(engine: &ServingEngine, path: &Path) -> wasmtime::Result<LoadedCode
     Ok(LoadedCode { serving: map_code(engine.engine(), path)?, trial: map_code(engine.trial(), path)? })
 }
 
-/// The one unsafe call of the host, besides those of the allocator in `main.rs`.
+/// The one unsafe call of the host, besides those of `boot::allocator`.
 #[allow(unsafe_code)]
 fn map_code(engine: &Engine, path: &Path) -> wasmtime::Result<Component> {
     // SAFETY: the file was made by `engine::precompile` in a process that this host started, lies in a folder that only its user can enter, and
