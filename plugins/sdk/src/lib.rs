@@ -53,7 +53,7 @@ pub use call::Call;
 pub use host::{EventEntry, FeedFilter, FeedPage};
 pub use lists::{count, join};
 pub use plugin::{Collection, EventType, Index, Kind, Plugin, Wording};
-pub use query::{QueryFault, RefuseQuery};
+pub use query::{QueryFault, RefuseQuery, escape};
 pub use route::{Handler, Route, delete, get, patch, post, put, scoped};
 pub use tasks::{Task, TaskOutcome, Verdict, task};
 

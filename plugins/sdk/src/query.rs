@@ -9,7 +9,7 @@ const NAME_BYTES_MAX: usize = 64;
 /// Renders the refusal of a query.
 pub type RefuseQuery = fn(&QueryFault) -> Stop;
 
-/// What is wrong with a query.
+/// Describes the parameter for which a query is refused.
 #[derive(Clone, Debug, PartialEq)]
 pub enum QueryFault {
     /// The route does not declare the parameter. `name` has at most 64 bytes: letters, digits, "-", ".", "_", "~", and "%" before
@@ -55,15 +55,24 @@ pub(crate) fn check(query: &[Pair], declared: &'static [&'static str]) -> Result
     Ok(())
 }
 
-/// Encodes a name that a caller chose, so that it can stand in a sentence.
+/// Escapes a text for a path or a query: letters, digits, "-", ".", "_" and "~" stay, any other byte becomes "%" and two
+/// hexadecimal digits.
+pub fn escape(text: &str) -> String {
+    text.bytes().map(escape_byte).collect()
+}
+
+fn escape_byte(byte: u8) -> String {
+    let is_plain = byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
+    if is_plain { char::from(byte).to_string() } else { format!("%{byte:02X}") }
+}
+
+/// Escapes a name that a caller chose, so that it can stand in a sentence.
 fn written(name: &str) -> String {
     if name.is_empty() {
         return "\"\"".to_owned();
     }
     let mut text = String::new();
-    for byte in name.bytes() {
-        let is_plain = byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
-        let part = if is_plain { char::from(byte).to_string() } else { format!("%{byte:02X}") };
+    for part in name.bytes().map(escape_byte) {
         if text.len() + part.len() > NAME_BYTES_MAX {
             break;
         }

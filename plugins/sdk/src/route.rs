@@ -5,7 +5,7 @@ use crate::call::Call;
 
 pub type Handler = for<'a> fn(&Call<'a>) -> Outcome;
 
-/// One line of the route table.
+/// Describes one route of a plugin: a line of its route table.
 #[derive(Clone, Copy)]
 pub struct Route {
     pub method: &'static str,

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
-use tenon_plugin::{Call, Stop};
+use tenon_plugin::{Call, Stop, escape};
 
 use super::client;
 use crate::records::virtual_accounts::{VirtualAccount, VirtualAccountBody};
@@ -81,7 +81,7 @@ pub fn payments(call: &Call, account: &str) -> Result<Vec<String>, Stop> {
         if next.len() > CURSOR_BYTES_MAX {
             return Err(client::unanswered());
         }
-        path = [first.as_str(), "&after=", &client::escaped(&next)].concat();
+        path = [first.as_str(), "&after=", &escape(&next)].concat();
     }
     Ok(rows)
 }

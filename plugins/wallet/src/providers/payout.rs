@@ -1,7 +1,7 @@
 //! Payouts in fiat money: what may be asked, and the orders.
 
 use serde::{Deserialize, Serialize};
-use tenon_plugin::{Call, Stop, json};
+use tenon_plugin::{Call, Stop, escape, json};
 
 use super::client;
 use crate::rules::amount::Money;
@@ -59,7 +59,7 @@ pub fn currencies(call: &Call) -> Result<Vec<Currency>, Stop> {
 }
 
 pub fn institutions(call: &Call, currency: &str) -> Result<Vec<Institution>, Stop> {
-    let path = ["/v1/payout/institutions?currency=", &client::escaped(currency)].concat();
+    let path = ["/v1/payout/institutions?currency=", &escape(currency)].concat();
     let found: Institutions = client::understood(client::ask(call, DESTINATION, &path, None)?)?;
     Ok(found.institutions)
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
-use tenon_plugin::{Call, Stop};
+use tenon_plugin::{Call, Stop, escape};
 
 use super::client;
 
@@ -16,8 +16,8 @@ struct Rates {
 
 /// Of each of these symbols that is known, in the currency.
 pub fn rates(call: &Call, currency: &str, symbols: &[String]) -> Result<BTreeMap<String, String>, Stop> {
-    let symbols: Vec<String> = symbols.iter().map(|symbol| client::escaped(symbol)).collect();
-    let path = ["/v1/rates?currency=", &client::escaped(currency), "&assets=", &symbols.join(",")].concat();
+    let symbols: Vec<String> = symbols.iter().map(|symbol| escape(symbol)).collect();
+    let path = ["/v1/rates?currency=", &escape(currency), "&assets=", &symbols.join(",")].concat();
     let found: Rates = client::understood(client::ask(call, DESTINATION, &path, None)?)?;
     Ok(found.rates)
 }
