@@ -113,10 +113,7 @@ mod tests {
     use crate::{
         budget::{Budget, Payer},
         capability::{CallState, Facts, Inputs, LogLimits, Questions, Shared},
-        changes::{
-            endpoint::{Endpoint, SigningKey},
-            testing::{Bench, decided_by},
-        },
+        changes::testing::{Bench, decided_by, endpoint},
         config::MemoryConfig,
         fair::Request,
         limits::ENDPOINT_PARSED_FACTOR,
@@ -275,16 +272,7 @@ mod tests {
         use tenon_bindings::tenon::plugin::subscriptions::Host as _;
 
         let bench = Bench::open().await;
-        let endpoint = Endpoint {
-            url: "https://a.example".to_owned(),
-            event_types: vec!["x".repeat(usize::try_from(HELD_STEP_BYTES).unwrap())],
-            subjects: Vec::new(),
-            enabled: true,
-            signatures: Vec::new(),
-            note: serde_json::value::to_raw_value("").unwrap(),
-            key: SigningKey { nonce: "00".to_owned(), number: 1, previous_until: None },
-            disabled: None,
-        };
+        let endpoint = endpoint(usize::try_from(HELD_STEP_BYTES).unwrap());
         let put = bench.run(async |draft| {
             draft.put_endpoint("ep", &endpoint).await?.unwrap();
             Ok(())

@@ -108,7 +108,7 @@ impl Host for CallState {
 }
 
 impl CallState {
-    /// The result of one host call. What goes into the guest is metered as well: it is copied there.
+    /// Copies the result of one host call for the guest, and counts its bytes first.
     fn give(&mut self, entries: Vec<Option<Entry>>) -> wasmtime::Result<Vec<Option<wit::Entry>>> {
         self.meter_answer(entries.iter().flatten().map(|entry| entry.body.len()).sum())?;
         Ok(entries.into_iter().map(|entry| entry.map(wire_entry)).collect())

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::change_set::{DecidedBy, KeptAnswer, Transfer};
 use super::committer::{CommitError, Committer, CommitterSettings, CommitterTask};
 use super::draft::{CallIdentity, Draft, DraftError};
+use super::endpoint::{Endpoint, SigningKey};
 use super::scope::Scope;
 use crate::db::apply::{Failpoint, Failpoints};
 use crate::db::model::{DataModel, PrepareOptions};
@@ -142,5 +143,19 @@ pub fn transfer(id: &str, debit: &str, credit: &str, amount: u32) -> Transfer {
         asset: "coin".into(),
         amount: amount.into(),
         memo: "".into(),
+    }
+}
+
+/// An endpoint with about as many bytes in its list of types.
+pub fn endpoint(bytes: usize) -> Endpoint {
+    Endpoint {
+        url: "https://a.example".to_owned(),
+        event_types: vec!["x".repeat(bytes)],
+        subjects: Vec::new(),
+        enabled: true,
+        signatures: Vec::new(),
+        note: serde_json::value::to_raw_value("").unwrap(),
+        key: SigningKey { nonce: "00".to_owned(), number: 1, previous_until: None },
+        disabled: None,
     }
 }

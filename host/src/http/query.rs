@@ -35,7 +35,7 @@ fn decode(text: &str) -> Option<String> {
     Some(percent_decode_str(&spaced).decode_utf8().ok()?.into_owned())
 }
 
-/// One text of a form, in one allocation: bytes that grow would leave copies behind.
+/// Decodes one text of a form in one allocation: bytes that grow would leave copies behind.
 pub(super) fn decode_secret(text: &str) -> Option<Zeroizing<String>> {
     let mut bytes = Zeroizing::new(Vec::<u8>::with_capacity(text.len()));
     for (position, part) in text.split('+').enumerate() {

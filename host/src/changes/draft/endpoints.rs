@@ -165,21 +165,10 @@ fn write(endpoint: &Endpoint) -> Result<String, DbError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::changes::{endpoint::SigningKey, testing::Bench};
-
-    /// About as many bytes in its list of types.
-    fn endpoint(bytes: usize) -> Endpoint {
-        Endpoint {
-            url: "https://a.example".to_owned(),
-            event_types: vec!["x".repeat(bytes)],
-            subjects: Vec::new(),
-            enabled: true,
-            signatures: Vec::new(),
-            note: serde_json::value::to_raw_value("").unwrap(),
-            key: SigningKey { nonce: "00".to_owned(), number: 1, previous_until: None },
-            disabled: None,
-        }
-    }
+    use crate::changes::{
+        endpoint::SigningKey,
+        testing::{Bench, endpoint},
+    };
 
     async fn filled(count: usize, bytes: usize) -> Bench {
         let bench = Bench::open().await;
