@@ -4,7 +4,7 @@
 
 use std::{collections::VecDeque, path::PathBuf, sync::Arc, time::Duration};
 
-use tokio::task::AbortHandle;
+use tokio::{task::AbortHandle, time::Instant};
 
 use super::{
     PluginState, PluginStatus, ServingStatus, SwapRefusal, Version,
@@ -79,6 +79,8 @@ pub struct Preparing {
     pub ticket: u64,
     pub intent: Intent,
     pub task: AbortHandle,
+    /// The change rests until then.
+    pub begins: Instant,
     /// Receives what comes of it.
     pub reply: Option<Reply>,
     /// True if a newer deploy or file ends it. A change that ended another one does not yield: where changes come faster
@@ -90,6 +92,11 @@ impl Preparing {
     /// Hash of its component.
     pub fn hash(&self) -> &Arc<str> {
         self.intent.source.hash()
+    }
+
+    /// True until its preparation begins.
+    pub fn rests(&self) -> bool {
+        Instant::now() < self.begins
     }
 
     /// Ends it before its time, and says why to who waits for it.
@@ -122,6 +129,8 @@ pub struct Slot {
     pub preparing: Option<Preparing>,
     /// Prepared next, unless a newer change takes its place.
     pub waiting: Option<Change>,
+    /// How long the preparation took that ended last, and when it ended.
+    last_preparation: Option<(Duration, Instant)>,
     /// The file is to be looked at when the preparation has ended.
     pub then_look: bool,
     /// The settings have changed, and nothing that was prepared under them has come to its end.
@@ -158,6 +167,7 @@ impl Slot {
             draining: Vec::new(),
             preparing: None,
             waiting: None,
+            last_preparation: None,
             then_look: false,
             owes_settings: false,
             journaled: None,
@@ -209,6 +219,23 @@ impl Slot {
     pub fn find_parked(&self, hash: &str) -> Option<Arc<Generation>> {
         let parked = self.parked.as_ref()?;
         (*parked.hash == *hash && *parked.config == *self.config).then(|| parked.clone())
+    }
+
+    /// The change that is being prepared; its preparation has ended.
+    pub fn end_preparing(&mut self) -> Option<Preparing> {
+        let preparing = self.preparing.take()?;
+        let now = Instant::now();
+        self.ended = self.ended.saturating_add(1);
+        self.last_preparation = Some((now.duration_since(preparing.begins), now));
+        Some(preparing)
+    }
+
+    /// When the preparation of a change begins that came during another one, or while a change rested: once no other change has come
+    /// for a while. The change waits no longer than the last preparation took, and no later than that time after its end.
+    pub fn rest_of(&self, change: &Change) -> Instant {
+        let Some((took, ended)) = self.last_preparation else { return Instant::now() };
+        let quiet = Duration::from_millis(limits::CHANGES_QUIET_MS);
+        (change.steps.since() + quiet.min(took)).min(ended + took)
     }
 
     /// Hashes whose bytes and compiled code must stay.
@@ -322,7 +349,7 @@ mod tests {
     use bytes::Bytes;
 
     use super::*;
-    use crate::plugin::reload::settle::Content;
+    use crate::plugin::reload::{Passing, prepare::Source, settle::Content, worker::Cause};
 
     #[test]
     fn plugin_counts_as_loaded_after_two_changes_while_the_next_is_prepared() {
@@ -351,6 +378,60 @@ mod tests {
             assert!(slot.is_busy());
             assert_eq!(slot.has_loaded, has_loaded, "{look:?}");
             slot.looker.end();
+        }
+    }
+
+    fn deploy() -> Change {
+        let source = Source::Content(Content { bytes: Bytes::new(), hash: "0".into() });
+        let cause = Cause { action: SwapAction::Deploy, who: "operator".into() };
+        let intent = Intent { source, passing: Passing::COMPATIBLE, cause };
+        Change { intent, steps: Steps::start(), reply: None }
+    }
+
+    /// A slot whose preparation of this length has ended now, and a change that came this time before the end.
+    async fn prepared_for(took: Duration, before: Duration) -> (Slot, Change) {
+        let mut slot = Slot::new(Arc::new(crate::plugin::guest::config(&[])));
+        let (task, begins) = (tokio::spawn(async {}).abort_handle(), Instant::now());
+        let intent = deploy().intent;
+        slot.preparing = Some(Preparing { ticket: 1, intent, task, begins, reply: None, yields: false });
+        tokio::time::advance(took.saturating_sub(before)).await;
+        let change = deploy();
+        tokio::time::advance(before).await;
+        slot.end_preparing().unwrap();
+        (slot, change)
+    }
+
+    const QUIET: Duration = Duration::from_millis(limits::CHANGES_QUIET_MS);
+
+    #[tokio::test(start_paused = true)]
+    async fn change_that_was_the_last_for_a_while_is_prepared_at_once() {
+        let (slot, change) = prepared_for(QUIET * 3, QUIET).await;
+        assert_eq!(slot.rest_of(&change), Instant::now());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn change_rests_until_no_other_came_for_a_while() {
+        let (slot, change) = prepared_for(QUIET * 3, QUIET / 2).await;
+        assert_eq!(slot.rest_of(&change), Instant::now() + QUIET / 2);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn changes_that_do_not_stop_rest_as_long_as_the_last_preparation_took() {
+        for took in [QUIET / 4, QUIET * 3] {
+            let (slot, _) = prepared_for(took, Duration::ZERO).await;
+            let ended = Instant::now();
+            tokio::time::advance(took - Duration::from_millis(1)).await;
+            assert_eq!(slot.rest_of(&deploy()), ended + took);
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_newest_change_is_prepared_within_the_time_of_the_last_preparation() {
+        for took in [QUIET / 4, QUIET, QUIET * 3] {
+            for part in 0..=4 {
+                let (slot, change) = prepared_for(took, took * part / 4).await;
+                assert!(slot.rest_of(&change).max(Instant::now()) <= change.steps.since() + took, "{took:?} {part}");
+            }
         }
     }
 

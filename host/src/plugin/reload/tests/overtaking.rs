@@ -62,7 +62,7 @@ async fn a_rollback_that_new_settings_come_after_serves_the_old_version_under_th
     let place = Place::new();
     let host = swapped(&place).await;
     host.set_config(|plugins| plugins.get_mut("notes").unwrap().limits.calls = 3);
-    // The task hears of both before anything is prepared, in this order.
+    // The task receives both before anything is prepared, in this order.
     let (rollback, settings) = tokio::join!(host.reloader.rollback("notes", "operator"), host.reloader.reload_all());
     assert_eq!((rollback.unwrap().action, settings.unwrap().len()), (SwapAction::Rollback, 1));
     assert_eq!((host.serves(), host.registry.current()[0].config.limits.calls), (vec!["0.1.0".to_owned()], 3));

@@ -1,11 +1,14 @@
 //! The order of changes of one plugin: one is prepared, one waits, and others are dropped.
 //!
-//! Invariants: of each plugin one change is prepared and at most one waits. The first change after a rest yields to a newer
+//! Invariants: of each plugin one change is prepared and at most one waits. The first change of a burst yields to a newer
 //! one, and so no caller waits for an outdated change; the change that took its place is prepared to its end, and so
-//! something is published however fast changes come. The newest change therefore serves after two compilations at most.
-//! Every change that is dropped is answered at once, counted, and noted in the journal.
+//! something is published however fast changes come. A change that waited rests before it is prepared, while changes go on
+//! coming ([`Slot::rest_of`]). The newest change therefore serves after two compilations at most, and compilations take half
+//! of the time at most. Every change that is dropped is answered at once, counted, and noted in the journal.
 
 use std::sync::Arc;
+
+use tokio::time::{Instant, sleep_until};
 
 use super::{Message, Prepared, Worker, unknown};
 use crate::{
@@ -27,25 +30,39 @@ impl Worker {
     /// Prepares a change now or next.
     pub(super) fn request(&mut self, plugin: &Arc<str>, change: Change) {
         let Some(slot) = self.slots.get_mut(plugin) else { return change.answer(unknown(plugin)) };
-        if slot.preparing.as_ref().is_none_or(|preparing| preparing.yields) {
-            return self.request_now(plugin, change);
-        }
-        if let Some(older) = slot.waiting.replace(change) {
-            self.drop_overtaken(plugin, older);
+        match &slot.preparing {
+            Some(preparing) if preparing.rests() => {
+                let begins = slot.rest_of(&change);
+                self.overtake(plugin);
+                self.begin_preparing(plugin, change, begins, false);
+            }
+            Some(preparing) if !preparing.yields => {
+                if let Some(older) = slot.waiting.replace(change) {
+                    self.drop_overtaken(plugin, older);
+                }
+            }
+            _ => self.request_now(plugin, change),
         }
     }
 
     /// Prepares a change now, in place of the change that is being prepared.
     pub(super) fn request_now(&mut self, plugin: &Arc<str>, change: Change) {
         let Some(slot) = self.slots.get_mut(plugin) else { return change.answer(unknown(plugin)) };
-        let (running, waiting) = (slot.preparing.take(), slot.waiting.take());
         let yields = match change.intent.cause.action {
             // Other plugins are compared with the journal's component: nothing takes its place before it serves or is refused.
             SwapAction::Start => false,
             // Settings are part of every change that follows them.
             SwapAction::Config => true,
-            _ => running.is_none(),
+            _ => slot.preparing.is_none(),
         };
+        self.overtake(plugin);
+        self.begin_preparing(plugin, change, Instant::now(), yields);
+    }
+
+    /// Drops the change that is being prepared, and the one that waits.
+    fn overtake(&mut self, plugin: &Arc<str>) {
+        let Some(slot) = self.slots.get_mut(plugin) else { return };
+        let (running, waiting) = (slot.preparing.take(), slot.waiting.take());
         if let Some(Preparing { intent, task, reply, .. }) = running {
             task.abort();
             self.drop_overtaken(plugin, Change { intent, steps: Steps::start(), reply });
@@ -53,13 +70,14 @@ impl Worker {
         if let Some(waiting) = waiting {
             self.drop_overtaken(plugin, waiting);
         }
-        self.begin_preparing(plugin, change, yields);
     }
 
     /// Begins with the change that waits; `false` where none does.
     pub(super) fn begin_waiting(&mut self, plugin: &Arc<str>) -> bool {
-        let Some(change) = self.slots.get_mut(plugin).and_then(|slot| slot.waiting.take()) else { return false };
-        self.begin_preparing(plugin, change, false);
+        let Some(slot) = self.slots.get_mut(plugin) else { return false };
+        let Some(change) = slot.waiting.take() else { return false };
+        let begins = slot.rest_of(&change);
+        self.begin_preparing(plugin, change, begins, false);
         true
     }
 
@@ -67,10 +85,10 @@ impl Worker {
     pub(super) fn prepare_under_new_settings(&mut self, plugin: &Arc<str>, preparing: Preparing) {
         let Preparing { intent, task, reply, .. } = preparing;
         task.abort();
-        self.begin_preparing(plugin, Change { intent, steps: Steps::start(), reply }, false);
+        self.begin_preparing(plugin, Change { intent, steps: Steps::start(), reply }, Instant::now(), false);
     }
 
-    fn begin_preparing(&mut self, plugin: &Arc<str>, change: Change, yields: bool) {
+    fn begin_preparing(&mut self, plugin: &Arc<str>, change: Change, begins: Instant, yields: bool) {
         let (Some(slot), Some(messages)) = (self.slots.get_mut(plugin), self.messages.upgrade()) else { return };
         let Change { intent, mut steps, reply } = change;
         self.tickets = self.tickets.saturating_add(1);
@@ -85,12 +103,13 @@ impl Worker {
         };
         let (parts, plugin) = (self.parts.clone(), plugin.clone());
         let task = tokio::spawn(async move {
+            sleep_until(begins).await;
             steps.resume();
             let outcome = prepare::prepare(&parts.loader, &*parts.data, preparation, &mut steps).await;
             let prepared = Prepared { plugin, ticket, outcome, steps };
             let _stopped = messages.send(Message::Prepared(Box::new(prepared))).await;
         });
-        slot.preparing = Some(Preparing { ticket, intent, task: task.abort_handle(), reply, yields });
+        slot.preparing = Some(Preparing { ticket, intent, task: task.abort_handle(), begins, reply, yields });
     }
 
     /// Settings and starts are left out: what overtakes them takes effect under the same settings.

@@ -30,8 +30,7 @@ impl Worker {
         }
         let Prepared { plugin, outcome, mut steps, .. } = prepared;
         let Some(slot) = self.slots.get_mut(&plugin) else { return };
-        let Some(preparing) = slot.preparing.take() else { return };
-        slot.ended = slot.ended.saturating_add(1);
+        let Some(preparing) = slot.end_preparing() else { return };
         let (hash, cause) = (preparing.hash().clone(), preparing.intent.cause);
         let mut published = match outcome {
             Ok(ready) => self.publish(&plugin, ready, &cause, &mut steps).await,
