@@ -325,8 +325,8 @@ pub const SETTLE_MS: u64 = 50;
 pub const FILES_POLL_MS: u64 = 2_000;
 /// Milliseconds after which a file that never stops changing, or whose reading does not end, is given up until the next change.
 pub const SETTLE_MS_MAX: u64 = 30_000;
-/// Milliseconds without another change of a plugin after which the next preparation begins, where changes come faster than they are
-/// prepared. A preparation that was shorter puts its length in the place of this: compilations take half of the time at most.
+/// Milliseconds without a newer change of a plugin after which a waiting change is prepared. If the last preparation was shorter, its
+/// duration counts instead.
 pub const CHANGES_QUIET_MS: u64 = 500;
 /// Published components of one plugin whose bytes are kept for a rollback.
 pub const COMPONENTS_KEPT: usize = 10;

@@ -1,5 +1,4 @@
-//! How soon memory that a host has freed goes back to the operating system: settings of mimalloc, which programs that serve
-//! have as their allocator.
+//! Settings of mimalloc, the allocator of programs that serve: how soon freed memory goes back to the operating system.
 
 use std::{
     ffi::{c_int, c_long},
@@ -15,7 +14,7 @@ const PURGE_DELAY_MS: c_long = 100;
 /// mimalloc returns pages when a thread allocates. A thread of its own calls it where no other allocates.
 const COLLECT_EVERY: Duration = Duration::from_millis(500);
 
-/// Returns freed memory from now on. To be called once, before the process has other threads.
+/// Returns freed memory from now on. Call it once, before the process has other threads.
 pub fn return_freed_memory() {
     shorten_purge_delay();
     // Without the thread, memory goes back when the next requests come.
@@ -25,7 +24,7 @@ pub fn return_freed_memory() {
 /// The environment variable `MIMALLOC_PURGE_DELAY` overrides it.
 #[allow(unsafe_code)]
 fn shorten_purge_delay() {
-    // SAFETY: sets a number that mimalloc reads when it frees pages.
+    // SAFETY: sets a number that mimalloc reads when it frees pages; no other thread runs yet.
     unsafe { libmimalloc_sys::mi_option_set_default(PURGE_DELAY, PURGE_DELAY_MS) }
 }
 

@@ -71,7 +71,7 @@ impl ServingEngine {
         &self.trial
     }
 
-    /// Returns one permit for each slot of the pool: whoever instantiates in it holds [`Generation::slots`] of them, because an
+    /// Returns one permit for each slot of the pool. A run that instantiates in it holds [`Generation::slots`] of them, because an
     /// exhausted pool fails where a semaphore waits.
     ///
     /// [`Generation::slots`]: super::generation::Generation

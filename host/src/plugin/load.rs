@@ -116,11 +116,6 @@ impl Steps {
         self.since = now;
     }
 
-    /// When the last step ended, or the first began.
-    pub fn since(&self) -> Instant {
-        self.since
-    }
-
     /// What happened since the last step counts for none.
     pub fn resume(&mut self) {
         self.since = Instant::now();

@@ -57,11 +57,17 @@ impl Looker {
 pub struct Change {
     pub intent: Intent,
     pub steps: Steps,
+    /// Time at which it was received.
+    pub since: Instant,
     /// Receives what comes of it.
     pub reply: Option<Reply>,
 }
 
 impl Change {
+    pub fn new(intent: Intent, steps: Steps, reply: Option<Reply>) -> Change {
+        Change { intent, steps, since: Instant::now(), reply }
+    }
+
     /// Hash of its component.
     pub fn hash(&self) -> &Arc<str> {
         self.intent.source.hash()
@@ -79,12 +85,12 @@ pub struct Preparing {
     pub ticket: u64,
     pub intent: Intent,
     pub task: AbortHandle,
-    /// The change rests until then.
+    /// Time at which its preparation begins.
     pub begins: Instant,
     /// Receives what comes of it.
     pub reply: Option<Reply>,
-    /// True if a newer deploy or file ends it. A change that ended another one does not yield: where changes come faster
-    /// than they are compiled, nothing would ever be published.
+    /// True if a newer deploy or file ends it once it has begun. A change that ended another one does not yield: where
+    /// changes come faster than they are compiled, nothing would ever be published. A delayed change always yields.
     pub yields: bool,
 }
 
@@ -95,7 +101,7 @@ impl Preparing {
     }
 
     /// True until its preparation begins.
-    pub fn rests(&self) -> bool {
+    pub fn is_delayed(&self) -> bool {
         Instant::now() < self.begins
     }
 
@@ -129,7 +135,7 @@ pub struct Slot {
     pub preparing: Option<Preparing>,
     /// Prepared next, unless a newer change takes its place.
     pub waiting: Option<Change>,
-    /// How long the preparation took that ended last, and when it ended.
+    /// Duration and end of the last preparation.
     last_preparation: Option<(Duration, Instant)>,
     /// The file is to be looked at when the preparation has ended.
     pub then_look: bool,
@@ -221,7 +227,7 @@ impl Slot {
         (*parked.hash == *hash && *parked.config == *self.config).then(|| parked.clone())
     }
 
-    /// The change that is being prepared; its preparation has ended.
+    /// Takes the change whose preparation has ended, and records its duration.
     pub fn end_preparing(&mut self) -> Option<Preparing> {
         let preparing = self.preparing.take()?;
         let now = Instant::now();
@@ -230,12 +236,13 @@ impl Slot {
         Some(preparing)
     }
 
-    /// When the preparation of a change begins that came during another one, or while a change rested: once no other change has come
-    /// for a while. The change waits no longer than the last preparation took, and no later than that time after its end.
-    pub fn rest_of(&self, change: &Change) -> Instant {
+    /// Returns the time at which the preparation of a waiting change begins: when no newer change has come for
+    /// [`CHANGES_QUIET_MS`](limits::CHANGES_QUIET_MS). The delay is at most the duration of the last preparation, counted from
+    /// its end, so the newest change serves after two of them.
+    pub fn begins_at(&self, change: &Change) -> Instant {
         let Some((took, ended)) = self.last_preparation else { return Instant::now() };
         let quiet = Duration::from_millis(limits::CHANGES_QUIET_MS);
-        (change.steps.since() + quiet.min(took)).min(ended + took)
+        (change.since + quiet.min(took)).min(ended + took)
     }
 
     /// Hashes whose bytes and compiled code must stay.
@@ -385,10 +392,10 @@ mod tests {
         let source = Source::Content(Content { bytes: Bytes::new(), hash: "0".into() });
         let cause = Cause { action: SwapAction::Deploy, who: "operator".into() };
         let intent = Intent { source, passing: Passing::COMPATIBLE, cause };
-        Change { intent, steps: Steps::start(), reply: None }
+        Change::new(intent, Steps::start(), None)
     }
 
-    /// A slot whose preparation of this length has ended now, and a change that came this time before the end.
+    /// Returns a slot whose preparation took `took` and has just ended, and a change that came `before` that.
     async fn prepared_for(took: Duration, before: Duration) -> (Slot, Change) {
         let mut slot = Slot::new(Arc::new(crate::plugin::guest::config(&[])));
         let (task, begins) = (tokio::spawn(async {}).abort_handle(), Instant::now());
@@ -404,24 +411,24 @@ mod tests {
     const QUIET: Duration = Duration::from_millis(limits::CHANGES_QUIET_MS);
 
     #[tokio::test(start_paused = true)]
-    async fn change_that_was_the_last_for_a_while_is_prepared_at_once() {
+    async fn change_without_a_newer_one_is_prepared_at_once() {
         let (slot, change) = prepared_for(QUIET * 3, QUIET).await;
-        assert_eq!(slot.rest_of(&change), Instant::now());
+        assert_eq!(slot.begins_at(&change), Instant::now());
     }
 
     #[tokio::test(start_paused = true)]
-    async fn change_rests_until_no_other_came_for_a_while() {
+    async fn change_is_delayed_until_no_newer_one_has_come() {
         let (slot, change) = prepared_for(QUIET * 3, QUIET / 2).await;
-        assert_eq!(slot.rest_of(&change), Instant::now() + QUIET / 2);
+        assert_eq!(slot.begins_at(&change), Instant::now() + QUIET / 2);
     }
 
     #[tokio::test(start_paused = true)]
-    async fn changes_that_do_not_stop_rest_as_long_as_the_last_preparation_took() {
+    async fn delay_is_at_most_the_duration_of_the_last_preparation() {
         for took in [QUIET / 4, QUIET * 3] {
             let (slot, _) = prepared_for(took, Duration::ZERO).await;
             let ended = Instant::now();
             tokio::time::advance(took - Duration::from_millis(1)).await;
-            assert_eq!(slot.rest_of(&deploy()), ended + took);
+            assert_eq!(slot.begins_at(&deploy()), ended + took);
         }
     }
 
@@ -430,7 +437,7 @@ mod tests {
         for took in [QUIET / 4, QUIET, QUIET * 3] {
             for part in 0..=4 {
                 let (slot, change) = prepared_for(took, took * part / 4).await;
-                assert!(slot.rest_of(&change).max(Instant::now()) <= change.steps.since() + took, "{took:?} {part}");
+                assert!(slot.begins_at(&change).max(Instant::now()) <= change.since + took, "{took:?} {part}");
             }
         }
     }

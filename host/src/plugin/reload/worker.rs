@@ -241,7 +241,7 @@ impl Worker {
         }
         let cause = Cause { action: SwapAction::Deploy, who: options.who };
         let intent = Intent { source: Source::Content(content), passing: options.passing, cause };
-        self.request(&plugin, Change { intent, steps: Steps::start(), reply: Some(reply) });
+        self.request(&plugin, Change::new(intent, Steps::start(), Some(reply)));
     }
 
     /// Callers lose what the newer version brought; that is what a rollback is for. Data still has to be readable.
@@ -250,7 +250,7 @@ impl Worker {
         match self.find_rollback(&plugin).await {
             Ok(source) => {
                 let intent = Intent { source, passing: Passing::BREAKING, cause };
-                self.request_now(&plugin, Change { intent, steps: Steps::start(), reply: Some(reply) });
+                self.request_now(&plugin, Change::new(intent, Steps::start(), Some(reply)));
             }
             Err(refusal) => {
                 if self.slots.contains_key(&plugin) {

@@ -89,7 +89,7 @@ impl Worker {
                     slot.pending_file = Some(content.hash.clone());
                     let cause = Cause::of_the_host(SwapAction::File);
                     let intent = Intent { source: Source::Content(content), passing: Passing::COMPATIBLE, cause };
-                    self.request(&plugin, Change { intent, steps, reply: None });
+                    self.request(&plugin, Change::new(intent, steps, None));
                 }
             }
             Look::Missing if slot.serving.is_some() => {}
@@ -182,7 +182,7 @@ impl Worker {
         slot.then_look = true;
         let cause = Cause::of_the_host(SwapAction::Start);
         let intent = Intent { source: Source::Kept(hash), passing: Passing::BREAKING, cause };
-        self.request_now(plugin, Change { intent, steps: Steps::start(), reply: None });
+        self.request_now(plugin, Change::new(intent, Steps::start(), None));
     }
 
     /// The same component under new settings. A file that was refused may pass now, so it is looked at again.
@@ -200,6 +200,8 @@ impl Worker {
         }
         if let Some(preparing) = slot.preparing.take_if(|preparing| preparing.intent.is_start()) {
             self.prepare_under_new_settings(plugin, preparing);
+        } else if let Some(delayed) = slot.preparing.take_if(|preparing| preparing.is_delayed()) {
+            self.prepare_under_new_settings(plugin, delayed);
         } else if let Some(change) = slot.waiting.take() {
             // It is newer than what is being prepared, and takes effect under the settings of now.
             self.request_now(plugin, change);
@@ -225,7 +227,7 @@ impl Worker {
         slot.then_look = true;
         let cause = Cause::of_the_host(SwapAction::Config);
         let intent = Intent { source, passing: Passing::COMPATIBLE, cause };
-        self.request_now(plugin, Change { intent, steps: Steps::start(), reply: None });
+        self.request_now(plugin, Change::new(intent, Steps::start(), None));
     }
 
     /// Continues after a preparation: with the change that waits, with pending settings, or with a deferred check of the file.

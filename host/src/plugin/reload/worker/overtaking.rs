@@ -2,9 +2,9 @@
 //!
 //! Invariants: of each plugin one change is prepared and at most one waits. The first change of a burst yields to a newer
 //! one, and so no caller waits for an outdated change; the change that took its place is prepared to its end, and so
-//! something is published however fast changes come. A change that waited rests before it is prepared, while changes go on
-//! coming ([`Slot::rest_of`]). The newest change therefore serves after two compilations at most, and compilations take half
-//! of the time at most. Every change that is dropped is answered at once, counted, and noted in the journal.
+//! something is published however fast changes come. In a burst, the preparation of a change that waited is delayed
+//! ([`Slot::begins_at`]); a newer change takes its place meanwhile. The newest change serves after two compilations at most.
+//! Every change that is dropped is answered at once, counted, and noted in the journal.
 
 use std::sync::Arc;
 
@@ -31,8 +31,8 @@ impl Worker {
     pub(super) fn request(&mut self, plugin: &Arc<str>, change: Change) {
         let Some(slot) = self.slots.get_mut(plugin) else { return change.answer(unknown(plugin)) };
         match &slot.preparing {
-            Some(preparing) if preparing.rests() => {
-                let begins = slot.rest_of(&change);
+            Some(preparing) if preparing.is_delayed() => {
+                let begins = slot.begins_at(&change);
                 self.overtake(plugin);
                 self.begin_preparing(plugin, change, begins, false);
             }
@@ -65,7 +65,7 @@ impl Worker {
         let (running, waiting) = (slot.preparing.take(), slot.waiting.take());
         if let Some(Preparing { intent, task, reply, .. }) = running {
             task.abort();
-            self.drop_overtaken(plugin, Change { intent, steps: Steps::start(), reply });
+            self.drop_overtaken(plugin, Change::new(intent, Steps::start(), reply));
         }
         if let Some(waiting) = waiting {
             self.drop_overtaken(plugin, waiting);
@@ -76,21 +76,22 @@ impl Worker {
     pub(super) fn begin_waiting(&mut self, plugin: &Arc<str>) -> bool {
         let Some(slot) = self.slots.get_mut(plugin) else { return false };
         let Some(change) = slot.waiting.take() else { return false };
-        let begins = slot.rest_of(&change);
+        let begins = slot.begins_at(&change);
         self.begin_preparing(plugin, change, begins, false);
         true
     }
 
-    /// A change that is being prepared is begun again under the settings of now.
+    /// Prepares the change again under the current settings. A delayed change keeps its delay.
     pub(super) fn prepare_under_new_settings(&mut self, plugin: &Arc<str>, preparing: Preparing) {
-        let Preparing { intent, task, reply, .. } = preparing;
+        let Preparing { intent, task, begins, reply, .. } = preparing;
         task.abort();
-        self.begin_preparing(plugin, Change { intent, steps: Steps::start(), reply }, Instant::now(), false);
+        let begins = begins.max(Instant::now());
+        self.begin_preparing(plugin, Change::new(intent, Steps::start(), reply), begins, false);
     }
 
     fn begin_preparing(&mut self, plugin: &Arc<str>, change: Change, begins: Instant, yields: bool) {
         let (Some(slot), Some(messages)) = (self.slots.get_mut(plugin), self.messages.upgrade()) else { return };
-        let Change { intent, mut steps, reply } = change;
+        let Change { intent, mut steps, reply, .. } = change;
         self.tickets = self.tickets.saturating_add(1);
         let ticket = self.tickets;
         let preparation = Preparation {
@@ -103,7 +104,10 @@ impl Worker {
         };
         let (parts, plugin) = (self.parts.clone(), plugin.clone());
         let task = tokio::spawn(async move {
-            sleep_until(begins).await;
+            // A timer rounds up to the next millisecond, which a change that begins at once need not wait.
+            if begins > Instant::now() {
+                sleep_until(begins).await;
+            }
             steps.resume();
             let outcome = prepare::prepare(&parts.loader, &*parts.data, preparation, &mut steps).await;
             let prepared = Prepared { plugin, ticket, outcome, steps };
