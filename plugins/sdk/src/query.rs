@@ -55,15 +55,21 @@ pub(crate) fn check(query: &[Pair], declared: &'static [&'static str]) -> Result
     Ok(())
 }
 
-/// Escapes a text for a path or a query: letters, digits, "-", ".", "_" and "~" stay, any other byte becomes "%" and two
+/// Escapes a string for a path or a query: letters, digits, "-", ".", "_" and "~" stay, any other byte becomes "%" and two
 /// hexadecimal digits.
 pub fn escape(text: &str) -> String {
-    text.bytes().map(escape_byte).collect()
+    let mut escaped = String::with_capacity(text.len());
+    text.bytes().for_each(|byte| push_escaped(&mut escaped, byte));
+    escaped
 }
 
-fn escape_byte(byte: u8) -> String {
-    let is_plain = byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
-    if is_plain { char::from(byte).to_string() } else { format!("%{byte:02X}") }
+fn push_escaped(text: &mut String, byte: u8) {
+    const DIGITS: &[u8; 16] = b"0123456789ABCDEF";
+    let digit = |half: u8| DIGITS.get(usize::from(half)).map_or('0', |byte| char::from(*byte));
+    match byte {
+        _ if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) => text.push(char::from(byte)),
+        _ => text.extend(['%', digit(byte >> 4), digit(byte & 15)]),
+    }
 }
 
 /// Escapes a name that a caller chose, so that it can stand in a sentence.
@@ -72,11 +78,13 @@ fn written(name: &str) -> String {
         return "\"\"".to_owned();
     }
     let mut text = String::new();
-    for part in name.bytes().map(escape_byte) {
-        if text.len() + part.len() > NAME_BYTES_MAX {
+    for byte in name.bytes() {
+        let end = text.len();
+        push_escaped(&mut text, byte);
+        if text.len() > NAME_BYTES_MAX {
+            text.truncate(end);
             break;
         }
-        text.push_str(&part);
     }
     text
 }
@@ -88,6 +96,11 @@ mod tests {
     use crate::{Answer, Call, Outcome, Plugin, Refusal, Route, get};
 
     const DECLARED: &[&str] = &["limit", "after"];
+
+    #[test]
+    fn reserved_and_non_ascii_bytes_are_escaped() {
+        assert_eq!(escape("a/b c?é~"), "a%2Fb%20c%3F%C3%A9~");
+    }
 
     const ROUTES: &[Route] = &[
         get("/list", "list", answer).query(DECLARED),

@@ -3,7 +3,7 @@
 //!
 //! Invariant: what goes into a header is bounded, and of letters, digits and a few marks alone.
 
-use tenon_plugin::{Answer, Call};
+use tenon_plugin::{Answer, Call, escape};
 
 /// Of names that are told; whoever sends more learns enough from these.
 const NAMES_MAX: usize = 20;
@@ -88,26 +88,9 @@ impl Unknown {
 
 /// As it may stand in a header and in a sentence.
 fn written(name: &str) -> String {
-    let mut text = percent_encoded(name);
+    let mut text = escape(name);
     text.truncate(NAME_BYTES_MAX);
     text
-}
-
-/// As it may stand in a query: all but letters, digits and "-._~" as "%" and two hexadecimal digits.
-pub fn percent_encoded(text: &str) -> String {
-    const DIGITS: &[u8; 16] = b"0123456789ABCDEF";
-    let digit = |half: u8| DIGITS.get(usize::from(half)).map_or('0', |byte| char::from(*byte));
-    let mut encoded = String::with_capacity(text.len());
-    for byte in text.bytes() {
-        if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
-            encoded.push(char::from(byte));
-        } else {
-            encoded.push('%');
-            encoded.push(digit(byte >> 4));
-            encoded.push(digit(byte & 15));
-        }
-    }
-    encoded
 }
 
 #[cfg(test)]

@@ -3,10 +3,10 @@
 //! A limit that is too large or nought becomes the nearest that is possible (research/fleet 5), which a header tells and a
 //! strict caller is refused for.
 
-use tenon_plugin::{Answer, Call, Request, Stop};
+use tenon_plugin::{Answer, Call, Request, Stop, escape};
 
 use super::filters::single;
-use crate::api::unknown::{is_strict, percent_encoded};
+use crate::api::unknown::is_strict;
 use crate::rules::invalid::Invalid;
 
 pub const LIMIT_DEFAULT: u32 = 30;
@@ -81,8 +81,7 @@ impl Pages {
     fn link(&self, request: &Request, offset: u32, relation: &str) -> String {
         let is_kept = |name: &str| !["limit", "offset", "page", KEY].contains(&name);
         let kept = request.query.iter().filter(|pair| is_kept(&pair.name));
-        let kept: String =
-            kept.map(|pair| [&percent_encoded(&pair.name), "=", &percent_encoded(&pair.value), "&"].concat()).collect();
+        let kept: String = kept.map(|pair| [&escape(&pair.name), "=", &escape(&pair.value), "&"].concat()).collect();
         let page = ["limit=", &self.limit.entries.to_string(), "&offset=", &offset.to_string()].concat();
         ["<", &request.path, "?", &kept, &page, ">; rel=\"", relation, "\""].concat()
     }
