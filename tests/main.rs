@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 #![allow(clippy::disallowed_methods)] // tests spawn what they then wait for
 
+mod cached;
 mod clearing;
 mod conformance;
 mod contention;

@@ -3,6 +3,7 @@
 //! An adapter only meters the call, turns WIT values into the host's, and asks the draft of the running call. It never
 //! talks to the database, to another capability, or to the outside world.
 
+mod answers;
 mod chains;
 mod config;
 mod credentials;
@@ -77,9 +78,13 @@ pub fn link(linker: &mut Linker<CallState>, grant: &str) -> wasmtime::Result<()>
     }
 }
 
-/// Types of the contract and closed WASI: linked for every plugin, they need no grant.
+/// The interfaces that need no grant.
+pub const UNGRANTED: [&str; 2] = ["types", "answers"];
+
+/// [`UNGRANTED`] interfaces of the contract and closed WASI: linked for every plugin.
 pub fn link_ungranted(linker: &mut Linker<CallState>) -> wasmtime::Result<()> {
     wit::types::add_to_linker::<_, HasSelf<CallState>>(linker, |state| state)?;
+    wit::answers::add_to_linker::<_, HasSelf<CallState>>(linker, |state| state)?;
     wasmtime_wasi::p2::add_to_linker_async(linker)
 }
 

@@ -141,6 +141,23 @@ pub const OVERLAY_BYTES_MAX: usize = 64 << 20; // part of the memory that an idl
 pub const OVERLAY_PINNED_BYTES_MAX: usize = 256 << 20; // only a call of half a minute at full load gets there
 /// Estimate of an entry without its name and content.
 pub const OVERLAY_ENTRY_BYTES: usize = 200; // key, entry, place in the index
+/// Calls of one tenant and plugin that run at the same time, for each core. A call that waits for the disk, for a reply or for a
+/// password does not count. Four keep a core busy while some of them wait for the database.
+pub const TENANT_RUNS_PER_CORE: u64 = 4;
+/// Bytes of cached answers of all plugins and tenants.
+pub const ANSWER_CACHE_BYTES_MAX: usize = 32 << 20; // eight thousand orders with what they refer to
+/// Bytes of one answer that is cached.
+pub const CACHED_ANSWER_BYTES_MAX: u64 = 64 << 10; // larger ones cost more to send than to compute
+/// Estimate of a cached answer without its key, bytes and reads.
+pub const ANSWER_CACHE_ENTRY_BYTES: usize = 300;
+/// Reads of one cached answer. They are registered under the lock of the committer.
+pub const CACHED_ANSWER_READS_MAX: usize = 128; // some 10 µs
+/// Estimate of one registered read.
+pub const REGISTERED_READ_BYTES: usize = 64; // two hashes, a version, a count, free places of the table
+/// Microseconds of one core that a cached answer takes at least, admission and sending included. Callers are paced by it.
+pub const CACHED_ANSWER_CORE_US: u64 = 30;
+/// Bytes of a cached answer that take one more microsecond.
+pub const CACHED_ANSWER_BYTES_PER_CORE_US: u64 = 2_048;
 /// Steps of the clock hand besides two for each entry that came in.
 pub const OVERLAY_EVICT_STEPS: usize = 8; // well under a microsecond, and twice as fast as entries come
 /// Bytes above the limit of the cache for which the clock hand makes one more step.

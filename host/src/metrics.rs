@@ -60,6 +60,7 @@ struct Families {
     waiting: IntGaugeVec,
     commits: IntCounterVec,
     reruns: IntCounterVec,
+    cached_answers: IntCounterVec,
     generations: IntGaugeVec,
 }
 
@@ -240,6 +241,11 @@ impl Families {
             reruns: counter(
                 "tenon_reruns_total",
                 "Runs that were thrown away because another call was first, or for a reply or a password.",
+                &pair,
+            )?,
+            cached_answers: counter(
+                "tenon_cached_answers_total",
+                "Requests answered without a run: what an equal request read is unchanged.",
                 &pair,
             )?,
             generations: gauge("tenon_generations", "Generations in memory.", &["plugin"])?,

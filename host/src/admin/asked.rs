@@ -10,10 +10,10 @@ use axum::{
     },
 };
 use bytes::Bytes;
-use http::{StatusCode, Uri, request};
+use http::{StatusCode, Uri, header::CONTENT_LENGTH, request};
 use percent_encoding::percent_decode_str;
 use serde::de::DeserializeOwned;
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, SemaphorePermit};
 
 use super::problem::{Rejection, cause};
 use crate::limits;
@@ -74,18 +74,41 @@ fn unread_json(error: &JsonRejection, message: String, hint: &str) -> Rejection 
     }
 }
 
-/// The body of a deploy. Only a few are read at once, because each may be as large as a component.
+/// The body of a deploy. Its bytes count among those of all components that operators have sent until they are dropped.
 pub struct Component(pub Bytes);
 
-static READING: Semaphore = Semaphore::const_new(limits::ADMIN_COMPONENTS_READ);
+/// One permit for each mebibyte of components that operators send. A component without room waits in the network.
+static ROOM: Semaphore = Semaphore::const_new(ROOM_MIB as usize);
+const ROOM_MIB: u32 = (limits::ADMIN_COMPONENT_BYTES_MAX >> 20) as u32;
+
+/// Bytes with their part of [`ROOM`].
+struct Received {
+    bytes: Bytes,
+    _room: Option<SemaphorePermit<'static>>,
+}
+
+impl AsRef<[u8]> for Received {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes
+    }
+}
 
 impl<S: Send + Sync> FromRequest<S> for Component {
     type Rejection = Rejection;
 
     async fn from_request(request: Request, state: &S) -> Result<Component, Rejection> {
-        let _permit = READING.acquire().await;
-        Bytes::from_request(request, state).await.map(Component).map_err(|error| unread_component(&error))
+        let room = ROOM.acquire_many(mebibytes(&request)).await.ok();
+        let received = Bytes::from_request(request, state).await;
+        let bytes = received.map_err(|error| unread_component(&error))?;
+        Ok(Component(Bytes::from_owner(Received { bytes, _room: room })))
     }
+}
+
+/// Room that the body needs; all of it if the request does not state a length.
+fn mebibytes(request: &Request) -> u32 {
+    let length = request.headers().get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
+    let wanted = length.map_or(u64::MAX, |bytes| bytes.div_ceil(1 << 20));
+    u32::try_from(wanted).unwrap_or(u32::MAX).clamp(1, ROOM_MIB)
 }
 
 /// Why the bytes of a component did not come.

@@ -3,7 +3,7 @@
 use crate::{
     config::{Config, MemoryConfig},
     limits::{
-        ADMIN_COMPONENT_BYTES_MAX, ADMIN_COMPONENTS_READ, BODIES_PERCENT, BODY_COPIES, COMMIT_QUEUE_BYTES_MAX,
+        ADMIN_COMPONENT_BYTES_MAX, ANSWER_CACHE_BYTES_MAX, BODIES_PERCENT, BODY_COPIES, COMMIT_QUEUE_BYTES_MAX,
         CONNECTION_BYTES, CONNECTIONS_DEFAULT_MAX, CONNECTIONS_DEFAULT_MIN, CONNECTIONS_PERCENT, DB_READERS,
         DB_SEARCHERS, DELIVERY_BODIES_BYTES_MAX, FILES_OF_CONNECTIONS_PERCENT, FILES_OF_HOST,
         HTTP2_CONNECTION_WINDOW_BYTES, HTTP2_FULL_WINDOWS, HTTP2_REQUEST_BYTES, HTTP2_SMALL_BODY_BYTES,
@@ -38,7 +38,8 @@ impl Plan {
             ("connections (http.connections-max)", config.http.connections_max as u64 * CONNECTION_BYTES),
             ("windows and small requests of HTTP/2 (of busy connections)", busy * busy_bytes),
             ("compilations (compile.concurrent times compile.memory-bytes)", compilations),
-            ("components that operators send", (ADMIN_COMPONENTS_READ * ADMIN_COMPONENT_BYTES_MAX) as u64),
+            ("components that operators send", ADMIN_COMPONENT_BYTES_MAX as u64),
+            ("cache of answers", ANSWER_CACHE_BYTES_MAX as u64),
             ("cache of records", (OVERLAY_PINNED_BYTES_MAX + OVERLAY_BYTES_MAX) as u64),
             ("changes that wait for the disk", (COMMIT_QUEUE_BYTES_MAX + LARGE_CHANGES_BYTES_MAX) as u64),
             ("caches of the database", caches * 1_024),

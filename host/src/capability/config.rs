@@ -6,7 +6,7 @@ use super::CallState;
 
 impl Host for CallState {
     async fn get(&mut self, key: String) -> wasmtime::Result<Option<String>> {
-        self.count(key.len())?;
+        self.count_constant(key.len())?;
         Ok(self.setting(&key).map(ToString::to_string))
     }
 }

@@ -11,7 +11,7 @@ use crate::{
 
 impl Host for CallState {
     async fn get(&mut self, collection: String, id: String) -> wasmtime::Result<Option<wit::Entry>> {
-        let begun = self.meter(collection.len() + id.len())?;
+        let begun = self.meter_read(collection.len() + id.len())?;
         let entry = self.draft().get(&collection, &id).await.map_err(trap)?;
         self.excuse(begun).await;
         self.meter_answer(entry.as_ref().map_or(0, |entry| entry.body.len()))?;
@@ -19,7 +19,7 @@ impl Host for CallState {
     }
 
     async fn get_many(&mut self, collection: String, ids: Vec<String>) -> wasmtime::Result<Vec<Option<wit::Entry>>> {
-        let begun = self.meter(collection.len() + ids.iter().map(String::len).sum::<usize>())?;
+        let begun = self.meter_read(collection.len() + ids.iter().map(String::len).sum::<usize>())?;
         if ids.len() > GET_MANY_IDS_MAX {
             wasmtime::bail!("get-many takes at most {GET_MANY_IDS_MAX} ids, not {}", ids.len());
         }
@@ -64,7 +64,7 @@ impl Host for CallState {
         collection: String,
         query: wit::Query,
     ) -> wasmtime::Result<Result<wit::Page, wit::Refusal>> {
-        let begun = self.meter(collection.len() + size_of_conditions(&query.conditions))?;
+        let begun = self.meter_read(collection.len() + size_of_conditions(&query.conditions))?;
         check_conditions(&query.conditions)?;
         let query = Query {
             conditions: query.conditions.into_iter().map(condition).collect(),
@@ -91,7 +91,7 @@ impl Host for CallState {
         conditions: Vec<wit::Condition>,
         limit: u32,
     ) -> wasmtime::Result<u32> {
-        let begun = self.meter(collection.len() + size_of_conditions(&conditions))?;
+        let begun = self.meter_read(collection.len() + size_of_conditions(&conditions))?;
         check_conditions(&conditions)?;
         let conditions: Vec<Condition> = conditions.into_iter().map(condition).collect();
         let done = self.draft().count(&collection, &conditions, limit).await.map_err(trap);

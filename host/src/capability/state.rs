@@ -128,6 +128,10 @@ pub struct CallState {
     excused: bool,
     /// Its part of the processor; absent where the processor is not shared.
     core: Option<CoreUse>,
+    /// The guest stated that its answer follows from its request and from what it read.
+    repeatable: bool,
+    /// It called no host function but those that read records or settings.
+    reads_only: bool,
 }
 
 /// What the inputs of a call are besides the request; the same in every re-run, so that it can be replayed exactly.
@@ -155,6 +159,8 @@ impl CallState {
             ticks_left: limits.compute_ms.div_ceil(EPOCH_TICK_MS),
             excused: false,
             core: None,
+            repeatable: false,
+            reads_only: true,
             facts,
         }
     }
@@ -182,8 +188,35 @@ impl CallState {
 
     /// Counts a host call and the bytes of its arguments, which the draft may keep. The call ends when its share is used up.
     pub fn count(&mut self, bytes: usize) -> wasmtime::Result<()> {
+        self.reads_only = false;
         self.spend(bytes)?;
         self.charge_held(bytes)
+    }
+
+    /// Like [`CallState::meter`] for a host call that only reads records.
+    pub fn meter_read(&mut self, bytes: usize) -> wasmtime::Result<Instant> {
+        let reads_only = self.reads_only;
+        let begun = self.meter(bytes)?;
+        self.reads_only = reads_only;
+        Ok(begun)
+    }
+
+    /// Like [`CallState::count`] for a host call whose result is the same in every call of the generation.
+    pub fn count_constant(&mut self, bytes: usize) -> wasmtime::Result<()> {
+        let reads_only = self.reads_only;
+        self.count(bytes)?;
+        self.reads_only = reads_only;
+        Ok(())
+    }
+
+    /// The guest states that its answer follows from its request, except `id` and `now`, and from what it read.
+    pub fn note_repeatable(&mut self) {
+        self.repeatable = true;
+    }
+
+    /// Whether an equal request would get an equal answer while what the call read is unchanged.
+    pub fn is_repeatable(&self) -> bool {
+        self.repeatable && self.reads_only && !self.wasi.is_open()
     }
 
     fn spend(&mut self, bytes: usize) -> wasmtime::Result<()> {

@@ -60,6 +60,11 @@ impl ClosedWasi {
         ClosedWasi { now, seed, open: None, table }
     }
 
+    /// Whether the guest has used it: its clocks and random numbers differ from call to call.
+    pub fn is_open(&self) -> bool {
+        self.open.is_some()
+    }
+
     /// What the guest printed, at most [`GUEST_OUTPUT_BYTES_MAX`] bytes of it.
     pub fn output(&self) -> Option<String> {
         let output = self.open.as_ref()?.output.contents();

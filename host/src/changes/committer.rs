@@ -12,15 +12,15 @@
 
 use std::sync::{Arc, OnceLock};
 
+use tokio::runtime::Handle;
 use tokio::sync::{Notify, broadcast, oneshot};
-use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout_at};
 
 use super::change_set::{ChangeSet, Key, Version};
 use super::credential::CredentialChange;
 use super::decide::{Objection, Proposal, Purpose};
 use super::draft::{CallIdentity, Draft};
-use super::overlay::{Began, Overlay, OverlayLimits};
+use super::overlay::{Began, CollectionSearch, Overlay, OverlayLimits};
 use super::scope::Scope;
 use crate::budget::Charge;
 use crate::db::apply::{Outgoing, Writer};
@@ -30,8 +30,10 @@ use crate::limits::{HELD_STEP_BYTES, NEWS_KEPT, OVERLAY_BYTES_MAX, OVERLAY_PINNE
 use crate::metrics::BatchMetrics;
 
 mod accept;
+mod collected;
 mod counters;
 mod queue;
+mod registered;
 mod room;
 mod stats;
 #[cfg(test)]
@@ -39,8 +41,10 @@ mod tests;
 mod turn;
 mod writer;
 
+pub use collected::Changes;
 use counters::Counters;
 use queue::{Outcome, Queue};
+pub use registered::RegisteredReads;
 pub use room::LargeBounds;
 use room::{Room, RoomPermit};
 pub use stats::{CommitterStats, Resets};
@@ -128,63 +132,6 @@ impl std::fmt::Debug for Conflict {
 fn keys(proposal: &Proposal) -> impl Iterator<Item = Key> {
     let reads = proposal.changes.reads.iter().map(|read| read.key.clone());
     reads.chain(proposal.ledger.iter().map(|line| line.key.clone()))
-}
-
-/// What a call leaves behind. Until it is committed or dropped, the call counts as running.
-pub struct Changes {
-    pub(super) running: RunningCall,
-    /// `None` for an anonymous call: it saw nothing and can change nothing.
-    pub(super) set: Option<ChangeSet>,
-    pub(super) model: Arc<DataModel>,
-    pub(super) purpose: Purpose,
-    /// The newest version that the call saw before it was durable.
-    pub(super) waits_for: Version,
-    /// Estimate of its rows.
-    pub(super) bytes: usize,
-    /// For the memory that it takes; `None` where that is too little to be charged.
-    pub(super) charge: Option<Charge>,
-    /// Whether its call holds charged memory. It does not wait for another call's turn then.
-    pub(super) holds_memory: bool,
-    /// Whether it waits for room if it is large.
-    pub(super) waits_for_room: bool,
-    /// Latest time to wait for another call's turn, or for room; `None`: as long as it takes.
-    pub(super) deadline: Option<Instant>,
-}
-
-impl Changes {
-    /// From the deadline on, the call waits neither for another call's turn nor for room. What was accepted is waited for
-    /// all the same.
-    pub fn until(mut self, deadline: Instant) -> Changes {
-        self.deadline = Some(deadline);
-        self
-    }
-
-    /// Its call holds so many charged bytes besides, such as those of an answer.
-    pub fn beside(mut self, bytes: u64) -> Changes {
-        self.holds_memory |= bytes >= HELD_STEP_BYTES;
-        self
-    }
-
-    /// It is accepted without room: a change of the host's own, which has no deadline and no caller who could repeat it.
-    pub fn without_room(mut self) -> Changes {
-        self.waits_for_room = false;
-        self
-    }
-
-    /// For comparing two generations on the same snapshot.
-    pub fn change_set(&self) -> Option<&ChangeSet> {
-        self.set.as_ref()
-    }
-
-    /// Estimate of the bytes that it writes.
-    pub fn bytes(&self) -> usize {
-        self.bytes
-    }
-
-    /// Nothing to write and nothing to check.
-    pub fn is_look(&self) -> bool {
-        self.purpose == Purpose::Commit && self.set.as_ref().is_none_or(ChangeSet::is_empty)
-    }
 }
 
 /// Keeps what the call may have seen from being evicted.
@@ -279,10 +226,10 @@ pub struct Committer {
     shared: Arc<Shared>,
 }
 
-/// The task that writes. Dropping it does not stop the task; `shutdown` does.
+/// The writer. Dropping this does not stop it; `shutdown` does.
 pub struct CommitterTask {
     shared: Arc<Shared>,
-    task: JoinHandle<()>,
+    ended: oneshot::Receiver<()>,
 }
 
 impl CommitterTask {
@@ -294,8 +241,8 @@ impl CommitterTask {
             state.closed = Some("the host is stopping".to_owned());
         }
         self.shared.work.notify_one();
-        if let Err(error) = self.task.await {
-            tracing::error!(%error, "the committer's task ended badly");
+        if self.ended.await.is_err() {
+            tracing::error!("the committer's writer panicked");
         }
     }
 }
@@ -307,9 +254,27 @@ impl Committer {
         settings: CommitterSettings,
     ) -> Result<(Committer, CommitterTask), DbError> {
         let (committer, writer) = Committer::open(database, writer, settings).await?;
+        let (end, ended) = oneshot::channel();
+        tokio::spawn(writer::run(committer.shared.clone(), writer, end));
         let shared = committer.shared.clone();
-        let task = tokio::spawn(writer::run(shared.clone(), writer));
-        Ok((committer, CommitterTask { shared, task }))
+        Ok((committer, CommitterTask { shared, ended }))
+    }
+
+    /// Like [`Committer::start`], with the writer on a thread of its own. A batch waits for SQLite a dozen times; each time, a task
+    /// of the runtime would wait behind all tasks that are ready, and one tenant can have hundreds of them.
+    pub async fn start_on_thread(
+        database: Database,
+        writer: Writer,
+        settings: CommitterSettings,
+    ) -> Result<(Committer, CommitterTask), DbError> {
+        let (committer, writer) = Committer::open(database, writer, settings).await?;
+        let (end, ended) = oneshot::channel();
+        let (shared, runtime) = (committer.shared.clone(), Handle::current());
+        std::thread::Builder::new()
+            .name("tenon-writer".to_owned())
+            .spawn(move || runtime.block_on(writer::run(shared, writer, end)))?;
+        let shared = committer.shared.clone();
+        Ok((committer, CommitterTask { shared, ended }))
     }
 
     /// Without the task that writes.
@@ -367,11 +332,22 @@ impl Committer {
     /// even if this future is dropped, and its turn has ended; a call that is discarded afterwards needs a new one.
     pub async fn commit(&self, changes: Changes, mut turn: Option<&mut Turn>) -> Result<(), CommitError> {
         let is_look = changes.is_look();
-        let Changes { running, set, model, purpose, waits_for, bytes, charge, holds_memory, waits_for_room, deadline } =
-            changes;
         if is_look {
-            return self.wait_until_durable(&running, waits_for).await;
+            return self.wait_until_durable(&changes.running, changes.waits_for).await;
         }
+        let Changes {
+            running,
+            set,
+            model,
+            purpose,
+            waits_for,
+            bytes,
+            charge,
+            holds_memory,
+            waits_for_room,
+            deadline,
+            ..
+        } = changes;
         let Some(set) = set else { return Ok(()) };
         let proposal = match Proposal::new(running.began, purpose, Arc::new(set)) {
             Ok(proposal) => proposal,

@@ -19,7 +19,7 @@ use super::change_set::{NewRecord, UniqueWrite, Version};
 use super::committer::{Changes, RunningCall};
 use super::decide::Purpose;
 use super::operator_action::OperatorAction;
-use super::overlay::Content;
+use super::overlay::{CollectionSearch, Content};
 use super::scope::Scope;
 use crate::budget::Charge;
 use crate::db::model::DataModel;
@@ -102,6 +102,7 @@ pub struct Draft {
     seen: IndexMap<Key, Stand>,
     /// Bytes of what it read.
     seen_bytes: usize,
+    searches: Vec<CollectionSearch>,
     /// Of record keys. `None`: deleted.
     records: IndexMap<Key, Option<NewRecord>>,
     uniques: IndexMap<Key, Option<Arc<str>>>,
@@ -129,6 +130,7 @@ impl Draft {
             running,
             seen: IndexMap::new(),
             seen_bytes: 0,
+            searches: Vec::new(),
             records: IndexMap::new(),
             uniques: IndexMap::new(),
             guards: IndexSet::new(),
@@ -190,7 +192,7 @@ impl Draft {
     }
 
     fn into_parts(mut self, purpose: Purpose, answer: Option<KeptAnswer>) -> Changes {
-        let charge = self.charge.take();
+        let (charge, searches) = (self.charge.take(), std::mem::take(&mut self.searches));
         let (scope, model) = (self.call.scope.clone(), self.call.model.clone());
         let (waits_for, bodies) = (self.waits_for, self.bytes + answer.as_ref().map_or(0, |kept| kept.sealed.len()));
         let (running, set) = match scope {
@@ -208,7 +210,19 @@ impl Draft {
         });
         let holds_memory = charge.is_some();
         let (waits_for_room, deadline) = (true, None);
-        Changes { running, set, model, purpose, waits_for, bytes, charge, holds_memory, waits_for_room, deadline }
+        Changes {
+            running,
+            set,
+            searches,
+            model,
+            purpose,
+            waits_for,
+            bytes,
+            charge,
+            holds_memory,
+            waits_for_room,
+            deadline,
+        }
     }
 
     fn into_change_set(self, scope: Scope, answer: Option<KeptAnswer>) -> (RunningCall, Option<ChangeSet>) {

@@ -17,16 +17,19 @@ use std::sync::Arc;
 use ethnum::I256;
 use indexmap::IndexMap;
 
-use super::change_set::{Key, Record, Space, Version};
+use super::change_set::{Key, Read, Record, Space, Version};
 use super::scope::Scope;
-use crate::limits::{OVERLAY_ENTRY_BYTES, OVERLAY_EVICT_BYTES_PER_STEP, OVERLAY_EVICT_STEPS};
+use crate::limits::{CACHED_ANSWER_READS_MAX, OVERLAY_ENTRY_BYTES, OVERLAY_EVICT_BYTES_PER_STEP, OVERLAY_EVICT_STEPS};
 
 mod pinned;
+mod read_sets;
 mod running;
 #[cfg(test)]
 mod tests;
 
 use pinned::Pinned;
+use read_sets::ReadSets;
+pub use read_sets::{CollectionSearch, ReadSet};
 pub use running::Began;
 use running::Running;
 
@@ -113,6 +116,9 @@ pub struct Overlay {
     running: Running,
     /// The last write to each collection, for `find`; entries that are durable are dropped now and then.
     collections: HashMap<(Scope, Arc<str>), Version>,
+    /// The last write to a collection that has no entry is of this version at most.
+    collections_floor: Version,
+    read_sets: ReadSets,
     /// At most one for each scope.
     reserved: HashMap<Scope, Reservation>,
 }
@@ -131,6 +137,8 @@ impl Overlay {
             hand: 0,
             running: Running::default(),
             collections: HashMap::new(),
+            collections_floor: latest,
+            read_sets: ReadSets::default(),
             reserved: HashMap::new(),
         }
     }
@@ -196,6 +204,7 @@ impl Overlay {
             if let Space::Record(collection) = &key.space {
                 self.collections.insert((key.scope.clone(), collection.clone()), version);
             }
+            self.read_sets.note_write(&key, version);
             let stands = if content == Content::Absent { 0 } else { version };
             self.put(key, stands, version, content);
         }
@@ -274,6 +283,7 @@ impl Overlay {
         if self.collections.len() > crate::limits::OVERLAY_COLLECTIONS_MAX {
             let durable = self.durable;
             self.collections.retain(|_, written| *written > durable);
+            self.collections_floor = durable;
         }
     }
 
@@ -287,6 +297,8 @@ impl Overlay {
         self.bytes = 0;
         self.hand = 0;
         self.collections.clear();
+        self.collections_floor = self.latest;
+        self.read_sets.clear();
         Garbage { evicted: Vec::new(), _epoch: std::mem::take(&mut self.entries) }
     }
 
@@ -307,6 +319,31 @@ impl Overlay {
     pub fn last_write(&self, scope: &Scope, collection: &Arc<str>) -> Version {
         let written = self.collections.get(&(scope.clone(), collection.clone())).copied().unwrap_or(0);
         if written > self.durable { written } else { 0 }
+    }
+
+    /// Registers what a call read, so that [`Overlay::are_unchanged`] can be asked after the call has ended. The call must still
+    /// be running, and what it read must be durable. `None` if something of it has changed, or may have, or if it read too much.
+    pub fn register(&mut self, began: &Began, reads: &[Read], searches: &[CollectionSearch]) -> Option<ReadSet> {
+        let is_same = |read: &Read| self.version(&read.key).is_none_or(|version| version == read.seen);
+        let is_found_again = |search: &CollectionSearch| {
+            let collection = (search.scope.clone(), search.collection.clone());
+            self.collections.get(&collection).copied().unwrap_or(self.collections_floor) <= search.since
+        };
+        let is_unchanged = reads.len() + searches.len() <= CACHED_ANSWER_READS_MAX
+            && self.is_current(began)
+            && reads.iter().all(is_same)
+            && searches.iter().all(is_found_again);
+        let now = (self.epoch, self.latest);
+        is_unchanged.then(|| self.read_sets.register(now, reads.iter().map(|read| &read.key), searches))
+    }
+
+    /// Whether everything that the set names stands as it was read.
+    pub fn are_unchanged(&self, set: &ReadSet) -> bool {
+        self.read_sets.are_unchanged(self.epoch, set)
+    }
+
+    pub fn unregister(&mut self, set: &ReadSet) {
+        self.read_sets.remove(self.epoch, set);
     }
 
     /// From now on only `turn` may write these keys, all of one scope. Adds to what it reserved before.

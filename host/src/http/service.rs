@@ -422,14 +422,11 @@ impl<G> Course<G> {
     }
 }
 
-/// What a caller got wrong is no news; that the host cannot tell who calls is.
+/// Logs a refused request. Metrics count such requests; at a higher level one caller could fill the log.
 fn log_refused<G>(refused: &Refused, course: &Course<G>) {
     let (plugin, generation) = course.owner();
     let (request_id, failure, why) = (&*course.request_id, refused.failure.name(), refused.why);
-    match refused.failure {
-        Failure::Unavailable => tracing::info!(plugin, generation, request_id, failure, why, "request refused"),
-        _ => tracing::debug!(plugin, generation, request_id, failure, why, "request refused"),
-    }
+    tracing::debug!(plugin, generation, request_id, failure, why, "request refused");
 }
 
 /// Bytes that all bodies may have together.

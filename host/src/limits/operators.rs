@@ -3,11 +3,9 @@
 // The operators' listener, files, the command line.
 
 /// Bytes of one component sent to the operators' listener. The plugin's own limit is checked afterwards; this one keeps
-/// a mistaken upload from filling the memory before anything has looked at it.
+/// a mistaken upload from filling the memory before anything has looked at it. All components that are being sent, checked or
+/// prepared may have as many bytes together; further ones wait in the network.
 pub const ADMIN_COMPONENT_BYTES_MAX: usize = 256 << 20;
-
-/// Components that are read from the operators' listener at the same time; further ones wait with their bytes in the network.
-pub const ADMIN_COMPONENTS_READ: usize = 4;
 
 /// Bytes of any other body on the operators' listener: they are small JSON texts.
 pub const ADMIN_BODY_BYTES_MAX: usize = 64 << 10;

@@ -69,6 +69,7 @@ pub struct GenerationMetrics {
     waiting: IntGauge,
     commits: IntCounter,
     reruns: IntCounter,
+    cached_answers: IntCounter,
     _alive: InFlight,
 }
 
@@ -91,6 +92,7 @@ impl GenerationMetrics {
             waiting: families.waiting.with_label_values(&pair),
             commits: families.commits.with_label_values(&pair),
             reruns: families.reruns.with_label_values(&pair),
+            cached_answers: families.cached_answers.with_label_values(&pair),
             _alive: InFlight::new(&families.generations.with_label_values(&[plugin])),
             operations: operations.into_iter().map(|name| (name.to_owned(), ByClass::default())).collect(),
             no_operation: ByClass::default(),
@@ -129,6 +131,11 @@ impl GenerationMetrics {
         self.reruns.inc();
     }
 
+    /// Counts a request that was answered from the cache, without a run.
+    pub fn count_cached_answer(&self) {
+        self.cached_answers.inc();
+    }
+
     /// Counts a call as under way until the value is dropped.
     pub fn enter(&self) -> InFlight {
         InFlight::new(&self.in_flight)
@@ -153,6 +160,7 @@ impl Drop for GenerationMetrics {
         let _ = self.families.waiting.remove_label_values(&pair);
         let _ = self.families.commits.remove_label_values(&pair);
         let _ = self.families.reruns.remove_label_values(&pair);
+        let _ = self.families.cached_answers.remove_label_values(&pair);
         for class in CLASSES {
             let _ = self.families.seconds.remove_label_values(&[plugin, generation, class]);
         }

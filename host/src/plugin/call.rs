@@ -4,9 +4,11 @@
 //! (that is `changes`). Invariants: nothing is answered before what it rests on is durable; a call that was accepted is
 //! never reported as if nothing had happened; every re-run has the same time, ids, randomness and replies.
 //!
+//! - `answer_cache`: answers that are given again without a run.
 //! - `running`: what requests and tasks share. `task`: a task that fell due. `follow`: the task that follows a failed request.
 //! - `attachment`: whether a call ends with its caller. `guest`: one run. `message`: words in and out. `bulkhead`: permits. `turns`: at questions and passwords. `idempotency`: answers that are kept.
 
+mod answer_cache;
 mod attachment;
 mod bulkhead;
 mod follow;
@@ -20,7 +22,10 @@ mod turns;
 use std::sync::Arc;
 
 use tenon_bindings::exports::tenon::plugin::handler::{Answer as GuestAnswer, Feed, Request, Response};
-use tokio::{sync::Semaphore, time::timeout_at};
+use tokio::{
+    sync::Semaphore,
+    time::{Instant, timeout_at},
+};
 
 pub use crate::capability::{CallState, Inputs};
 pub use attachment::Attachment;
@@ -39,12 +44,14 @@ use crate::{
     db::disk::DiskGauge,
     destinations::Destinations,
     failure::Failure,
-    fair::{cores::Cores, pace::Pacers},
+    fair::{Request as FairRequest, cores::Cores, pace::Pacers},
     limits::{
-        BODY_COPIES, FAULT_CORE_US, PASSWORDS_AT_ONCE, QUESTIONS_RUNNING_MAX, RUNS_MAX, TENANT_PASSWORDS_AT_ONCE,
-        TENANT_PASSWORDS_WAITING_MAX, TENANT_QUESTIONS_RUNNING_MAX, TENANT_QUESTIONS_WAITING_MAX,
+        BODY_COPIES, CACHED_ANSWER_BYTES_PER_CORE_US, CACHED_ANSWER_CORE_US, FAULT_CORE_US, PASSWORDS_AT_ONCE,
+        QUESTIONS_RUNNING_MAX, RUNS_MAX, TENANT_PASSWORDS_AT_ONCE, TENANT_PASSWORDS_WAITING_MAX,
+        TENANT_QUESTIONS_RUNNING_MAX, TENANT_QUESTIONS_WAITING_MAX,
     },
 };
+use answer_cache::{AnswerCache, RequestKey, key_of};
 use guest::Run;
 use idempotency::{Gates, Kept};
 use running::{Call, Caller, Contest, Unsettled};
@@ -67,6 +74,9 @@ pub struct Calls {
     gates: Gates,
     /// Paces of callers whose calls fault: a fault costs more than an answer, and its reply holds no permit.
     faults: Pacers<Payer>,
+    answers: AnswerCache,
+    /// Paces of callers whose answers come from the cache: these hold no permit.
+    cached: Pacers<Payer>,
 }
 
 /// Dependencies of calls.
@@ -85,6 +95,8 @@ struct RequestCall<'a> {
     admitted: &'a Admitted<Arc<Generation>>,
     request: Request,
     kept: Option<Kept>,
+    /// Under which its answer is cached, if it may be.
+    cache_key: Option<RequestKey>,
     attachment: &'a Attachment,
 }
 
@@ -113,8 +125,21 @@ impl Calls {
         let asking = Turns::new(QUESTIONS_RUNNING_MAX, TENANT_QUESTIONS_RUNNING_MAX, TENANT_QUESTIONS_WAITING_MAX);
         let computing = Turns::new(PASSWORDS_AT_ONCE, TENANT_PASSWORDS_AT_ONCE, TENANT_PASSWORDS_WAITING_MAX);
         let gates = Gates::default();
-        let faults = Pacers::of_machine();
-        Calls { committer, clock, disk, slots, budget, cores, destinations, asking, computing, gates, faults }
+        Calls {
+            committer,
+            clock,
+            disk,
+            slots,
+            budget,
+            cores,
+            destinations,
+            asking,
+            computing,
+            gates,
+            faults: Pacers::of_machine(),
+            answers: AnswerCache::default(),
+            cached: Pacers::of_machine(),
+        }
     }
 
     /// From an admitted request to an answer whose effects are on disk. Whatever else it comes to was logged, once, and the
@@ -155,13 +180,19 @@ impl Calls {
         if admitted.route.writes() && self.disk.refuses_writes(&admitted.principal.tenant) {
             return Err(Failure::Unavailable.into());
         }
+        let cache_key = key_of(admitted);
+        if let Some(key) = &cache_key
+            && let Some(reply) = self.find_answer(admitted, key).await
+        {
+            return Ok(reply);
+        }
         // The gate goes first: who waits for an equal request must not keep a seat from others meanwhile.
         let kept = Kept::of(admitted);
         let _gate = match &kept {
             Some(kept) => Some(self.gates.pass(kept, admitted.deadline).await?),
             None => None,
         };
-        let call = self.prepare(admitted, kept, attachment)?;
+        let call = RequestCall { cache_key, ..self.prepare(admitted, kept, attachment)? };
         for _ in 0..RUNS_MAX {
             match call.run(contest).await {
                 Ok(reply) => return Ok(reply),
@@ -172,6 +203,17 @@ impl Calls {
             }
         }
         Err(Failure::Unavailable.into())
+    }
+
+    /// Returns the cached answer to an equal request. `None` if there is none, or no memory to send it.
+    async fn find_answer(&self, admitted: &Admitted<Arc<Generation>>, key: &RequestKey) -> Option<Reply> {
+        let answer = self.answers.find(key)?;
+        let bytes = answer.charged_bytes();
+        let charge = self.budget.charge_call(&admitted.payer, FairRequest::of(bytes), Instant::now()).await.ok()?;
+        let us = CACHED_ANSWER_CORE_US + bytes / CACHED_ANSWER_BYTES_PER_CORE_US;
+        self.cached.wait(&admitted.payer, us).await;
+        admitted.mounted.owner.metrics.count_cached_answer();
+        Some(Reply::Whole(answer, Some(self.budget.keep_answer(charge, bytes))))
     }
 
     /// Runs the guest once and drops what it collected: nothing is checked, committed or answered.
@@ -201,7 +243,7 @@ impl Calls {
         };
         let call = Call::new(self, &admitted.mounted.owner, caller, admitted.deadline)?;
         let request = message::request(admitted, call.inputs.now);
-        Ok(RequestCall { call, admitted, request, kept, attachment })
+        Ok(RequestCall { call, admitted, request, kept, cache_key: None, attachment })
     }
 }
 
@@ -226,11 +268,16 @@ impl RequestCall<'_> {
                 return self.replay(said, permits.into_charge(), draft, contest).await;
             }
         }
-        let Run { outcome, left, charge, .. } = call.run(&self.request, draft, contest, permits).await;
+        let Run { outcome, left, charge, is_repeatable, .. } = call.run(&self.request, draft, contest, permits).await;
         match (outcome, left) {
             (Ok(answer), Some((draft, questions))) => {
                 contest.keep_questions(questions, matches!(answer, GuestAnswer::Wait));
-                self.conclude(answer, charge, draft, contest).await
+                match answer {
+                    GuestAnswer::Commit(response) if is_repeatable && self.cache_key.is_some() => {
+                        self.answer_repeatable((response, charge), draft, contest).await
+                    }
+                    answer => self.conclude(answer, charge, draft, contest).await,
+                }
             }
             (Err(GuestFault::NoCore), _) => Err(Unsettled::Failed(Failure::Unavailable)),
             (Ok(_), None) => Err(self.fault(&GuestFault::Deadline, None, contest).await),
@@ -344,6 +391,25 @@ impl RequestCall<'_> {
             generation.metrics.count_commit();
         }
         Ok(reply)
+    }
+
+    /// Answers, and caches the answer if what it rests on is unchanged.
+    async fn answer_repeatable(
+        &self,
+        (response, charge): (Response, Option<Charge>),
+        draft: Box<Draft>,
+        contest: &mut Contest,
+    ) -> Result<Reply, Unsettled> {
+        if let Err(fault) = guest::check_answer(&response, &self.call.generation.facts.limits) {
+            drop((response, charge));
+            return Err(self.fault(&fault, Some(draft), contest).await);
+        }
+        let answer = message::answer(response);
+        let reads = self.call.register_reads(draft.into_changes(None), contest).await?;
+        if let (Some(key), Some(reads)) = (&self.cache_key, reads) {
+            self.call.calls.answers.keep(key.clone(), &answer, reads);
+        }
+        Ok(self.call.keep_answer(answer, charge))
     }
 
     /// Nothing is changed; what the plugin decided on is durable before the stream begins.

@@ -2,7 +2,7 @@
 //!
 //! Pure: names in, sentences out. Never looks at a component itself (that is `inspect`).
 
-use crate::capability::OFFERED;
+use crate::capability::{OFFERED, UNGRANTED};
 
 /// The version of the contract that this host speaks; a component names it with a patch number.
 pub const CONTRACT: &str = "0.1";
@@ -12,7 +12,7 @@ pub const HANDLER: &str = "tenon:plugin/handler";
 const CLOSED_WASI: [&str; 6] = ["cli", "io", "clocks", "random", "filesystem", "sockets"];
 
 /// End of an objection to an interface without a grant. The name of the plugin follows.
-const UNGRANTED: &str = ", which plugins.toml does not grant to ";
+const WITHOUT_GRANT: &str = ", which plugins.toml does not grant to ";
 
 /// An imported or exported name, taken apart: `package/interface@version`.
 #[derive(Debug, PartialEq, Eq)]
@@ -50,25 +50,25 @@ pub fn find_objection(plugin: &str, import: &str, grants: &[String]) -> Option<S
 
 fn object_to_contract(plugin: &str, name: &Named<'_>, grants: &[String]) -> Option<String> {
     let interface = name.interface;
-    let known = interface == "types" || OFFERED.contains(&interface);
+    let known = UNGRANTED.contains(&interface) || OFFERED.contains(&interface);
     if !known {
         return Some(format!("imports {interface}, which is not an interface of contract {CONTRACT}"));
     }
     if !speaks(name.version) {
         return Some(object_to_version(interface, name.version));
     }
-    if interface == "types" {
+    if UNGRANTED.contains(&interface) {
         return None;
     }
     if grants.iter().any(|grant| grant == interface) {
         return None;
     }
-    Some(format!("imports {interface}{UNGRANTED}{plugin}: add \"{interface}\" to grants"))
+    Some(format!("imports {interface}{WITHOUT_GRANT}{plugin}: add \"{interface}\" to grants"))
 }
 
 /// Whether an objection is to an interface that was not granted: the component may be that of another plugin.
 pub fn is_ungranted(objection: &str) -> bool {
-    objection.contains(UNGRANTED)
+    objection.contains(WITHOUT_GRANT)
 }
 
 /// `interface` was imported or exported for another version of the contract.
@@ -113,6 +113,7 @@ mod tests {
         for import in [
             "tenon:plugin/records@0.1.0",
             "tenon:plugin/types@0.1.0",
+            "tenon:plugin/answers@0.1.0",
             "wasi:cli/environment@0.2.3",
             "wasi:io/streams@0.2.0",
         ] {
@@ -153,6 +154,8 @@ mod tests {
         let offered = worlds.split("world offered {").nth(1).unwrap().split('}').next().unwrap();
         let imports: Vec<&str> =
             offered.split(';').filter_map(|line| line.trim().strip_prefix("import ")).map(str::trim).collect();
-        assert_eq!(imports, OFFERED);
+        let (ungranted, granted): (Vec<&str>, Vec<&str>) = imports.iter().partition(|name| UNGRANTED.contains(name));
+        assert_eq!(ungranted, ["answers"], "types are imported by the interfaces that use them");
+        assert_eq!(granted, OFFERED);
     }
 }

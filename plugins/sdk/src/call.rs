@@ -3,6 +3,8 @@
 //! Owns the reading of parameters, queries and bodies. Bodies are refused here, in the interface's own wording, when they
 //! are not JSON or nest deeper than [`json::DEPTH_MAX`](crate::json::DEPTH_MAX). Never keeps anything between calls.
 
+use std::cell::Cell;
+
 use serde::Deserialize;
 
 use crate::answer::{Refusal, Stop};
@@ -27,21 +29,42 @@ pub struct Call<'a> {
     plugin: &'a Plugin,
     host: HostRef<'a>,
     request: &'a Request,
+    /// The handler may have used the time or the id of the call, which differ between equal requests.
+    is_unique: Cell<bool>,
 }
 
 impl<'a> Call<'a> {
     pub(crate) fn new(plugin: &'a Plugin, host: HostRef<'a>, request: &'a Request) -> Call<'a> {
-        Call { plugin, host, request }
+        Call { plugin, host, request, is_unique: Cell::new(false) }
     }
 
-    /// All that the host passed on.
+    /// All that the host passed on. The answer of a GET whose handler uses this is not cached, because it may depend on the time
+    /// or the id of the call; [`Call::path`] and [`Call::pairs`] avoid that.
     pub fn request(&self) -> &'a Request {
+        self.is_unique.set(true);
         self.request
     }
 
-    /// Milliseconds since 1970-01-01T00:00:00Z; the same through the whole call.
+    /// Milliseconds since 1970-01-01T00:00:00Z; the same through the whole call. The answer of a GET whose handler uses it is not
+    /// cached.
     pub fn now(&self) -> u64 {
+        self.is_unique.set(true);
         self.request.now
+    }
+
+    /// Whether an equal request may get another answer although nothing that was read has changed.
+    pub(crate) fn is_unique(&self) -> bool {
+        self.is_unique.get()
+    }
+
+    /// The path as sent.
+    pub fn path(&self) -> &'a str {
+        &self.request.path
+    }
+
+    /// All query parameters, in the order of the address.
+    pub fn pairs(&self) -> &'a [Pair] {
+        &self.request.query
     }
 
     /// Who calls.

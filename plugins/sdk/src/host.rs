@@ -29,6 +29,8 @@ pub use crate::bindings::tenon::plugin::types::{Call as OutgoingCall, Pair, Resp
 /// What breaks a rule of the contract (an undeclared collection, a body that is not JSON) does not return: a component
 /// traps, a native host panics.
 pub trait Host {
+    fn answers_repeatable(&self);
+
     fn records_get(&self, collection: &str, id: &str) -> Option<Entry>;
     fn records_get_many(&self, collection: &str, ids: &[String]) -> Vec<Option<Entry>>;
     fn records_insert(&self, collection: &str, id: &str, body: &str) -> Result<(), RecordRefusal>;
@@ -130,8 +132,8 @@ pub type HostRef<'a> = &'a Imports;
 mod component {
     use super::*;
     use crate::bindings::tenon::plugin::{
-        chains, config, credentials, destinations, effects, events, ids, journal, keyring, ledger, log, questions,
-        records, subscriptions, tasks,
+        answers, chains, config, credentials, destinations, effects, events, ids, journal, keyring, ledger, log,
+        questions, records, subscriptions, tasks,
     };
 
     /// The host that the component runs in.
@@ -142,6 +144,9 @@ mod component {
     }
 
     impl Host for Imports {
+        fn answers_repeatable(&self) {
+            answers::repeatable();
+        }
         fn records_get(&self, collection: &str, id: &str) -> Option<Entry> {
             records::get(collection, id)
         }

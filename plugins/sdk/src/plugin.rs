@@ -7,6 +7,8 @@ use crate::answer::{Refusal, Stop};
 use crate::bindings::exports::tenon::plugin::handler::{Answer as WireAnswer, Request, Task, Verdict};
 use crate::bindings::tenon::plugin::types::{Content, Pair, Response};
 use crate::call::Call;
+#[cfg(target_arch = "wasm32")]
+use crate::host::Host;
 use crate::host::HostRef;
 use crate::manifest;
 use crate::query::{self, RefuseQuery};
@@ -213,9 +215,15 @@ impl Plugin {
         let Some(route) = self.routes.iter().find(|route| route.operation == request.operation) else {
             return Err(["no route has the operation ", request.operation.as_str()].concat());
         };
+        let call = Call::new(self, host, request);
         let checked = self.check_query(route, request);
-        match checked.and_then(|()| (route.handler)(&Call::new(self, host, request))) {
-            Ok(answer) => Ok(answer.into_wire()),
+        match checked.and_then(|()| (route.handler)(&call)) {
+            Ok(answer) => {
+                if route.method == "GET" && !call.is_unique() {
+                    host.answers_repeatable();
+                }
+                Ok(answer.into_wire())
+            }
             Err(Stop::Refusal(refusal)) => Ok(WireAnswer::Refuse(self.worded(&refusal, &request.id))),
             Err(Stop::Fault(text)) => Err(text),
             Err(Stop::Wait) => Ok(WireAnswer::Wait),

@@ -259,10 +259,27 @@ impl TestHost {
             let waits = matches!(answer, Ok(WireAnswer::Wait));
             (answer, waits)
         });
+        let is_repeatable = self.repeatable.take() && matches!(answer, Ok(WireAnswer::Commit(_)));
+        let repeated = is_repeatable.then(|| self.repeat(plugin, &request));
         self.end(matches!(answer, Ok(WireAnswer::Commit(_))));
         let answer = answer.map(TestAnswer::of_wire)?;
+        if let Some(repeated) = repeated {
+            let (first, second) = ((&answer.status, &answer.body), (&repeated.status, &repeated.body));
+            assert_eq!(first, second, "the answer to {} is cached, and depends on time or id", route.operation);
+        }
         self.check_answer(route.operation, &answer);
         Ok(answer)
+    }
+}
+
+impl TestHost {
+    /// The answer to the same request at another time, as another call.
+    fn repeat(&self, plugin: &Plugin, request: &Request) -> TestAnswer {
+        const DAY_MS: u64 = 86_400_000;
+        let later = Request { id: "req_repeated".to_owned(), now: request.now + DAY_MS, ..request.clone() };
+        let answer = self.aside(&request.principal, || plugin.handle(self, &later));
+        self.repeatable.set(false);
+        TestAnswer::of_wire(answer.unwrap_or_else(|fault| panic!("the plugin faulted: {fault}")))
     }
 }
 

@@ -28,6 +28,8 @@ const FILE_BYTES: usize = 4_000_000;
 const UPLOADING: usize = 12;
 /// A JPEG in base64, behind whose end there may be more.
 const PICTURE: &str = "/9j/4AAEYWL/wAAICAABAAEA/9oAAgH/AP/QAv/Z";
+/// Connections that read one small order as fast as they can.
+const FLOOD: usize = 400;
 /// The neighbour's own connections.
 const NEIGHBOUR_CONNECTIONS: usize = 4;
 /// The goal: so many times of what the neighbour has alone, and so much besides.
@@ -72,6 +74,7 @@ pub struct Stage {
     pub crowd_key: String,
     lists: PathBuf,
     uploads: PathBuf,
+    small: PathBuf,
     reads: LoadPlan,
     writes: LoadPlan,
 }
@@ -89,9 +92,15 @@ pub async fn run(plan: &FairnessPlan) -> anyhow::Result<FairnessReport> {
             stage.measure_beside(&format!("{connections} connections"), crowd, &stage.reads, plan.seconds).await?,
         );
     }
+    let what = format!("{FLOOD} connections that read one order");
+    eprintln!("beside {what} …");
+    rows.push(stage.measure_beside(&what, (FLOOD, &stage.small), &stage.reads, plan.seconds).await?);
     let alone = stage.measure("writes alone", &stage.writes, plan.seconds).await?;
     let writes_allowed_ms = self::allowed_ms(&alone);
     rows.push(alone);
+    let what = format!("writes beside {FLOOD} connections that read one order");
+    eprintln!("{what} …");
+    rows.push(stage.measure_beside(&what, (FLOOD, &stage.small), &stage.writes, plan.seconds).await?);
     let what = format!("writes beside {UPLOADING} connections that upload {} MB each", FILE_BYTES / 1_000_000);
     eprintln!("{what} …");
     rows.push(stage.measure_beside(&what, (UPLOADING, &stage.uploads), &stage.writes, plan.seconds).await?);
@@ -146,7 +155,11 @@ impl Stage {
             create_order(&mut rich, meta).await?;
         }
         let id = create_order(&mut program.client(&neighbour_key), json!({})).await?;
-        let (lists, uploads) = (plan.folder.join("lists.jsonl"), plan.folder.join("uploads.jsonl"));
+        let [lists, uploads, small] =
+            ["lists", "uploads", "small"].map(|name| plan.folder.join(format!("{name}.jsonl")));
+        let read = create_order(&mut rich, json!({})).await?;
+        // The position of the driver depends on the time: each read is a call.
+        fs::write(&small, serde_json::to_string(&get(format!("/v1/orders/{read}?with_eta=true")))?)?;
         fs::write(&lists, serde_json::to_string(&get(format!("/v1/orders?limit={LISTED}")))?)?;
         let file = json!({ "data": format!("{PICTURE}{}", "A".repeat(FILE_BYTES / 3 * 4)), "type": "licence" });
         fs::write(&uploads, serde_json::to_string(&post("/v1/files/base64", &file))?)?;
@@ -156,7 +169,7 @@ impl Stage {
         };
         let (reads, writes) =
             (neighbour(get(format!("/v1/orders/{id}"))), neighbour(post("/v1/orders", &order(json!({})))));
-        Ok(Stage { program, crowd_key, lists, uploads, reads, writes })
+        Ok(Stage { program, crowd_key, lists, uploads, small, reads, writes })
     }
 
     async fn measure(&self, what: &str, neighbour: &LoadPlan, seconds: f64) -> anyhow::Result<Beside> {

@@ -64,6 +64,10 @@ fn wait<T>(call: impl Future<Output = wasmtime::Result<T>> + Send) -> T {
 }
 
 impl Host for Direct<'_> {
+    fn answers_repeatable(&self) {
+        wait(contract::answers::Host::repeatable(&mut **self.0.borrow_mut()))
+    }
+
     fn records_get(&self, collection: &str, id: &str) -> Option<Entry> {
         let mut state = self.0.borrow_mut();
         wait(contract::records::Host::get(&mut **state, collection.to_owned(), id.to_owned())).map(words::entry)

@@ -9,7 +9,7 @@ use super::stats::count;
 use super::{Attempt, CommitError, Conflict, Room, Shared, State, Ticket, Turn, keys};
 use crate::changes::change_set::{Key, Space, Version};
 use crate::changes::decide::{Accepted, Objection, Proposal, decide, into_writes};
-use crate::changes::overlay::{Began, Content, Seen};
+use crate::changes::overlay::{Began, CollectionSearch, Content, Seen};
 use crate::changes::scope::Scope;
 use crate::db::DbError;
 use crate::db::apply::{AcceptedChanges, Balance};
@@ -120,17 +120,18 @@ impl Shared {
         seen
     }
 
-    /// Until everything that was accepted in this collection so far is durable, or was discarded: a look into the
+    /// Waits until everything that was accepted in this collection so far is durable, or was discarded: a search of the
     /// database then sees it.
-    pub(in crate::changes) async fn settle_collection(&self, scope: &Scope, collection: &Arc<str>) {
-        let waiting = {
+    pub(in crate::changes) async fn settle_collection(&self, scope: &Scope, collection: &Arc<str>) -> CollectionSearch {
+        let (since, waiting) = {
             let mut state = self.state.lock();
             let version = state.overlay.last_write(scope, collection);
-            (version > 0).then(|| state.queue.wait(version))
+            (state.overlay.latest(), (version > 0).then(|| state.queue.wait(version)))
         };
         if let Some(waiting) = waiting {
             let _ = waiting.await;
         }
+        CollectionSearch { scope: scope.clone(), collection: collection.clone(), since }
     }
 
     /// The same for everything.

@@ -14,6 +14,7 @@ use crate::limits::COMMIT_QUEUE_MAX;
 
 mod dropped;
 mod faults;
+mod reads;
 mod room;
 mod simulation;
 mod turns;

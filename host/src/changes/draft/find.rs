@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::records::{stored_entry, stored_fields};
 use super::{Draft, DraftError, Entry, misuse};
 use crate::changes::change_set::{Key, Space};
-use crate::changes::overlay::Content;
+use crate::changes::overlay::{CollectionSearch, Content};
 use crate::changes::scope::Scope;
 use crate::db::find::{Condition, FindError, Query, Slot, slot_of};
 use crate::db::model::Collection;
@@ -25,7 +25,7 @@ impl Draft {
         if let Some(entries) = self.find_in_slot(&scope, &collection, query).await? {
             return Ok(FoundPage { entries, next: None });
         }
-        self.running.shared.settle_collection(&scope, &collection.name).await;
+        self.settle_and_note(&scope, &collection).await;
         let page = self.database().find_page(&scope, &collection, query).await?;
         let mut entries = Vec::with_capacity(page.entries.len());
         for (id, record) in page.entries {
@@ -59,6 +59,16 @@ impl Draft {
         Ok(is_it.then(|| vec![stored_entry(&owner, record)]))
     }
 
+    /// To be awaited before the database searches the collection.
+    async fn settle_and_note(&mut self, scope: &Scope, collection: &Collection) {
+        let search = self.running.shared.settle_collection(scope, &collection.name).await;
+        // The first search of a collection stands for later ones: it requires the most.
+        let is_known = |known: &CollectionSearch| known.collection == search.collection;
+        if !self.searches.iter().any(is_known) {
+            self.searches.push(search);
+        }
+    }
+
     /// Returns all entries of a collection of the host, the call's own writes included, in the order of their ids. `None`: more
     /// than `limit` are durable, or more than `FIND_BYTES_MAX` bytes.
     pub(super) async fn list_in(
@@ -67,7 +77,7 @@ impl Draft {
         limit: u32,
     ) -> Result<Option<Vec<Entry>>, DraftError> {
         let Some(scope) = self.call.scope.clone() else { return Ok(Some(Vec::new())) };
-        self.running.shared.settle_collection(&scope, &collection.name).await;
+        self.settle_and_note(&scope, collection).await;
         let page = self.database().find_page(&scope, collection, &Query { limit, ..Query::default() }).await?;
         if page.next.is_some() {
             return Ok(None);
@@ -93,7 +103,7 @@ impl Draft {
     pub async fn count(&mut self, collection: &str, conditions: &[Condition], limit: u32) -> Result<u32, DraftError> {
         let collection = self.collection(collection)?;
         let Some(scope) = self.call.scope.clone() else { return Ok(0) };
-        self.running.shared.settle_collection(&scope, &collection.name).await;
+        self.settle_and_note(&scope, &collection).await;
         Ok(self.database().count_records(&scope, &collection, conditions, limit).await?)
     }
 }

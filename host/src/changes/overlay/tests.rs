@@ -164,3 +164,77 @@ fn entries_that_are_read_all_the_time_do_not_let_the_cache_grow_beyond_its_limit
     }
     assert!(overlay.bytes() <= cache + cache / 4, "{} of {cache}", overlay.bytes());
 }
+
+fn record_key(collection: &str, name: &str) -> Key {
+    let scope = Scope::new("notes".into(), "acme/test".into()).unwrap();
+    Key { scope, space: Space::Record(collection.into()), name: name.into() }
+}
+
+fn search(overlay: &Overlay, collection: &str) -> CollectionSearch {
+    let scope = Scope::new("notes".into(), "acme/test".into()).unwrap();
+    CollectionSearch { scope, collection: collection.into(), since: overlay.latest() }
+}
+
+/// What an answer rests on, and the version of each part when it was read.
+struct Kept {
+    set: ReadSet,
+    reads: Vec<(Key, Version)>,
+    searched: Option<(String, Version)>,
+}
+
+/// The last write to each key, and to each collection.
+#[derive(Default)]
+struct Written {
+    keys: HashMap<Key, Version>,
+    collections: HashMap<String, Version>,
+}
+
+impl Written {
+    fn is_unchanged(&self, kept: &Kept) -> bool {
+        let version = |key| self.keys.get(key).copied().unwrap_or(0);
+        kept.reads.iter().all(|(key, seen)| version(key) == *seen)
+            && kept.searched.iter().all(|(name, since)| self.collections.get(name).copied().unwrap_or(0) <= *since)
+    }
+}
+
+proptest::proptest! {
+    /// Whatever is written, durable, evicted or forgotten: a set is unchanged exactly while nothing that it names is written.
+    #[test]
+    fn read_sets_are_unchanged_exactly_while_nothing_they_name_is_written(
+        steps in proptest::collection::vec((0..7_u8, 0..6_usize, 0..3_usize), 1..200),
+    ) {
+        let collections = ["orders", "drivers", "places"];
+        let mut overlay = overlay(0, usize::MAX);
+        let (mut written, mut kept): (Written, Vec<Kept>) = Default::default();
+        for (step, name, collection) in steps {
+            let collection = collections[collection];
+            let key = record_key(collection, &name.to_string());
+            match step {
+                0..3 => {
+                    let (version, _) = overlay.accept(vec![(key.clone(), Content::Mark)]);
+                    written.keys.insert(key, version);
+                    written.collections.insert(collection.to_owned(), version);
+                }
+                3 => overlay.settle(overlay.latest()),
+                4 | 5 => {
+                    let began = overlay.begin();
+                    let seen = written.keys.get(&key).copied().unwrap_or(0);
+                    let searches: Vec<CollectionSearch> =
+                        (step == 5).then(|| search(&overlay, collection)).into_iter().collect();
+                    let searched = searches.first().map(|search| (collection.to_owned(), search.since));
+                    let reads = vec![Read { key: key.clone(), seen }];
+                    let set = overlay.register(&began, &reads, &searches).unwrap();
+                    overlay.end(&began);
+                    kept.push(Kept { set, reads: vec![(key, seen)], searched });
+                }
+                _ if kept.len() > 3 => overlay.unregister(&kept.swap_remove(name % 4).set),
+                _ => {}
+            }
+            for kept in &kept {
+                proptest::prop_assert_eq!(overlay.are_unchanged(&kept.set), written.is_unchanged(kept));
+            }
+        }
+        kept.iter().for_each(|kept| overlay.unregister(&kept.set));
+        proptest::prop_assert!(overlay.read_sets.is_empty());
+    }
+}

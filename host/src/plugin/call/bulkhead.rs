@@ -12,6 +12,7 @@ use crate::{
     config::PluginLimits,
     failure::Failure,
     fair::{Bounds, Fair, NotGranted, Permit, Queueing, Request},
+    limits::TENANT_RUNS_PER_CORE,
 };
 
 /// Permits for running calls, and a bounded fair queue in front of them.
@@ -28,6 +29,13 @@ fn share(whole: usize, limits: &PluginLimits) -> u64 {
     (whole as u64).saturating_mul(limits.tenant_percent).div_ceil(100).max(1)
 }
 
+/// Calls of one tenant that run at the same time. More of them would only keep the threads busy in turn: each call of another
+/// tenant would wait for all of them whenever the database has answered it.
+fn tenant_runs_max() -> u64 {
+    let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    TENANT_RUNS_PER_CORE.saturating_mul(cores as u64)
+}
+
 impl Bulkhead {
     /// `instances`: how many of the component fit into the plugin's part of the pool. More calls would hold memory while
     /// they wait for slots.
@@ -35,7 +43,7 @@ impl Bulkhead {
         let calls = limits.calls.min(instances);
         Bulkhead(Fair::new(Bounds {
             capacity: calls as u64,
-            share: share(calls, limits),
+            share: share(calls, limits).min(tenant_runs_max()),
             waiting_max: limits.queue,
             waiting_each_max: usize::try_from(share(limits.queue, limits)).unwrap_or(usize::MAX),
         }))

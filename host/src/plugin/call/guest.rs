@@ -43,12 +43,14 @@ pub struct Run<T> {
     pub charge: Option<Charge>,
     /// Bytes of memory that the guest and its draft needed. Absent where the run was cut off, and without a sandbox.
     pub memory_bytes: Option<u64>,
+    /// Whether the same request gets the same answer while what the run read is unchanged.
+    pub is_repeatable: bool,
 }
 
 impl<T> Run<T> {
     /// Without its store, whose draft is lost with it.
     pub fn cut_off(fault: GuestFault) -> Run<T> {
-        Run { outcome: Err(fault), left: None, charge: None, memory_bytes: None }
+        Run { outcome: Err(fault), left: None, charge: None, memory_bytes: None, is_repeatable: false }
     }
 }
 
@@ -142,7 +144,9 @@ pub async fn run<I: Input>(generation: &Generation, input: &I, start: Start<'_>)
         Code::Native(native) => {
             let mut state = CallState::new(generation.facts.clone(), start.inputs, start.draft, start.questions);
             let outcome = input.call_native(&**native, &mut state).map_err(GuestFault::Returned);
-            Run { outcome, left: Some(state.into_parts()), charge: Some(start.charge), memory_bytes: None }
+            let is_repeatable = state.is_repeatable();
+            let left = Some(state.into_parts());
+            Run { outcome, left, charge: Some(start.charge), memory_bytes: None, is_repeatable }
         }
     }
 }
@@ -175,15 +179,16 @@ async fn run_component<I: Input>(
         Some(bytes) => Err(GuestFault::Budget(bytes)),
         None => outcome,
     };
-    // A trap is logged with what was printed before it.
-    if !matches!(outcome, Err(GuestFault::Trap(_)))
+    // A trap is logged with what was printed before it. A run that found no memory says nothing about its plugin.
+    if !matches!(outcome, Err(GuestFault::Trap(_) | GuestFault::Budget(_)))
         && let Some(output) = store.data().output()
     {
         store.data_mut().log_line(Level::Warn, &format!("printed: {output}"), "");
     }
     let mut state = store.into_data();
+    let is_repeatable = state.is_repeatable();
     let (memory_bytes, charge) = (Some(state.memory.bytes()), state.take_charge());
-    Run { outcome, left: Some(state.into_parts()), charge, memory_bytes }
+    Run { outcome, left: Some(state.into_parts()), charge, memory_bytes, is_repeatable }
 }
 
 fn new_store(code: &OfferedPre<CallState>, state: CallState, facts: &Facts) -> Store<CallState> {

@@ -19,7 +19,7 @@ use crate::{
     budget::{Charge, Payer},
     capability::{self, Questions, announce_dropped, log_limit::Admission},
     changes::{
-        committer::{Changes, CommitError, Conflict, Turn},
+        committer::{Changes, CommitError, Conflict, RegisteredReads, Turn},
         draft::{CallIdentity, Draft},
         outgoing::OutgoingCall,
         scope::Scope,
@@ -239,32 +239,48 @@ impl<'a> Call<'a> {
 
     /// `Ok`: all of it is on disk. Takes no turn after a conflict: the caller still holds its answer.
     pub async fn commit(&self, changes: Changes, contest: &mut Contest) -> Result<(), Unsettled> {
-        let patience = self.deadline.max(Instant::now()) + Duration::from_millis(DURABLE_WAIT_MS);
         let changes = changes.until(self.deadline);
         let bytes = changes.bytes();
-        match timeout_at(patience, self.calls.committer.commit(changes, contest.turn.as_mut())).await {
-            Ok(Ok(())) => {
-                if let Some(scope) = &self.identity.scope {
-                    self.calls.disk.note_written(scope.tenant(), bytes);
-                }
-                Ok(())
-            }
-            Ok(Err(CommitError::Conflict(lost))) => {
+        let committed = timeout_at(self.patience(), self.calls.committer.commit(changes, contest.turn.as_mut())).await;
+        committed.unwrap_or(Err(CommitError::OutcomeUnknown)).map_err(|error| self.unsettled(error, contest))?;
+        if let Some(scope) = &self.identity.scope {
+            self.calls.disk.note_written(scope.tenant(), bytes);
+        }
+        Ok(())
+    }
+
+    /// Like [`Call::commit`] for a call that changed nothing; returns what it read, if that is unchanged.
+    pub async fn register_reads(
+        &self,
+        changes: Changes,
+        contest: &mut Contest,
+    ) -> Result<Option<RegisteredReads>, Unsettled> {
+        let registered = timeout_at(self.patience(), self.calls.committer.register_reads(changes)).await;
+        registered.unwrap_or(Err(CommitError::OutcomeUnknown)).map_err(|error| self.unsettled(error, contest))
+    }
+
+    /// Latest time to wait for the disk.
+    fn patience(&self) -> Instant {
+        self.deadline.max(Instant::now()) + Duration::from_millis(DURABLE_WAIT_MS)
+    }
+
+    fn unsettled(&self, error: CommitError, contest: &mut Contest) -> Unsettled {
+        match error {
+            CommitError::Conflict(lost) => {
                 contest.losses += 1;
                 if (contest.losses >= LOSSES_BEFORE_TURN || lost.is_reserved()) && contest.turn.is_none() {
                     contest.lost = Some(lost);
                 }
-                Err(Unsettled::Again)
+                Unsettled::Again
             }
-            Ok(Err(CommitError::Discarded)) => {
+            CommitError::Discarded => {
                 // It ended when the change set was accepted.
                 contest.turn = None;
-                Err(Unsettled::Again)
+                Unsettled::Again
             }
-            Ok(Err(CommitError::Late)) => Err(Unsettled::Failed(Failure::DeadlineExceeded)),
-            Ok(Err(CommitError::Busy)) => Err(Unsettled::Failed(Failure::Unavailable)),
-            Ok(Err(error)) => Err(Unsettled::Broken(self.report(&error))),
-            Err(_) => Err(Unsettled::Broken(self.report(&CommitError::OutcomeUnknown))),
+            CommitError::Late => Unsettled::Failed(Failure::DeadlineExceeded),
+            CommitError::Busy => Unsettled::Failed(Failure::Unavailable),
+            error => Unsettled::Broken(self.report(&error)),
         }
     }
 

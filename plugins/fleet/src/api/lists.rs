@@ -91,7 +91,7 @@ impl Asked {
         let pages = Pages::of(call)?;
         let mut conditions = Vec::new();
         let mut unknown = Vec::new();
-        for (name, values) in filters::grouped(&call.request().query) {
+        for (name, values) in filters::grouped(call.pairs()) {
             if is_known(name, listing) {
                 continue;
             }
@@ -149,7 +149,7 @@ impl Asked {
         if body.len() > ANSWER_BYTES_MAX {
             return Err(too_large_together());
         }
-        let links = self.pages.links(call.request(), u32::try_from(shown.len()).unwrap_or(u32::MAX));
+        let links = self.pages.links(call, u32::try_from(shown.len()).unwrap_or(u32::MAX));
         let mut answer = Answer::ok(body).header("x-total-count", total);
         if !links.is_empty() {
             answer = answer.header("link", links);

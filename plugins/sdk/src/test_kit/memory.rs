@@ -75,6 +75,8 @@ pub struct TestHost {
     now: Cell<u64>,
     version: Cell<u64>,
     requests: Cell<u64>,
+    /// The running call stated that its answer is repeatable.
+    pub(super) repeatable: Cell<bool>,
     /// State of a small generator: ids differ within a test, and are the same in each run of it.
     random: Cell<u64>,
 }
@@ -96,6 +98,7 @@ impl TestHost {
             now: Cell::new(super::START_MS),
             version: Cell::new(0),
             requests: Cell::new(0),
+            repeatable: Cell::new(false),
             random: Cell::new(0x9e37_79b9_7f4a_7c15),
         }
     }
@@ -193,6 +196,15 @@ impl TestHost {
         self.tenant.replace(principal.tenant.clone());
         self.bounds.borrow_mut().clear();
         *self.working.borrow_mut() = self.committed.borrow().clone();
+    }
+
+    /// Runs `look` on what is committed, without any effect.
+    pub(super) fn aside<T>(&self, principal: &Principal, look: impl FnOnce() -> T) -> T {
+        let working = self.working.borrow().clone();
+        self.begin(principal);
+        let seen = look();
+        *self.working.borrow_mut() = working;
+        seen
     }
 
     pub(super) fn end(&self, commit: bool) {

@@ -16,7 +16,7 @@ pub const ASSET: &[&str; 2] = &["asset_id", "assetId"];
 ///
 /// The query gives the parameter under two of its names. No value of the two goes before the other.
 pub fn single<'a>(call: &Call<'a>, names: &[&str]) -> Result<Option<&'a str>, Stop> {
-    let mut all = call.request().query.iter().filter(|pair| names.contains(&pair.name.as_str()));
+    let mut all = call.pairs().iter().filter(|pair| names.contains(&pair.name.as_str()));
     let Some(first) = all.next() else { return Ok(None) };
     match all.next() {
         None => Ok(Some(first.value.as_str())),

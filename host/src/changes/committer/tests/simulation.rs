@@ -24,10 +24,13 @@ use crate::db::apply::Failpoints;
 use crate::db::model::PrepareOptions;
 use crate::limits::OUTCOME_RETRY_MS;
 use calls::{BANK, Desk, End, Log, Op, Plan};
+use models::tagged;
 use replay::Replay;
 use stepper::{Driven, Phase, Random, settle_tasks};
 
 mod calls;
+mod kept;
+mod models;
 mod replay;
 mod stepper;
 
@@ -137,16 +140,7 @@ struct World {
     took_place: BTreeSet<u64>,
     /// After which event, which record, which number.
     foreign: Vec<(i64, String, u64)>,
-}
-
-/// Like the first, with one more unique index.
-fn tagged() -> Arc<DataModel> {
-    use crate::plugin::manifest;
-    let index =
-        |name: &str, field: &str, unique| manifest::Index { name: name.into(), fields: vec![field.into()], unique };
-    let indexes = vec![index("by-title", "title", true), index("by-kind", "kind", false), index("by-tag", "tag", true)];
-    let things = manifest::Collection { name: "things".into(), indexes };
-    Arc::new(DataModel::new("notes", &[things], 1, None).unwrap())
+    kept: kept::Kept,
 }
 
 impl World {
@@ -188,12 +182,14 @@ impl World {
             replayed: 0,
             took_place: BTreeSet::new(),
             foreign: Vec::new(),
+            kept: kept::Kept::default(),
         }
     }
 
     async fn step(&mut self, totals: &mut Totals) {
         match self.random.below(1_000) {
             0..130 if self.calls.len() < CALLS_MAX => self.begin(),
+            130..200 => self.read_and_keep().await,
             0..600 => self.advance_any().await,
             600..930 => self.write().await,
             930..950 => self.drop_caller(),
@@ -207,6 +203,7 @@ impl World {
             995..998 => self.swap(totals).await,
             _ => self.check_file().await,
         }
+        self.check_kept();
     }
 
     fn begin(&mut self) {

@@ -125,14 +125,14 @@ fn plain(name: &str) -> &str {
 /// The value of a parameter that has one, with "[]" behind its name or without. Refused where it is there twice: nobody
 /// could tell which of them counts.
 pub fn single<'c>(call: &Call<'c>, name: &'static str) -> Result<Option<&'c str>, Invalid> {
-    let pairs = call.request().query.iter();
+    let pairs = call.pairs().iter();
     let values: Vec<&str> = pairs.filter(|pair| plain(&pair.name) == name).map(|pair| pair.value.as_str()).collect();
     if values.is_empty() { Ok(None) } else { only(name, &values).map(Some) }
 }
 
 /// What a parameter names, commas between: all that it is there with.
 pub fn words<'c>(call: &Call<'c>, name: &str) -> impl Iterator<Item = &'c str> {
-    let values = call.request().query.iter().filter(move |pair| plain(&pair.name) == name);
+    let values = call.pairs().iter().filter(move |pair| plain(&pair.name) == name);
     values.flat_map(|pair| pair.value.split(',')).map(str::trim).filter(|word| !word.is_empty())
 }
 

@@ -3,7 +3,7 @@
 //! A limit that is too large or nought becomes the nearest that is possible (research/fleet 5), which a header tells and a
 //! strict caller is refused for.
 
-use tenon_plugin::{Answer, Call, Request, Stop, escape};
+use tenon_plugin::{Answer, Call, Stop, escape};
 
 use super::filters::single;
 use crate::api::unknown::is_strict;
@@ -65,25 +65,25 @@ impl Pages {
     }
 
     /// `entries`: of this page. A full page may be the last: the next is empty then.
-    pub fn links(&self, request: &Request, entries: u32) -> String {
+    pub fn links(&self, call: &Call, entries: u32) -> String {
         let mut links = Vec::new();
         let next = self.offset.saturating_add(self.limit.entries);
         if entries >= self.limit.entries && next <= OFFSET_MAX {
-            links.push(self.link(request, next, "next"));
+            links.push(self.link(call, next, "next"));
         }
         if self.offset > 0 {
-            links.push(self.link(request, self.offset.saturating_sub(self.limit.entries), "prev"));
-            links.push(self.link(request, 0, "first"));
+            links.push(self.link(call, self.offset.saturating_sub(self.limit.entries), "prev"));
+            links.push(self.link(call, 0, "first"));
         }
         links.join(", ")
     }
 
-    fn link(&self, request: &Request, offset: u32, relation: &str) -> String {
+    fn link(&self, call: &Call, offset: u32, relation: &str) -> String {
         let is_kept = |name: &str| !["limit", "offset", "page", KEY].contains(&name);
-        let kept = request.query.iter().filter(|pair| is_kept(&pair.name));
+        let kept = call.pairs().iter().filter(|pair| is_kept(&pair.name));
         let kept: String = kept.map(|pair| [&escape(&pair.name), "=", &escape(&pair.value), "&"].concat()).collect();
         let page = ["limit=", &self.limit.entries.to_string(), "&offset=", &offset.to_string()].concat();
-        ["<", &request.path, "?", &kept, &page, ">; rel=\"", relation, "\""].concat()
+        ["<", call.path(), "?", &kept, &page, ">; rel=\"", relation, "\""].concat()
     }
 }
 

@@ -12,6 +12,10 @@ use crate::host::{
 };
 
 impl Host for TestHost {
+    fn answers_repeatable(&self) {
+        self.repeatable.set(true);
+    }
+
     fn records_get(&self, collection: &str, id: &str) -> Option<Entry> {
         self.working.borrow().records.get(&self.key(collection, id)).cloned()
     }

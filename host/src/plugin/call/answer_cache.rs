@@ -1,0 +1,220 @@
+//! Answers of reading calls that are given again while what they read is unchanged.
+//!
+//! A call is a function of its request and of what it reads. If the guest states that its answer depends on nothing else
+//! (`records.repeatable`), an equal request gets the same answer without a run, until something that the call read is written.
+//! Never decides whether that is so (`changes::overlay::read_sets`). Invariants: an answer belongs to one generation and
+//! one principal; it is given only if no accepted write has changed what it rests on; the bytes of all answers are bounded.
+
+use std::sync::Arc;
+
+use indexmap::IndexMap;
+use parking_lot::Mutex;
+
+use crate::{
+    changes::committer::RegisteredReads,
+    limits::{ANSWER_CACHE_BYTES_MAX, ANSWER_CACHE_ENTRY_BYTES, CACHED_ANSWER_BYTES_MAX},
+    plugin::exchange::{Admitted, Answer, Content},
+};
+
+/// Everything of a request that its answer may depend on.
+pub type RequestKey = Arc<[u8]>;
+
+struct Entry {
+    answer: Answer,
+    reads: RegisteredReads,
+    bytes: usize,
+    /// Given since the clock hand last passed.
+    touched: bool,
+}
+
+#[derive(Default)]
+struct Entries {
+    by_request: IndexMap<RequestKey, Entry>,
+    bytes: usize,
+    hand: usize,
+}
+
+/// The answers of all plugins and tenants.
+#[derive(Default)]
+pub struct AnswerCache {
+    entries: Mutex<Entries>,
+}
+
+impl AnswerCache {
+    /// Returns the answer to an equal request, if what it read is unchanged.
+    pub fn find(&self, key: &RequestKey) -> Option<Answer> {
+        let mut entries = self.entries.lock();
+        let entry = entries.by_request.get_mut(key)?;
+        if entry.reads.are_unchanged() {
+            entry.touched = true;
+            return Some(entry.answer.clone());
+        }
+        let outdated = entries.remove(key);
+        drop((entries, outdated));
+        None
+    }
+
+    /// Keeps an answer whose reads are registered, unless it is too large.
+    pub fn keep(&self, key: RequestKey, answer: &Answer, reads: RegisteredReads) {
+        let answer_bytes = answer.charged_bytes();
+        if answer_bytes > CACHED_ANSWER_BYTES_MAX {
+            return;
+        }
+        let bytes = key.len() + answer_bytes as usize + reads.bytes() + ANSWER_CACHE_ENTRY_BYTES;
+        let entry = Entry { answer: answer.clone(), reads, bytes, touched: false };
+        let removed = self.entries.lock().insert(key, entry);
+        // Freed after the lock is released.
+        drop(removed);
+    }
+
+    #[cfg(test)]
+    fn bytes(&self) -> usize {
+        self.entries.lock().bytes
+    }
+}
+
+impl Entries {
+    fn remove(&mut self, key: &RequestKey) -> Option<Entry> {
+        let entry = self.by_request.swap_remove(key)?;
+        self.bytes -= entry.bytes;
+        Some(entry)
+    }
+
+    /// Returns what gave way to the entry.
+    fn insert(&mut self, key: RequestKey, entry: Entry) -> Vec<Entry> {
+        self.bytes += entry.bytes;
+        let mut removed: Vec<Entry> = self.by_request.insert(key, entry).into_iter().collect();
+        self.bytes -= removed.iter().map(|entry| entry.bytes).sum::<usize>();
+        while self.bytes > ANSWER_CACHE_BYTES_MAX {
+            let Some(evicted) = self.step() else { break };
+            removed.extend(evicted);
+        }
+        removed
+    }
+
+    /// Moves the clock hand by one entry, and evicts it if it was not given since the hand passed. `None` if there is no entry.
+    fn step(&mut self) -> Option<Option<Entry>> {
+        if self.hand >= self.by_request.len() {
+            self.hand = 0;
+        }
+        let (_, entry) = self.by_request.get_index_mut(self.hand)?;
+        if std::mem::take(&mut entry.touched) {
+            self.hand += 1;
+            return Some(None);
+        }
+        let (_, entry) = self.by_request.swap_remove_index(self.hand)?;
+        self.bytes -= entry.bytes;
+        Some(Some(entry))
+    }
+}
+
+/// Returns the key of a request that only reads; `None` if no answer to it is kept.
+pub fn key_of<G>(admitted: &Admitted<G>) -> Option<RequestKey> {
+    let principal = &admitted.principal;
+    if admitted.route.writes() || admitted.content != Content::Empty || principal.tenant.is_empty() {
+        return None;
+    }
+    let mut key = Vec::with_capacity(512);
+    key.extend_from_slice(&admitted.mounted.number.to_be_bytes());
+    let parts = [
+        &*admitted.route.declared.operation,
+        admitted.method.as_str(),
+        &admitted.path,
+        &principal.tenant,
+        &principal.environment,
+        principal.kind.name(),
+        &principal.subject,
+    ];
+    parts.iter().for_each(|part| push(&mut key, part));
+    push_count(&mut key, principal.scopes.len());
+    principal.scopes.iter().for_each(|scope| push(&mut key, scope));
+    push_pairs(&mut key, &principal.attributes);
+    [&admitted.parameters, &admitted.query, &admitted.headers, &admitted.context]
+        .iter()
+        .for_each(|pairs| push_pairs(&mut key, pairs));
+    Some(key.into())
+}
+
+/// Each part has its length in front, so that no two requests have one key.
+fn push(key: &mut Vec<u8>, part: &str) {
+    push_count(key, part.len());
+    key.extend_from_slice(part.as_bytes());
+}
+
+fn push_count(key: &mut Vec<u8>, count: usize) {
+    key.extend_from_slice(&(count as u64).to_be_bytes());
+}
+
+fn push_pairs<S: AsRef<str>>(key: &mut Vec<u8>, pairs: &[(S, S)]) {
+    push_count(key, pairs.len());
+    for (name, value) in pairs {
+        push(key, name.as_ref());
+        push(key, value.as_ref());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bytes::Bytes;
+
+    use super::*;
+    use crate::changes::testing::{Bench, increment};
+
+    fn answer(bytes: usize) -> Answer {
+        Answer { status: 200, headers: Vec::new(), media_type: None, body: Bytes::from(vec![b'x'; bytes]) }
+    }
+
+    fn key(name: usize) -> RequestKey {
+        name.to_be_bytes().as_slice().into()
+    }
+
+    /// Reads of the record "a".
+    async fn reads(bench: &Bench) -> RegisteredReads {
+        let mut draft = bench.begin();
+        draft.get("things", "a").await.unwrap();
+        bench.committer.register_reads(draft.into_changes(None)).await.unwrap().unwrap()
+    }
+
+    #[tokio::test]
+    async fn answer_is_given_until_what_it_read_is_written() {
+        let (bench, cache) = (Bench::open().await, AnswerCache::default());
+        cache.keep(key(1), &answer(10), reads(&bench).await);
+        assert_eq!(cache.find(&key(1)), Some(answer(10)));
+        assert_eq!(cache.find(&key(2)), None);
+        bench.run(async |draft| increment(draft, "a").await).await.unwrap();
+        assert_eq!(cache.find(&key(1)), None);
+        assert_eq!(cache.bytes(), 0, "an outdated answer is dropped");
+    }
+
+    #[tokio::test]
+    async fn bytes_of_answers_are_bounded_and_those_in_use_stay() {
+        let (bench, cache) = (Bench::open().await, AnswerCache::default());
+        let largest = usize::try_from(CACHED_ANSWER_BYTES_MAX).unwrap();
+        let fitting = ANSWER_CACHE_BYTES_MAX / largest;
+        for name in 0..fitting * 2 {
+            cache.keep(key(name), &answer(largest), reads(&bench).await);
+            assert!(cache.find(&key(0)).is_some(), "it is requested all the time: {name}");
+        }
+        assert!(cache.bytes() <= ANSWER_CACHE_BYTES_MAX, "{}", cache.bytes());
+        assert_eq!(cache.find(&key(1)), None);
+    }
+
+    #[tokio::test]
+    async fn large_answer_is_not_kept() {
+        let (bench, cache) = (Bench::open().await, AnswerCache::default());
+        let large = usize::try_from(CACHED_ANSWER_BYTES_MAX).unwrap() + 1;
+        cache.keep(key(1), &answer(large), reads(&bench).await);
+        assert_eq!((cache.find(&key(1)), cache.bytes()), (None, 0));
+    }
+
+    #[test]
+    fn parts_of_a_key_do_not_run_together() {
+        let keyed = |parts: &[&str]| {
+            let mut key = Vec::new();
+            parts.iter().for_each(|part| push(&mut key, part));
+            key
+        };
+        assert_ne!(keyed(&["ab", "c"]), keyed(&["a", "bc"]));
+        assert_ne!(keyed(&["a", ""]), keyed(&["a"]));
+    }
+}
