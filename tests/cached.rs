@@ -52,7 +52,8 @@ async fn changed_record_is_shown_by_the_next_answer() {
 async fn answer_follows_the_records_that_it_refers_to() {
     let host = TestHost::fleet().await;
     let acme = host.client("fleet", "acme").await;
-    let driver = created(&acme, "/v1/drivers", json!({"name": "Ada"})).await;
+    let driver =
+        created(&acme, "/v1/drivers", json!({"name": "Ada", "email": "ada@example.com", "phone": "+15550001"})).await;
     let order =
         created(&acme, "/v1/orders", json!({"pickup": "1 Dock St", "dropoff": "2 Mill Rd", "driver": driver})).await;
     let path = format!("/v1/orders/{order}");

@@ -18,15 +18,15 @@ use tokio::time::{Instant, timeout_at};
 
 use super::change_set::{ChangeSet, Key, Version};
 use super::credential::CredentialChange;
-use super::decide::{Objection, Proposal, Purpose};
+use super::decide::{Objection, Proposal};
 use super::draft::{CallIdentity, Draft};
-use super::overlay::{Began, CollectionSearch, Overlay, OverlayLimits};
+use super::overlay::{Began, Overlay, OverlayLimits};
 use super::scope::Scope;
 use crate::budget::Charge;
 use crate::db::apply::{Outgoing, Writer};
 use crate::db::model::DataModel;
 use crate::db::{Database, DbError};
-use crate::limits::{HELD_STEP_BYTES, NEWS_KEPT, OVERLAY_BYTES_MAX, OVERLAY_PINNED_BYTES_MAX};
+use crate::limits::{NEWS_KEPT, OVERLAY_BYTES_MAX, OVERLAY_PINNED_BYTES_MAX};
 use crate::metrics::BatchMetrics;
 
 mod accept;
