@@ -155,7 +155,7 @@ pub const CACHED_ANSWER_READS_MAX: usize = 128; // some 10 µs
 /// Estimate of one registered read.
 pub const REGISTERED_READ_BYTES: usize = 64; // two hashes, a version, a count, free places of the table
 /// Microseconds of one core that a cached answer takes at least, admission and sending included. Callers are paced by it.
-pub const CACHED_ANSWER_CORE_US: u64 = 30;
+pub const CACHED_ANSWER_CORE_US: u64 = 20;
 /// Bytes of a cached answer that take one more microsecond.
 pub const CACHED_ANSWER_BYTES_PER_CORE_US: u64 = 2_048;
 /// Steps of the clock hand besides two for each entry that came in.

@@ -1,4 +1,4 @@
-//! What a call collected, on its way to the committer.
+//! The changes of one call, on their way to the committer.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use crate::changes::overlay::CollectionSearch;
 use crate::db::model::DataModel;
 use crate::limits::HELD_STEP_BYTES;
 
-/// What a call leaves behind. Until it is committed or dropped, the call counts as running.
+/// The changes and reads of one call. Until they are committed or dropped, the call counts as running.
 pub struct Changes {
     pub(in crate::changes) running: RunningCall,
     /// `None` for an anonymous call: it saw nothing and can change nothing.

@@ -1,4 +1,4 @@
-//! What a call read, observed after the call has ended: for answers that are given again.
+//! Reads that are observed after their call has ended: for answers that are given again.
 //!
 //! Never runs a call and never holds an answer; `plugin::call` does.
 

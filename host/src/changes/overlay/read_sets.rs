@@ -1,4 +1,4 @@
-//! Which answers rest on reads that are unchanged: the last accepted write to each key and collection that a [`ReadSet`] names.
+//! Reads of kept answers: the last accepted write to each key and collection that a [`ReadSet`] names.
 //!
 //! Hashes stand for keys and collections. Two that share a hash make a read set count as changed too early, never too late.
 //! Invariant: every write that is accepted after a set was registered is noted here until the set is removed.

@@ -175,7 +175,7 @@ fn search(overlay: &Overlay, collection: &str) -> CollectionSearch {
     CollectionSearch { scope, collection: collection.into(), since: overlay.latest() }
 }
 
-/// What an answer rests on, and the version of each part when it was read.
+/// A read set, with the version of each part when it was read.
 struct Kept {
     set: ReadSet,
     reads: Vec<(Key, Version)>,

@@ -1,4 +1,4 @@
-//! What a call read, observed after it has ended.
+//! Reads that are observed after their call has ended.
 
 use super::*;
 use crate::changes::draft::{Comparison, Condition, Query, Value};
