@@ -17,6 +17,7 @@ mod db;
 #[cfg(test)]
 mod docs;
 mod error;
+mod handover;
 mod input;
 mod journal;
 mod key;

@@ -16,7 +16,7 @@ use tokio::runtime::Handle;
 use tokio::sync::{Notify, broadcast, oneshot};
 use tokio::time::{Instant, timeout_at};
 
-use super::change_set::{ChangeSet, Key, Version};
+use super::change_set::{Key, Version};
 use super::credential::CredentialChange;
 use super::decide::{Objection, Proposal};
 use super::draft::{CallIdentity, Draft};

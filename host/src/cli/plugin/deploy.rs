@@ -20,7 +20,7 @@ pub struct Deploy {
     /// Publish even if routes or event types go, or authentication changes
     #[arg(long)]
     allow_breaking: bool,
-    /// Make its indexes even if nothing can be written meanwhile for longer than seconds
+    /// Make its indexes even if that stops all writes for several seconds
     #[arg(long)]
     allow_slow_index: bool,
     #[command(flatten)]
