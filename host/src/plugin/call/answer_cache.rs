@@ -121,7 +121,7 @@ pub fn key_of<G>(admitted: &Admitted<G>) -> Option<RequestKey> {
         admitted.method.as_str(),
         &admitted.path,
         &principal.tenant,
-        &principal.environment,
+        principal.environment,
         principal.kind.name(),
         &principal.subject,
     ];

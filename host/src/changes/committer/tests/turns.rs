@@ -7,6 +7,7 @@ use crate::budget::Budget;
 use crate::changes::testing::call;
 use crate::config::MemoryConfig;
 use crate::fair::Request;
+use crate::limits::HELD_STEP_BYTES;
 
 async fn change_one(bench: &Bench, tenant: &str) -> Changes {
     let mut draft = bench.committer.begin(call(&bench.model, tenant));
