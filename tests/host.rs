@@ -17,6 +17,7 @@ pub mod oauth;
 mod opening;
 mod operators;
 mod printed;
+mod profiles;
 mod refused;
 mod requests;
 mod rush;

@@ -21,6 +21,7 @@ pub mod outgoing;
 mod passwords;
 mod questions;
 mod records;
+pub mod sampler;
 mod state;
 mod subscriptions;
 mod tasks;

@@ -9,6 +9,7 @@
 //! - `reload`: the one task that swaps. `compare`: what would change for callers. `registry`: what serves now.
 //! - `watch`: which files changed. `components`: bytes and compiled code on disk. `compile`: the processes that compile.
 //!   `compiling`: which plugins are being compiled. `backtrace`: errors of calls as text of bounded size.
+//! - `profile`: which functions the calls of a plugin spend their time in.
 
 mod backtrace;
 pub mod call;
@@ -25,6 +26,7 @@ pub mod inspect;
 pub mod load;
 pub mod manifest;
 pub mod native;
+pub mod profile;
 pub mod registry;
 pub mod reload;
 pub mod routes;

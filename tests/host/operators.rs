@@ -20,6 +20,7 @@ async fn without_the_token_nothing_is_shown_or_done() {
         ("GET", "/v1/journal"),
         ("PUT", "/v1/plugins/fleet/component"),
         ("POST", "/v1/plugins/fleet/rollback"),
+        ("POST", "/v1/plugins/fleet/profile"),
         ("GET", "/v1/keys"),
         ("POST", "/v1/keys"),
         ("DELETE", "/v1/keys/key_1"),

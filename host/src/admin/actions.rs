@@ -25,6 +25,7 @@ fn find_action(method: &Method, pattern: &str) -> Option<&'static str> {
         ("GET" | "HEAD" | "OPTIONS", _) | ("POST", "/v1/plugins/{plugin}/check") => return None,
         ("PUT", "/v1/plugins/{plugin}/component") => "deploy",
         ("POST", "/v1/plugins/{plugin}/rollback") => "rollback",
+        ("POST", "/v1/plugins/{plugin}/profile") => "profile",
         ("POST", "/v1/keys") => "create-key",
         ("DELETE", "/v1/keys/{id}") => "revoke-key",
         ("POST", "/v1/clients") => "create-client",

@@ -6,8 +6,8 @@ use super::wire::{
     AttemptStatus, AuditLine, BackupStatus, BalanceReport, ChainStatus, CheckReport, ClientStatus, ControlReport,
     CreatedClient, CreatedKey, DeliveryStatus, EndpointName, EndpointStatus, JournalLine, KeyStatus, LedgerReport,
     Moment, NetworkControl, NetworkSide, NetworkStatus, NewBackup, NewClient, NewKey, OutboxMessage, Page,
-    PluginStatus, Readiness, Recover, Redeliver, ResendReport, RotationReport, SeedCopy, SeedName, SeedReport,
-    SwapReport, TaskName, TaskReport, TaskSort, TaskStatus, TokenKeysReport, TransactionStatus,
+    PluginStatus, ProfileReport, Readiness, Recover, Redeliver, ResendReport, RotationReport, SeedCopy, SeedName,
+    SeedReport, SwapReport, TaskName, TaskReport, TaskSort, TaskStatus, TokenKeysReport, TransactionStatus,
 };
 use crate::changes::operator_action::ActionOutcome;
 
@@ -38,6 +38,16 @@ pub struct Deploy {
     /// Make its indexes, however long that stops all writes.
     pub allow_slow_index: bool,
     /// Who says so, for the journal. What the operator's program calls itself; not proven.
+    pub who: String,
+}
+
+/// A profile of a serving plugin.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ProfileRequest {
+    pub plugin: String,
+    /// From 1 to `limits::PROFILE_SECONDS_MAX`.
+    pub seconds: u64,
+    /// For the journal.
     pub who: String,
 }
 
@@ -170,6 +180,8 @@ pub trait Operations: Send + Sync + 'static {
     fn check(&self, plugin: String, component: Bytes) -> impl Future<Output = Result<CheckReport, Refusal>> + Send;
     /// Publishes the generation that served before.
     fn rollback(&self, plugin: String, who: String) -> impl Future<Output = Result<SwapReport, Refusal>> + Send;
+    /// Returns when the profile has ended. Dropping the future ends it.
+    fn profile(&self, request: ProfileRequest) -> impl Future<Output = Result<ProfileReport, Refusal>> + Send;
     fn journal(&self, question: JournalQuestion) -> impl Future<Output = Result<Vec<JournalLine>, Refusal>> + Send;
     fn create_key(&self, key: NewKey, who: String) -> impl Future<Output = Result<CreatedKey, Refusal>> + Send;
     fn keys(&self) -> impl Future<Output = Result<Vec<KeyStatus>, Refusal>> + Send;

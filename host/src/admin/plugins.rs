@@ -1,4 +1,4 @@
-//! What runs, deploys, rollbacks, and the journal of them.
+//! What runs, deploys, rollbacks, the journal of them, and profiles.
 
 use std::sync::Arc;
 
@@ -8,9 +8,9 @@ use serde::Deserialize;
 
 use super::{
     asked::{Component, Name, read_options},
-    operations::{Deploy, JournalQuestion, Operations},
+    operations::{Deploy, JournalQuestion, Operations, ProfileRequest},
     problem::Rejection,
-    wire::{CheckReport, JournalLine, Moment, PluginStatus, SwapReport},
+    wire::{CheckReport, JournalLine, Moment, PluginStatus, ProfileReport, SwapReport},
 };
 use crate::limits;
 
@@ -62,6 +62,29 @@ pub async fn rollback<O: Operations>(
     headers: HeaderMap,
 ) -> Answer<SwapReport> {
     Ok(Json(operations.rollback(plugin, operator(&headers)).await?))
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ProfileOptions {
+    seconds: Option<u64>,
+}
+
+/// Answers when the profile has ended. If the client disconnects, the profile ends.
+pub async fn profile<O: Operations>(
+    State(operations): State<Arc<O>>,
+    Name(plugin): Name,
+    uri: Uri,
+    headers: HeaderMap,
+) -> Answer<ProfileReport> {
+    let max = limits::PROFILE_SECONDS_MAX;
+    let hint = format!("The option is seconds=1..{max}.");
+    let options: ProfileOptions = read_options(&uri, &hint)?;
+    let seconds = options.seconds.unwrap_or(limits::PROFILE_SECONDS_DEFAULT);
+    if !(1..=max).contains(&seconds) {
+        return Err(Rejection::invalid(format!("seconds cannot be {seconds}."), hint));
+    }
+    Ok(Json(operations.profile(ProfileRequest { plugin, seconds, who: operator(&headers) }).await?))
 }
 
 #[derive(Deserialize)]

@@ -34,6 +34,7 @@ pub fn router<O: Operations>(operations: Arc<O>, guard: Guard) -> Router {
         .route("/v1/plugins/{plugin}/component", component)
         .route("/v1/plugins/{plugin}/check", check)
         .route("/v1/plugins/{plugin}/rollback", post(plugins::rollback::<O>))
+        .route("/v1/plugins/{plugin}/profile", post(plugins::profile::<O>))
         .route("/v1/keys", get(keys::list::<O>).post(keys::create::<O>))
         .route("/v1/keys/{id}", delete(keys::revoke::<O>))
         .route("/v1/clients", get(clients::list::<O>).post(clients::create::<O>))

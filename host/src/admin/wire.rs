@@ -6,6 +6,7 @@ mod backups;
 mod chains;
 mod clients;
 mod outbox;
+mod profile;
 mod secret;
 mod seeds;
 mod tasks;
@@ -21,6 +22,7 @@ pub use chains::{
 };
 pub use clients::{ClientStatus, CreatedClient, NewClient, TokenKeysReport};
 pub use outbox::OutboxMessage;
+pub use profile::{FunctionStatus, ProfileEnd, ProfileReport};
 pub use seeds::{SeedCopy, SeedName, SeedReport};
 pub use tasks::{CallStatus, TaskName, TaskReport, TaskSort, TaskStatus};
 pub use webhooks::{

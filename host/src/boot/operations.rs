@@ -1,10 +1,11 @@
 //! The requests of operators, connected to the rooms that serve them. Only the form of values changes here.
 //!
-//! `keys`: API keys. `filters`: names in the filters of lists. `render`: values of the host in the form of the operators'
+//! `keys`: API keys. `profile`: profiles of plugins. `filters`: names in the filters of lists. `render`: values of the host in the form of the operators'
 //! interface.
 
 mod filters;
 mod keys;
+mod profile;
 mod render;
 
 use std::{collections::BTreeSet, sync::Arc};
@@ -22,7 +23,8 @@ use crate::{
         Operations, Refusal,
         operations::{
             AttemptsQuestion, BalanceQuestion, ChainsQuestion, DeliveriesQuestion, Deploy, EndpointsQuestion,
-            JournalQuestion, LinesQuestion, OutboxQuestion, RefusedAction, TasksQuestion, TransactionQuestion,
+            JournalQuestion, LinesQuestion, OutboxQuestion, ProfileRequest, RefusedAction, TasksQuestion,
+            TransactionQuestion,
         },
         wire,
     },
@@ -39,6 +41,7 @@ use crate::{
     metrics::{CommitterReading, CommitterResets, DatabaseReading, HostReading, Metrics},
     plugin::{
         load::{Loader, SwapRefusal},
+        profile::Profiler,
         registry::Registry,
         reload::{DeployOptions, Passing, Reloader},
     },
@@ -50,6 +53,7 @@ use crate::{
 pub struct Connected {
     pub reloader: Reloader,
     pub loader: Arc<Loader>,
+    pub profiler: Profiler,
     pub configured: Configured,
     pub registry: Arc<Registry<Table>>,
     pub keys: Arc<Keys>,
@@ -100,6 +104,10 @@ impl Operations for Connected {
         report.map(swap_report).map_err(|refusal| {
             self.refused(&plugin, "was not rolled back", refusal, "`tenon plugin journal` shows what was published.")
         })
+    }
+
+    async fn profile(&self, request: ProfileRequest) -> Result<wire::ProfileReport, Refusal> {
+        self.profile_plugin(request).await
     }
 
     async fn journal(&self, question: JournalQuestion) -> Result<Vec<wire::JournalLine>, Refusal> {

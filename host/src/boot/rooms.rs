@@ -42,6 +42,7 @@ use crate::{
         engine::ServingEngine,
         load::{LinkCalls, Loader, LoaderParts, Offers},
         native::Natives,
+        profile::Profiler,
         registry::Registry,
         reload::{ReadPlugins, ReloadParts, Reloader},
     },
@@ -301,6 +302,7 @@ impl Rooms {
         let connected = Arc::new(Connected {
             reloader: self.reloader.clone(),
             loader: self.loader.clone(),
+            profiler: Profiler::default(),
             configured: self.configured.clone(),
             registry: self.registry.clone(),
             keys: self.keys.clone(),

@@ -177,6 +177,7 @@ mod tests {
             event_types: HashMap::new(),
             tasks: Default::default(),
             log: LogLimits::bare(),
+            sampling: Default::default(),
         };
         let inputs = Inputs { request_id: "request_1".into(), now: 1_000, seed: [7; 32] };
         CallState::new(Arc::new(facts), &inputs, Box::new(bench.begin()), Questions::default())

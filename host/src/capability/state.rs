@@ -21,6 +21,7 @@ use super::{
     ClosedWasi, Passwords, Questions,
     log_limit::{Admission, LogBudget, LogLimit, LogShare},
     memory_meter::{MemoryMeter, whole_steps},
+    sampler::{Sampler, Sampling},
 };
 use crate::{
     budget::Charge,
@@ -107,6 +108,7 @@ pub struct Facts {
     /// What it may schedule, and what effects may come back as.
     pub tasks: HashSet<String>,
     pub log: LogLimits,
+    pub sampling: Sampling,
 }
 
 /// The data of one run's store.
@@ -249,6 +251,20 @@ impl CallState {
         let left = self.ticks_left.checked_sub(1);
         self.ticks_left = left.unwrap_or_default();
         left.is_some()
+    }
+
+    /// The profile of the plugin that runs now.
+    pub fn sampler(&self) -> Option<Arc<Sampler>> {
+        self.facts.sampling.current()
+    }
+
+    /// Whether the tick that is counted next passed in a host call, which waited for longer than a tick.
+    pub fn has_waited(&self) -> bool {
+        self.excused
+    }
+
+    pub fn operation(&self) -> &Arc<str> {
+        &self.draft.call().operation
     }
 
     /// Counts the bytes of the whole result of a host call, and charges them: they are copied into the guest.

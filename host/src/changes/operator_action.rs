@@ -6,7 +6,7 @@
 use super::change_set::Timestamp;
 
 /// Names of all actions other than swaps. An older version may have written lines with others.
-pub const ACTIONS: [&str; 18] = [
+pub const ACTIONS: [&str; 19] = [
     "create-key",
     "revoke-key",
     "create-client",
@@ -21,6 +21,7 @@ pub const ACTIONS: [&str; 18] = [
     "export-seed",
     "import-seed",
     "control-chain",
+    "profile",
     "backup",
     "restore",
     "create",

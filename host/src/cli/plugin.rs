@@ -1,9 +1,10 @@
-//! `tenon plugin …`: what runs, and swaps.
+//! `tenon plugin …`: what runs, swaps, and profiles.
 
 mod check;
 mod compile;
 mod deploy;
 mod journal;
+mod profile;
 pub(super) mod words;
 
 use clap::{Args, Subcommand};
@@ -15,7 +16,7 @@ use super::{
 };
 use crate::admin::wire::{PluginStatus, SwapReport};
 
-/// Plugins: what runs, check, compile, deploy, roll back, journal
+/// Plugins: what runs, check, compile, deploy, roll back, journal, profile
 #[derive(Args)]
 #[command(
     after_help = "Example:\n  tenon plugin list\n  tenon plugin deploy notes.wasm --plugin notes\n  tenon plugin rollback notes"
@@ -62,6 +63,11 @@ enum Action {
     /// Show who swapped what, when, and why not, newest first
     #[command(after_help = "Example:\n  tenon plugin journal --plugin notes --limit 10")]
     Journal(journal::Journal),
+    /// Sample the calls of a serving plugin, and write a file for the Firefox profiler
+    #[command(after_help = "Example:\n  tenon plugin profile notes\n  \
+                      tenon plugin profile notes --seconds 30 --output before.json\n\n\
+                      Send requests to the plugin meanwhile. Then open https://profiler.firefox.com and load the file.")]
+    Profile(profile::Profile),
 }
 
 impl Plugin {
@@ -79,6 +85,7 @@ impl Plugin {
                 swapped(&report, json)
             }
             Action::Journal(journal) => journal.run().await,
+            Action::Profile(profile) => profile.run().await,
         }
     }
 }

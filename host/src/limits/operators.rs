@@ -65,6 +65,29 @@ pub const LISTEN_BODY_MS: u64 = 30_000;
 /// Connections to `tenon listen` at once: more than a host opens to one endpoint.
 pub const LISTEN_CONNECTIONS_MAX: usize = 256;
 
+// Profiles of plugins.
+
+/// Seconds that one profile of a plugin may take: as long as a person waits for it, and well below `CLI_ANSWER_MS_MAX`.
+pub const PROFILE_SECONDS_MAX: u64 = 60;
+/// The same where a request names none.
+pub const PROFILE_SECONDS_DEFAULT: u64 = 10;
+/// Samples of one profile: all ticks of a minute on four cores that do nothing else.
+pub const PROFILE_SAMPLES_MAX: usize = 120_000;
+/// Different stacks of one profile, each prefix counted. A plugin has some thousands; recursion over varied data has more.
+pub const PROFILE_STACKS_MAX: usize = 50_000;
+/// Bytes of all names of functions and operations in one profile.
+pub const PROFILE_NAMES_BYTES_MAX: usize = 2 << 20; // ten thousand functions
+/// Bytes that are kept of the encoded name of one function: most names of Rust have less than 300.
+pub const PROFILE_NAME_BYTES_MAX: usize = 2_000;
+/// Frames of one stack, the innermost ones. Plugins in Rust have 10 to 40; an interpreter as guest has several for each call.
+pub const PROFILE_FRAMES_MAX: usize = 128;
+/// Estimate of the most memory that a profile takes, mainly its text and the copy that is sent.
+pub const PROFILE_BYTES_MAX: u64 = 64 << 20;
+/// Functions that the report of a profile lists: what fits on a screen.
+pub const PROFILE_FUNCTIONS_LISTED: usize = 10;
+/// Milliseconds between two updates of the progress line of a profile.
+pub const PROFILE_PROGRESS_MS: u64 = 250;
+
 // Backups.
 
 /// Files up to this size are compared index by index; of larger ones only pages and rows are looked at, since the rest takes

@@ -43,7 +43,7 @@ fn frame((number, frame): (usize, &FrameInfo)) -> String {
 }
 
 /// A name of Rust decoded, any other as it is.
-fn function_name(name: &str) -> String {
+pub(super) fn function_name(name: &str) -> String {
     Cut::write(FRAME_NAME_BYTES_MAX, |out| match try_demangle(name) {
         Ok(decoded) => write!(out, "{decoded:#}"),
         Err(_) => out.write_str(name),

@@ -6,6 +6,7 @@
 
 use std::{
     hash::{DefaultHasher, Hash, Hasher},
+    num::NonZeroUsize,
     sync::{Arc, mpsc},
     thread::JoinHandle,
     time::Duration,
@@ -128,6 +129,7 @@ fn code_config() -> Config {
         .concurrency_support(false) // calls are five times cheaper, and most advisories of the line are in there
         .epoch_interruption(true)
         .max_wasm_stack(limits::WASM_STACK_BYTES)
+        .wasm_backtrace_max_frames(NonZeroUsize::new(limits::PROFILE_FRAMES_MAX)) // of profiles, and of errors
         .async_stack_size(limits::CALL_STACK_BYTES)
         .wasm_memory64(false)
         .wasm_relaxed_simd(false) // results may differ between processors; a call must be repeatable

@@ -18,7 +18,7 @@ use std::{
 use bytes::Bytes;
 use parking_lot::Mutex;
 use tenon_bindings::OfferedPre;
-use tokio::{task::spawn_blocking, time::Instant};
+use tokio::{sync::Semaphore, task::spawn_blocking, time::Instant};
 use wasmtime::component::{Component, Linker};
 
 use super::{
@@ -34,7 +34,7 @@ use super::{
     wording::Wording,
 };
 use crate::{
-    capability::{LogLimits, Shared},
+    capability::{LogLimits, Shared, sampler::Sampling},
     changes::{change_set::DecidedBy, envelope::Envelope},
     config::{PluginConfig, PluginLimits},
     db::model::DataModel,
@@ -193,6 +193,11 @@ impl Loader {
         &self.metrics
     }
 
+    /// [`ServingEngine::slots`]
+    pub fn slots(&self) -> &Arc<Semaphore> {
+        self.engine.slots()
+    }
+
     /// Plugins that are being compiled now.
     pub fn progress(&self) -> &Compiling {
         &self.progress
@@ -224,6 +229,7 @@ impl Loader {
             event_types: event_types(&manifest).map_err(SwapRefusal::because)?,
             tasks: manifest.tasks.iter().map(|task| task.name.clone()).collect(),
             log: LogLimits::new(&self.metrics.dropped_log_lines(plugin)),
+            sampling: Sampling::default(),
         };
         let operations = manifest.routes.iter().map(|route| route.operation.as_str());
         let (slots, pool) = (inspect::count_slots(&component), self.pool_part(plugin, &config.limits));

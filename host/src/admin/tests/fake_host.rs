@@ -10,8 +10,8 @@ use crate::{
         Guard,
         operations::{
             AttemptsQuestion, BalanceQuestion, ChainsQuestion, DeliveriesQuestion, Deploy, EndpointsQuestion,
-            JournalQuestion, LinesQuestion, Operations, OutboxQuestion, Refusal, RefusedAction, TasksQuestion,
-            TransactionQuestion,
+            JournalQuestion, LinesQuestion, Operations, OutboxQuestion, ProfileRequest, Refusal, RefusedAction,
+            TasksQuestion, TransactionQuestion,
         },
         router, token,
         wire::*,
@@ -85,6 +85,22 @@ impl Operations for FakeHost {
     async fn rollback(&self, plugin: String, who: String) -> Result<SwapReport, Refusal> {
         self.asked.lock().push(format!("rollback {plugin} {who}"));
         Ok(swap(plugin))
+    }
+    async fn profile(&self, request: ProfileRequest) -> Result<ProfileReport, Refusal> {
+        let ProfileRequest { plugin, seconds, who } = request;
+        self.asked.lock().push(format!("profile {plugin} {seconds} {who}"));
+        Ok(ProfileReport {
+            plugin,
+            version: "0.1.0".into(),
+            hash: "bb".into(),
+            generation: 2,
+            milliseconds: seconds * 1_000,
+            samples: 0,
+            ended: ProfileEnd::Time,
+            notes: vec![],
+            functions: vec![],
+            profile: serde_json::value::RawValue::from_string("{}".to_owned()).unwrap(),
+        })
     }
     async fn journal(&self, question: JournalQuestion) -> Result<Vec<JournalLine>, Refusal> {
         self.asked.lock().push(format!("{question:?}"));

@@ -24,6 +24,7 @@ fn run(bench: &Bench, tenant: &str, seed: u8) -> CallState {
         event_types: HashMap::new(),
         tasks: Default::default(),
         log: crate::capability::LogLimits::bare(),
+        sampling: Default::default(),
     };
     let inputs = Inputs { request_id: "request_1".into(), now: 1_000, seed: [seed; 32] };
     let identity = CallIdentity { seed: [seed; 32], ..call(&bench.model, tenant) };

@@ -30,6 +30,7 @@ fn run(bench: &Bench, tenant: &str) -> CallState {
         event_types: HashMap::new(),
         tasks: Default::default(),
         log: crate::capability::LogLimits::bare(),
+        sampling: Default::default(),
     };
     let inputs = Inputs { request_id: "request_1".into(), now: 1_000, seed: [7; 32] };
     CallState::new(

@@ -1,9 +1,9 @@
-//! Plugins, swaps and the journal, for people.
+//! Plugins, swaps, the journal and profiles, for people.
 
 use crate::{
     admin::wire::{
-        CheckReport, CompileOutcome, CompileReport, CompileSource, JournalLine, PluginState, PluginStatus, SwapReport,
-        VersionStatus,
+        CheckReport, CompileOutcome, CompileReport, CompileSource, JournalLine, PluginState, PluginStatus,
+        ProfileReport, SwapReport, VersionStatus,
     },
     cli::{
         show,
@@ -131,4 +131,66 @@ pub fn journal(lines: &[JournalLine], is_filtered: bool) -> String {
         Row { cells: [line.at.to_string()].into_iter().chain(words).chain(rest).collect(), notes: line.reasons.clone() }
     });
     render(&columns, &rows.collect::<Vec<_>>())
+}
+
+pub fn profiled(report: &ProfileReport, file: &str) -> String {
+    let ProfileReport { plugin, version, samples, milliseconds, generation, .. } = report;
+    let (plugin, version, file) = (show::printable(plugin), show::printable(version), show::printable(file));
+    let seconds = *milliseconds as f64 / 1_000.0;
+    let mut text =
+        format!("{file}: {samples} samples of {plugin} {version} (generation {generation}) in {seconds:.1} s.\n");
+    report.notes.iter().for_each(|note| text.push_str(&format!("  note: {}\n", show::printable(note))));
+    if *samples == 0 {
+        return text;
+    }
+    let columns = [Column::Right("SELF"), Column::Right("SELF %"), Column::Right("TOTAL %"), Column::Left("FUNCTION")];
+    let rows = report.functions.iter().map(|function| {
+        let percent = |count: u64| format!("{:.1}", count as f64 * 100.0 / *samples as f64);
+        let (own, total) = (function.self_samples, function.total_samples);
+        Row { cells: vec![own.to_string(), percent(own), percent(total), function.name.clone()], notes: Vec::new() }
+    });
+    text.push_str(&render(&columns, &rows.collect::<Vec<_>>()));
+    text.push_str(&format!("Open https://profiler.firefox.com and load {file}.\n"));
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::admin::wire::{FunctionStatus, ProfileEnd};
+
+    fn report(functions: &[(&str, u64, u64)], notes: &[&str]) -> ProfileReport {
+        let functions = functions.iter().map(|(name, self_samples, total_samples)| FunctionStatus {
+            name: (*name).to_owned(),
+            self_samples: *self_samples,
+            total_samples: *total_samples,
+        });
+        ProfileReport {
+            plugin: "notes".to_owned(),
+            version: "0.1.0".to_owned(),
+            hash: "aa".to_owned(),
+            generation: 1,
+            milliseconds: 2_000,
+            samples: functions.clone().map(|function| function.self_samples).sum(),
+            ended: ProfileEnd::Time,
+            notes: notes.iter().map(|note| (*note).to_owned()).collect(),
+            functions: functions.collect(),
+            profile: serde_json::value::RawValue::from_string("{}".to_owned()).unwrap(),
+        }
+    }
+
+    #[test]
+    fn functions_of_a_profile_are_a_table_with_percentages() {
+        let text = profiled(&report(&[("notes::parse", 3, 3), ("main\u{1b}", 1, 4)], &[]), "a.json");
+        let expected = "a.json: 4 samples of notes 0.1.0 (generation 1) in 2.0 s.\n\
+                        SELF  SELF %  TOTAL %  FUNCTION\n   3    75.0     75.0  notes::parse\n   \
+                        1    25.0    100.0  main\\u{1b}\nOpen https://profiler.firefox.com and load a.json.\n";
+        assert_eq!(text, expected);
+    }
+
+    #[test]
+    fn profile_without_samples_has_its_note_and_no_table() {
+        let text = profiled(&report(&[], &["There are no samples."]), "a.json");
+        assert_eq!(text, "a.json: 0 samples of notes 0.1.0 (generation 1) in 2.0 s.\n  note: There are no samples.\n");
+    }
 }

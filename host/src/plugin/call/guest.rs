@@ -203,8 +203,12 @@ fn new_store(code: &OfferedPre<CallState>, state: CallState, facts: &Facts) -> S
     store
 }
 
-/// At each tick that the guest computes through, others get the core; when its ticks are used up, it ends.
+/// At each tick that the guest computes through, others get the core; when its ticks are used up, it ends. While a profile of
+/// its plugin runs, its stack is sampled before.
 fn count_tick(mut store: StoreContextMut<'_, CallState>) -> wasmtime::Result<UpdateDeadline> {
+    if let Some(sampler) = store.data().sampler() {
+        sampler.sample(&store);
+    }
     let state = store.data_mut();
     if !state.count_tick() {
         return Ok(UpdateDeadline::Interrupt);
