@@ -212,7 +212,7 @@ async fn start_committer(
 ) -> anyhow::Result<(Committer, CommitterTask)> {
     let writer = database.writer_with(failpoints.clone());
     let settings = CommitterSettings { metrics: Some(metrics.batches()), ..CommitterSettings::default() };
-    Ok(Committer::start_on_thread(database.clone(), writer, settings).await?)
+    Ok(Committer::start(database.clone(), writer, settings).await?)
 }
 
 fn open_registry() -> anyhow::Result<Arc<Registry<Table>>> {

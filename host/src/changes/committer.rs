@@ -12,8 +12,8 @@
 
 use std::sync::{Arc, OnceLock};
 
-use tokio::runtime::Handle;
 use tokio::sync::{Notify, broadcast, oneshot};
+use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout_at};
 
 use super::change_set::{Key, Version};
@@ -226,10 +226,10 @@ pub struct Committer {
     shared: Arc<Shared>,
 }
 
-/// The writer. Dropping this does not stop it; `shutdown` does.
+/// The task that writes. Dropping it does not stop the task; `shutdown` does.
 pub struct CommitterTask {
     shared: Arc<Shared>,
-    ended: oneshot::Receiver<()>,
+    task: JoinHandle<()>,
 }
 
 impl CommitterTask {
@@ -241,8 +241,8 @@ impl CommitterTask {
             state.closed = Some("the host is stopping".to_owned());
         }
         self.shared.work.notify_one();
-        if self.ended.await.is_err() {
-            tracing::error!("the committer's writer panicked");
+        if let Err(error) = self.task.await {
+            tracing::error!(%error, "the committer's task ended badly");
         }
     }
 }
@@ -254,27 +254,9 @@ impl Committer {
         settings: CommitterSettings,
     ) -> Result<(Committer, CommitterTask), DbError> {
         let (committer, writer) = Committer::open(database, writer, settings).await?;
-        let (end, ended) = oneshot::channel();
-        tokio::spawn(writer::run(committer.shared.clone(), writer, end));
         let shared = committer.shared.clone();
-        Ok((committer, CommitterTask { shared, ended }))
-    }
-
-    /// Like [`Committer::start`], with the writer on a thread of its own. A batch waits for SQLite a dozen times; each time, a task
-    /// of the runtime would wait behind all tasks that are ready, and one tenant can have hundreds of them.
-    pub async fn start_on_thread(
-        database: Database,
-        writer: Writer,
-        settings: CommitterSettings,
-    ) -> Result<(Committer, CommitterTask), DbError> {
-        let (committer, writer) = Committer::open(database, writer, settings).await?;
-        let (end, ended) = oneshot::channel();
-        let (shared, runtime) = (committer.shared.clone(), Handle::current());
-        std::thread::Builder::new()
-            .name("tenon-writer".to_owned())
-            .spawn(move || runtime.block_on(writer::run(shared, writer, end)))?;
-        let shared = committer.shared.clone();
-        Ok((committer, CommitterTask { shared, ended }))
+        let task = tokio::spawn(writer::run(shared.clone(), writer));
+        Ok((committer, CommitterTask { shared, task }))
     }
 
     /// Without the task that writes.

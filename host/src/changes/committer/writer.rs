@@ -8,7 +8,6 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::sync::oneshot;
 use tokio::time::{Instant, sleep, timeout};
 
 use super::queue::{Outcome, Queued};
@@ -34,14 +33,13 @@ enum Applied {
     Unknown(Arc<str>),
 }
 
-/// Sends to `end` when it has ended.
-pub(super) async fn run(shared: Arc<Shared>, writer: Writer, end: oneshot::Sender<()>) {
-    let close = CloseAtEnd(shared.clone());
+pub(super) async fn run(shared: Arc<Shared>, writer: Writer) {
+    let _close = CloseAtEnd(shared.clone());
     let mut task = WriterTask::new(shared, writer);
     loop {
         match task.work().await {
             Work::Done => {}
-            Work::Stop => break,
+            Work::Stop => return,
             Work::Idle => {
                 if timeout(FILE_CHECK, task.shared.work.notified()).await.is_err() {
                     task.check_file().await;
@@ -49,8 +47,6 @@ pub(super) async fn run(shared: Arc<Shared>, writer: Writer, end: oneshot::Sende
             }
         }
     }
-    drop((task, close));
-    let _ = end.send(());
 }
 
 /// Result of waiting for work.
