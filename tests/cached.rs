@@ -1,4 +1,4 @@
-//! Answers that are given again without a call: over real HTTP nobody can tell, but for the metric.
+//! Cached answers over real HTTP. Clients cannot distinguish them; only the metric shows them.
 
 use serde_json::json;
 use tenon_bench::guests;

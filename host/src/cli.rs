@@ -17,7 +17,6 @@ mod db;
 #[cfg(test)]
 mod docs;
 mod error;
-mod handover;
 mod input;
 mod journal;
 mod key;
@@ -27,6 +26,7 @@ mod manual;
 mod oauth;
 mod oauth_client;
 mod outbox;
+mod ownership;
 mod plugin;
 mod restore;
 mod secrets;

@@ -2,6 +2,8 @@
 //!
 //! Every mistake is told in the shape of [`Rejection`], in words that say nothing of what reads it.
 
+use std::time::Duration;
+
 use axum::{
     Json,
     extract::{
@@ -13,7 +15,10 @@ use bytes::Bytes;
 use http::{StatusCode, Uri, header::CONTENT_LENGTH, request};
 use percent_encoding::percent_decode_str;
 use serde::de::DeserializeOwned;
-use tokio::sync::{Semaphore, SemaphorePermit};
+use tokio::{
+    sync::{Semaphore, SemaphorePermit},
+    time::timeout,
+};
 
 use super::problem::{Rejection, cause};
 use crate::limits;
@@ -77,8 +82,9 @@ fn unread_json(error: &JsonRejection, message: String, hint: &str) -> Rejection 
 /// The body of a deploy. Its bytes count among those of all components that operators have sent until they are dropped.
 pub struct Component(pub Bytes);
 
-/// One permit for each mebibyte of components that operators send. A component without room waits in the network.
+/// One permit for each mebibyte of components that operators send. A component without room is read when others have left.
 static ROOM: Semaphore = Semaphore::const_new(ROOM_MIB as usize);
+const READ_WITHIN: Duration = Duration::from_millis(limits::ADMIN_COMPONENT_READ_MS);
 const ROOM_MIB: u32 = (limits::ADMIN_COMPONENT_BYTES_MAX >> 20) as u32;
 
 /// Bytes with their part of [`ROOM`].
@@ -97,23 +103,30 @@ impl<S: Send + Sync> FromRequest<S> for Component {
     type Rejection = Rejection;
 
     async fn from_request(request: Request, state: &S) -> Result<Component, Rejection> {
-        let room = ROOM.acquire_many(mebibytes(&request)).await.ok();
-        let received = Bytes::from_request(request, state).await;
+        let Some(mebibytes) = mebibytes(&request) else {
+            return Err(Rejection::unread(StatusCode::PAYLOAD_TOO_LARGE, size_hint()));
+        };
+        let room = ROOM.acquire_many(mebibytes).await.ok();
+        let received = timeout(READ_WITHIN, Bytes::from_request(request, state)).await;
+        let received = received.map_err(|_| Rejection::unread(StatusCode::REQUEST_TIMEOUT, "It took too long."))?;
         let bytes = received.map_err(|error| unread_component(&error))?;
         Ok(Component(Bytes::from_owner(Received { bytes, _room: room })))
     }
 }
 
-/// Room that the body needs; all of it if the request does not state a length.
-fn mebibytes(request: &Request) -> u32 {
+/// Room that the body needs: all of it if the request does not state a length. `None`: the body is too large.
+fn mebibytes(request: &Request) -> Option<u32> {
     let length = request.headers().get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
-    let wanted = length.map_or(u64::MAX, |bytes| bytes.div_ceil(1 << 20));
-    u32::try_from(wanted).unwrap_or(u32::MAX).clamp(1, ROOM_MIB)
+    let Some(length) = length else { return Some(ROOM_MIB) };
+    u32::try_from(length.div_ceil(1 << 20)).ok().filter(|mebibytes| *mebibytes <= ROOM_MIB)
 }
 
 /// Why the bytes of a component did not come.
 fn unread_component(error: &BytesRejection) -> Rejection {
+    Rejection::unread(error.status(), size_hint())
+}
+
+fn size_hint() -> String {
     let max = limits::ADMIN_COMPONENT_BYTES_MAX;
-    let hint = format!("A component may have {max} bytes here; plugins.toml sets a smaller limit for each plugin.");
-    Rejection::unread(error.status(), hint)
+    format!("A component may have {max} bytes here; plugins.toml sets a smaller limit for each plugin.")
 }

@@ -94,6 +94,7 @@ struct Reservation {
 pub struct Garbage {
     evicted: Vec<(Key, Entry)>,
     _epoch: IndexMap<Key, Entry>,
+    _read_sets: read_sets::Entries,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -298,8 +299,8 @@ impl Overlay {
         self.hand = 0;
         self.collections.clear();
         self.collections_floor = self.latest;
-        self.read_sets.clear();
-        Garbage { evicted: Vec::new(), _epoch: std::mem::take(&mut self.entries) }
+        let read_sets = self.read_sets.clear();
+        Garbage { evicted: Vec::new(), _epoch: std::mem::take(&mut self.entries), _read_sets: read_sets }
     }
 
     pub fn epoch(&self) -> u64 {
@@ -321,8 +322,9 @@ impl Overlay {
         if written > self.durable { written } else { 0 }
     }
 
-    /// Registers what a call read, so that [`Overlay::are_unchanged`] can be asked after the call has ended. The call must still
-    /// be running, and what it read must be durable. `None` if something of it has changed, or may have, or if it read too much.
+    /// Registers what a call read, so that [`Overlay::are_unchanged`] can check it after the call has ended. The call must still be
+    /// running, and what it read must be durable. Returns `None` if a read has changed or may have changed, or if there are more
+    /// than [`CACHED_ANSWER_READS_MAX`] reads.
     pub fn register(&mut self, began: &Began, reads: &[Read], searches: &[CollectionSearch]) -> Option<ReadSet> {
         let is_same = |read: &Read| self.version(&read.key).is_none_or(|version| version == read.seen);
         let is_found_again = |search: &CollectionSearch| {
@@ -380,7 +382,13 @@ impl Overlay {
         self.entries.len()
     }
 
+    #[cfg(test)]
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
+    }
+
+    /// Whether no read and no cached answer rests on it: then a foreign write makes nothing outdated.
+    pub fn serves_nothing(&self) -> bool {
+        self.entries.is_empty() && self.read_sets.is_empty()
     }
 }

@@ -9,7 +9,7 @@ use clap::{Args, Subcommand};
 use super::{
     CliError, Outcome,
     backup::{database_in, is_quiet, shown},
-    handover::give_to_owner,
+    ownership::print_advice,
     show,
 };
 use crate::{
@@ -126,7 +126,7 @@ async fn create(place: Place, old: Old, who: &str) -> Result<Outcome, CliError> 
     let line = journal_line(who, "create", "an empty database was begun");
     replacement.write_empty().map_err(failed)?;
     let (database, replaced) = replacement.commit(&line).await.map_err(failed)?;
-    give_to_owner(&place.data_dir)?;
+    print_advice(&place.data_dir);
     let [database, replaced] = [Some(database), replaced].map(|path| path.map(|path| path.display().to_string()));
     if place.json {
         return show::json(&serde_json::json!({ "database": database, "replaced": replaced }));
@@ -142,7 +142,7 @@ fn journal_line(who: &str, action: &'static str, what: &str) -> SwapRow {
 async fn accept(place: Place, who: &str) -> Result<Outcome, CliError> {
     let line = journal_line(who, "accept", "the database was accepted as it is");
     let accepted = Database::accept(&place.url(), &line).await.map_err(|error| CliError::failed(&error))?;
-    give_to_owner(&place.data_dir)?;
+    print_advice(&place.data_dir);
     let Accepted { database, version } = accepted;
     let database = database.display().to_string();
     if place.json {

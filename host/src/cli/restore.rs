@@ -7,7 +7,7 @@ use clap::Args;
 use super::{
     CliError, Outcome,
     backup::{database_in, is_quiet, shown, words},
-    handover::give_to_owner,
+    ownership::print_advice,
     show,
 };
 use crate::{
@@ -56,7 +56,7 @@ impl Restore {
         let progress = Arc::new(Progress::default());
         let work = backup::restore(wish, Clock::system().now(), &progress);
         let restored = shown(&progress, is_quiet(self.json), work).await.map_err(|error| CliError::failed(&error))?;
-        give_to_owner(&self.data_dir)?;
+        print_advice(&self.data_dir);
         let report = RestoreReport {
             database: restored.database.display().to_string(),
             replaced: restored.replaced.map(|path| path.display().to_string()),

@@ -86,7 +86,7 @@ impl Pacer {
     /// Counts what is known only after a piece has waited.
     pub fn count(&self, us: u64) {
         let mut busy_until = self.busy_until.lock();
-        *busy_until = (*busy_until).max(Instant::now()) + Duration::from_micros(us / self.cores);
+        *busy_until = (*busy_until).max(Instant::now()) + Duration::from_nanos(us.saturating_mul(1_000) / self.cores);
     }
 
     /// As `count`, but the next piece never waits for longer than that because of it.

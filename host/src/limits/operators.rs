@@ -4,8 +4,11 @@
 
 /// Bytes of one component sent to the operators' listener. The plugin's own limit is checked afterwards; this one keeps
 /// a mistaken upload from filling the memory before anything has looked at it. All components that are being sent, checked or
-/// prepared may have as many bytes together; further ones wait in the network.
+/// prepared may have as many bytes together; further ones are read when others have left.
 pub const ADMIN_COMPONENT_BYTES_MAX: usize = 256 << 20;
+
+/// Milliseconds in which a component must have been read: the largest one over 10 Mbit/s.
+pub const ADMIN_COMPONENT_READ_MS: u64 = 220_000;
 
 /// Bytes of any other body on the operators' listener: they are small JSON texts.
 pub const ADMIN_BODY_BYTES_MAX: usize = 64 << 10;

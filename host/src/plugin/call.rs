@@ -4,7 +4,7 @@
 //! (that is `changes`). Invariants: nothing is answered before what it rests on is durable; a call that was accepted is
 //! never reported as if nothing had happened; every re-run has the same time, ids, randomness and replies.
 //!
-//! - `answer_cache`: answers that are given again without a run.
+//! - `answer_cache`: answers of calls that only read.
 //! - `running`: what requests and tasks share. `task`: a task that fell due. `follow`: the task that follows a failed request.
 //! - `attachment`: whether a call ends with its caller. `guest`: one run. `message`: words in and out. `bulkhead`: permits. `turns`: at questions and passwords. `idempotency`: answers that are kept.
 
@@ -95,7 +95,7 @@ struct RequestCall<'a> {
     admitted: &'a Admitted<Arc<Generation>>,
     request: Request,
     kept: Option<Kept>,
-    /// Under which its answer is cached, if it may be.
+    /// Cache key of the answer; `None` if it must not be cached.
     cache_key: Option<RequestKey>,
     attachment: &'a Attachment,
 }
@@ -211,7 +211,8 @@ impl Calls {
         let bytes = answer.charged_bytes();
         let charge = self.budget.charge_call(&admitted.payer, FairRequest::of(bytes), Instant::now()).await.ok()?;
         let us = CACHED_ANSWER_CORE_US + bytes / CACHED_ANSWER_BYTES_PER_CORE_US;
-        self.cached.wait(&admitted.payer, us).await;
+        // Late, the request is like any other that finds no permit in time.
+        timeout_at(admitted.deadline, self.cached.wait(&admitted.payer, us)).await.ok()?;
         admitted.mounted.owner.metrics.count_cached_answer();
         Some(Reply::Whole(answer, Some(self.budget.keep_answer(charge, bytes))))
     }
@@ -407,7 +408,7 @@ impl RequestCall<'_> {
         let answer = message::answer(response);
         let reads = self.call.register_reads(draft.into_changes(None), contest).await?;
         if let (Some(key), Some(reads)) = (&self.cache_key, reads) {
-            self.call.calls.answers.keep(key.clone(), &answer, reads);
+            self.call.calls.answers.insert(key.clone(), &answer, reads);
         }
         Ok(self.call.keep_answer(answer, charge))
     }

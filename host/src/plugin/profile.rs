@@ -25,7 +25,7 @@ pub use functions::FunctionSamples;
 #[derive(Default)]
 pub struct Profiler {
     /// Held by the profile that runs.
-    turn: Arc<Mutex<()>>,
+    exclusive: Arc<Mutex<()>>,
 }
 
 impl Profiler {
@@ -33,11 +33,11 @@ impl Profiler {
     ///
     /// [`ServingEngine::slots`]: super::engine::ServingEngine::slots
     pub fn begin(&self, generation: Arc<Generation>, slots: &Arc<Semaphore>) -> Option<RunningProfile> {
-        let turn = self.turn.clone().try_lock_owned().ok()?;
+        let exclusive = self.exclusive.clone().try_lock_owned().ok()?;
         let slot = slots.clone().try_acquire_owned().ok();
         let sampler = Sampler::start();
         generation.facts.sampling.begin(sampler.clone());
-        Some(RunningProfile { generation, sampler, _turn: turn, _slot: slot })
+        Some(RunningProfile { generation, sampler, _exclusive: exclusive, _slot: slot })
     }
 }
 
@@ -45,7 +45,7 @@ impl Profiler {
 pub struct RunningProfile {
     generation: Arc<Generation>,
     sampler: Arc<Sampler>,
-    _turn: OwnedMutexGuard<()>,
+    _exclusive: OwnedMutexGuard<()>,
     /// The clock of the engine ticks at its full speed only while a slot is taken. Absent where guests take all of them.
     _slot: Option<OwnedSemaphorePermit>,
 }

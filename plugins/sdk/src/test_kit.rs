@@ -264,8 +264,13 @@ impl TestHost {
         self.end(matches!(answer, Ok(WireAnswer::Commit(_))));
         let answer = answer.map(TestAnswer::of_wire)?;
         if let Some(repeated) = repeated {
-            let (first, second) = ((&answer.status, &answer.body), (&repeated.status, &repeated.body));
-            assert_eq!(first, second, "the answer to {} is cached, and depends on time or id", route.operation);
+            let parts = |answer: &TestAnswer| (answer.status, answer.headers.clone(), answer.body.clone());
+            assert_eq!(
+                parts(&answer),
+                parts(&repeated),
+                "the answer to {} is cached, and depends on time or id",
+                route.operation
+            );
         }
         self.check_answer(route.operation, &answer);
         Ok(answer)

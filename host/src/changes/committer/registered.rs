@@ -38,7 +38,11 @@ impl Committer {
         let Changes { running, set, searches, waits_for, .. } = changes;
         self.wait_until_durable(&running, waits_for).await?;
         let Some(set) = set else { return Ok(None) };
-        let registered = self.shared.state.lock().overlay.register(&running.began, &set.reads, &searches);
+        let registered = {
+            let mut state = self.shared.state.lock();
+            // Without the writer, nothing notices foreign writes.
+            if state.ended { None } else { state.overlay.register(&running.began, &set.reads, &searches) }
+        };
         Ok(registered.map(|reads| RegisteredReads { shared: self.shared.clone(), reads }))
     }
 }

@@ -182,7 +182,7 @@ impl WriterTask {
     /// While nothing is written: notices what another program wrote, so that reads are served from an outdated cache for
     /// `FOREIGN_WRITE_CHECK_MS` at most.
     pub(super) async fn check_file(&mut self) {
-        if self.shared.state.lock().overlay.is_empty() {
+        if self.shared.state.lock().overlay.serves_nothing() {
             return;
         }
         match self.writer.check_file().await {

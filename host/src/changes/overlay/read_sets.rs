@@ -1,11 +1,11 @@
-//! Reads of kept answers: the last accepted write to each key and collection that a [`ReadSet`] names.
+//! Reads of cached answers: the last accepted write to each key and collection that a [`ReadSet`] names.
 //!
-//! Hashes stand for keys and collections. Two that share a hash make a read set count as changed too early, never too late.
+//! Hashes stand for keys and collections. A collision of hashes invalidates a read set too early, never too late.
 //! Invariant: every write that is accepted after a set was registered is noted here until the set is removed.
 
 use std::{
     collections::HashMap,
-    hash::{BuildHasher, RandomState},
+    hash::{BuildHasher, BuildHasherDefault, Hasher, RandomState},
     sync::Arc,
 };
 
@@ -42,17 +42,38 @@ impl ReadSet {
     }
 }
 
-struct Entry {
+pub(super) struct Entry {
     /// Read sets that name it.
     sets: u32,
     /// The last write since the first of them was registered.
     written: Version,
 }
 
+/// Entries by the hashes of what they stand for.
+pub(super) type Entries = HashMap<u64, Entry, BuildHasherDefault<Hashed>>;
+
+/// The hasher of keys that are hashes already. The table grows under the committer's lock.
+#[derive(Default)]
+pub(super) struct Hashed(u64);
+
+impl Hasher for Hashed {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        self.0 = bytes.iter().fold(self.0, |hash, byte| hash.rotate_left(8) ^ u64::from(*byte));
+    }
+
+    fn write_u64(&mut self, hash: u64) {
+        self.0 = hash;
+    }
+}
+
 #[derive(Default)]
 pub(super) struct ReadSets {
     hasher: RandomState,
-    entries: HashMap<u64, Entry>,
+    entries: Entries,
 }
 
 impl ReadSets {
@@ -103,14 +124,13 @@ impl ReadSets {
         }
     }
 
-    #[cfg(test)]
     pub(super) fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
 
-    /// Forgets all sets: they belong to an epoch that has ended.
-    pub(super) fn clear(&mut self) {
-        self.entries = HashMap::new();
+    /// Removes all sets, because their epoch has ended. Drop what it returns after the lock is released.
+    pub(super) fn clear(&mut self) -> Entries {
+        std::mem::take(&mut self.entries)
     }
 
     fn note(&mut self, hash: u64, version: Version) {

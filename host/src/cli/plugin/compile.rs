@@ -8,7 +8,7 @@ use super::words;
 use crate::{
     admin::wire::CompileOutcome,
     boot,
-    cli::{CliError, Outcome, handover::give_to_owner, show},
+    cli::{CliError, Outcome, ownership::print_advice, show},
     config::{self, Flags, Variables},
 };
 
@@ -31,7 +31,7 @@ impl Compile {
         let config = config::inspect(&flags, &Variables::of_process())?;
         let reports = boot::compile_components(&config).await;
         let reports = reports.map_err(|error| CliError::failed(error.as_ref()))?;
-        give_to_owner(&config.data_dir)?;
+        print_advice(&config.data_dir);
         let good = reports.iter().all(|report| report.outcome != CompileOutcome::Refused);
         let text = if self.json { show::json(&reports)?.text } else { words::compiled(&reports) };
         Ok(Outcome { text, good })

@@ -1,11 +1,14 @@
-//! Answers of reading calls that are given again while what they read is unchanged.
+//! Caches answers of read-only calls until something that they read is written.
 //!
 //! A call is a function of its request and of what it reads. If the guest states that its answer depends on nothing else
 //! (`records.repeatable`), an equal request gets the same answer without a run, until something that the call read is written.
 //! Never decides whether that is so (`changes::overlay::read_sets`). Invariants: an answer belongs to one generation and
 //! one principal; it is given only if no accepted write has changed what it rests on; the bytes of all answers are bounded.
 
-use std::sync::Arc;
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering},
+};
 
 use indexmap::IndexMap;
 use parking_lot::Mutex;
@@ -24,12 +27,12 @@ struct Entry {
     reads: RegisteredReads,
     bytes: usize,
     /// Given since the clock hand last passed.
-    touched: bool,
+    touched: AtomicBool,
 }
 
 #[derive(Default)]
 struct Entries {
-    by_request: IndexMap<RequestKey, Entry>,
+    by_request: IndexMap<RequestKey, Arc<Entry>>,
     bytes: usize,
     hand: usize,
 }
@@ -43,26 +46,27 @@ pub struct AnswerCache {
 impl AnswerCache {
     /// Returns the answer to an equal request, if what it read is unchanged.
     pub fn find(&self, key: &RequestKey) -> Option<Answer> {
-        let mut entries = self.entries.lock();
-        let entry = entries.by_request.get_mut(key)?;
+        let entry = self.entries.lock().by_request.get(key).cloned()?;
+        // Under the committer's lock, and so not under the one of the cache.
         if entry.reads.are_unchanged() {
-            entry.touched = true;
+            entry.touched.store(true, Ordering::Relaxed);
             return Some(entry.answer.clone());
         }
-        let outdated = entries.remove(key);
-        drop((entries, outdated));
+        let removed = self.entries.lock().remove(key, &entry);
+        drop(removed);
         None
     }
 
-    /// Keeps an answer whose reads are registered, unless it is too large.
-    pub fn keep(&self, key: RequestKey, answer: &Answer, reads: RegisteredReads) {
+    /// Caches an answer whose reads are registered, unless it is too large.
+    pub fn insert(&self, key: RequestKey, answer: &Answer, reads: RegisteredReads) {
         let answer_bytes = answer.charged_bytes();
         if answer_bytes > CACHED_ANSWER_BYTES_MAX {
             return;
         }
-        let bytes = key.len() + answer_bytes as usize + reads.bytes() + ANSWER_CACHE_ENTRY_BYTES;
-        let entry = Entry { answer: answer.clone(), reads, bytes, touched: false };
-        let removed = self.entries.lock().insert(key, entry);
+        let media_type = answer.media_type.as_ref().map_or(0, String::len);
+        let bytes = key.len() + answer_bytes as usize + media_type + reads.bytes() + ANSWER_CACHE_ENTRY_BYTES;
+        let entry = Entry { answer: answer.clone(), reads, bytes, touched: AtomicBool::new(false) };
+        let removed = self.entries.lock().insert(key, Arc::new(entry));
         // Freed after the lock is released.
         drop(removed);
     }
@@ -74,16 +78,18 @@ impl AnswerCache {
 }
 
 impl Entries {
-    fn remove(&mut self, key: &RequestKey) -> Option<Entry> {
-        let entry = self.by_request.swap_remove(key)?;
-        self.bytes -= entry.bytes;
-        Some(entry)
+    /// Removes this entry, unless another one has taken its place.
+    fn remove(&mut self, key: &RequestKey, entry: &Arc<Entry>) -> Option<Arc<Entry>> {
+        let stands = self.by_request.get(key).is_some_and(|found| Arc::ptr_eq(found, entry));
+        let removed = stands.then(|| self.by_request.swap_remove(key)).flatten()?;
+        self.bytes -= removed.bytes;
+        Some(removed)
     }
 
-    /// Returns what gave way to the entry.
-    fn insert(&mut self, key: RequestKey, entry: Entry) -> Vec<Entry> {
+    /// Returns the entries that gave way.
+    fn insert(&mut self, key: RequestKey, entry: Arc<Entry>) -> Vec<Arc<Entry>> {
         self.bytes += entry.bytes;
-        let mut removed: Vec<Entry> = self.by_request.insert(key, entry).into_iter().collect();
+        let mut removed: Vec<Arc<Entry>> = self.by_request.insert(key, entry).into_iter().collect();
         self.bytes -= removed.iter().map(|entry| entry.bytes).sum::<usize>();
         while self.bytes > ANSWER_CACHE_BYTES_MAX {
             let Some(evicted) = self.step() else { break };
@@ -93,12 +99,12 @@ impl Entries {
     }
 
     /// Moves the clock hand by one entry, and evicts it if it was not given since the hand passed. `None` if there is no entry.
-    fn step(&mut self) -> Option<Option<Entry>> {
+    fn step(&mut self) -> Option<Option<Arc<Entry>>> {
         if self.hand >= self.by_request.len() {
             self.hand = 0;
         }
-        let (_, entry) = self.by_request.get_index_mut(self.hand)?;
-        if std::mem::take(&mut entry.touched) {
+        let (_, entry) = self.by_request.get_index(self.hand)?;
+        if entry.touched.swap(false, Ordering::Relaxed) {
             self.hand += 1;
             return Some(None);
         }
@@ -108,7 +114,7 @@ impl Entries {
     }
 }
 
-/// Returns the key of a request that only reads; `None` if no answer to it is kept.
+/// Returns the key of a request that only reads; `None` if no answer to it is cached.
 pub fn key_of<G>(admitted: &Admitted<G>) -> Option<RequestKey> {
     let principal = &admitted.principal;
     if admitted.route.writes() || admitted.content != Content::Empty || principal.tenant.is_empty() {
@@ -178,7 +184,7 @@ mod tests {
     #[tokio::test]
     async fn answer_is_given_until_what_it_read_is_written() {
         let (bench, cache) = (Bench::open().await, AnswerCache::default());
-        cache.keep(key(1), &answer(10), reads(&bench).await);
+        cache.insert(key(1), &answer(10), reads(&bench).await);
         assert_eq!(cache.find(&key(1)), Some(answer(10)));
         assert_eq!(cache.find(&key(2)), None);
         bench.run(async |draft| increment(draft, "a").await).await.unwrap();
@@ -192,7 +198,7 @@ mod tests {
         let largest = usize::try_from(CACHED_ANSWER_BYTES_MAX).unwrap();
         let fitting = ANSWER_CACHE_BYTES_MAX / largest;
         for name in 0..fitting * 2 {
-            cache.keep(key(name), &answer(largest), reads(&bench).await);
+            cache.insert(key(name), &answer(largest), reads(&bench).await);
             assert!(cache.find(&key(0)).is_some(), "it is requested all the time: {name}");
         }
         assert!(cache.bytes() <= ANSWER_CACHE_BYTES_MAX, "{}", cache.bytes());
@@ -200,10 +206,10 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn large_answer_is_not_kept() {
+    async fn large_answer_is_not_cached() {
         let (bench, cache) = (Bench::open().await, AnswerCache::default());
         let large = usize::try_from(CACHED_ANSWER_BYTES_MAX).unwrap() + 1;
-        cache.keep(key(1), &answer(large), reads(&bench).await);
+        cache.insert(key(1), &answer(large), reads(&bench).await);
         assert_eq!((cache.find(&key(1)), cache.bytes()), (None, 0));
     }
 

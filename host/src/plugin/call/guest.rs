@@ -326,6 +326,10 @@ fn check_content(content: &Content) -> Result<(), GuestFault> {
         Content::Json(text) => serde_json::from_str::<&serde_json::value::RawValue>(text)
             .map(|_| ())
             .map_err(|error| GuestFault::BadAnswer(format!("a body that is not JSON: {error}"))),
+        Content::Other(blob) if blob.media_type.len() > HEADER_VALUE_BYTES_MAX => {
+            let (bytes, most) = (blob.media_type.len(), HEADER_VALUE_BYTES_MAX);
+            Err(GuestFault::Limit(format!("gave a media type of {bytes} bytes, more than {most}")))
+        }
         Content::Other(blob) => http::HeaderValue::from_str(&blob.media_type).map(|_| ()).map_err(|_| {
             GuestFault::BadAnswer(format!("the media type {:?}, which HTTP does not allow", blob.media_type))
         }),
