@@ -382,13 +382,12 @@ impl Overlay {
         self.entries.len()
     }
 
-    #[cfg(test)]
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
 
     /// Whether no read and no cached answer rests on it: then a foreign write makes nothing outdated.
     pub fn serves_nothing(&self) -> bool {
-        self.entries.is_empty() && self.read_sets.is_empty()
+        self.is_empty() && self.read_sets.is_empty()
     }
 }
