@@ -1,4 +1,4 @@
-//! What runs, deploys, rollbacks, the journal of them, and profiles.
+//! Plugins that serve, deploys, rollbacks, their journal, and profiles.
 
 use std::sync::Arc;
 

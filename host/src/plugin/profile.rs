@@ -78,7 +78,7 @@ impl Drop for RunningProfile {
     }
 }
 
-/// What a profile found.
+/// The result of a profile.
 pub struct Profile {
     generation: Arc<Generation>,
     samples: Samples,

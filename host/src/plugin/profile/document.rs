@@ -13,7 +13,7 @@ use crate::{
     limits::EPOCH_TICK_MS,
 };
 
-/// What a file says besides its samples.
+/// Title and times of a file.
 pub struct About<'a> {
     /// Name and version of the plugin.
     pub title: &'a str,
