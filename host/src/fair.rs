@@ -10,7 +10,7 @@
 //! small for one request. Every grant moves the virtual time forward, so each waiter is overtaken a bounded number of times,
 //! and then keeps the front of the line until it fits: neither large requests nor parties in debt starve.
 
-use std::{hash::Hash, sync::Arc};
+use std::{hash::Hash, num::NonZero, sync::Arc};
 
 use parking_lot::Mutex;
 use tokio::{
@@ -26,6 +26,11 @@ mod slices;
 mod state;
 #[cfg(test)]
 mod tests;
+
+/// Cores that the process may use; 1 if the system does not say.
+pub fn machine_cores() -> usize {
+    std::thread::available_parallelism().map_or(1, NonZero::get)
+}
 
 /// What identifies a party.
 pub trait Key: Clone + Eq + Hash + Send + Sync + 'static {}

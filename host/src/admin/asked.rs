@@ -82,7 +82,7 @@ fn unread_json(error: &JsonRejection, message: String, hint: &str) -> Rejection 
 /// The body of a deploy. Its bytes count among those of all components that operators have sent until they are dropped.
 pub struct Component(pub Bytes);
 
-/// One permit for each mebibyte of components that operators send. A component without room is read when others have left.
+/// Room for the components that operators send: a permit for each mebibyte. A component without room is read when others have left.
 static ROOM: Semaphore = Semaphore::const_new(ROOM_MIB as usize);
 const READ_WITHIN: Duration = Duration::from_millis(limits::ADMIN_COMPONENT_READ_MS);
 const ROOM_MIB: u32 = (limits::ADMIN_COMPONENT_BYTES_MAX >> 20) as u32;

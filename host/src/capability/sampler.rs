@@ -80,7 +80,7 @@ impl Sampler {
     }
 }
 
-/// One frame of a stack, by name.
+/// A frame of a stack, by name.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Frame {
     /// The outermost frame of each stack: what the plugin was called for.

@@ -5,16 +5,10 @@
 
 use std::{fs, os::unix::fs::MetadataExt, path::Path};
 
-/// Returns what to do if root has worked in a folder that another user owns.
-pub fn advice(data_dir: &Path) -> Option<String> {
-    let user = rustix::process::geteuid().as_raw();
-    let owner = fs::metadata(data_dir).ok()?.uid();
-    advice_for(user, owner, data_dir)
-}
-
-/// Prints it to standard error, where it disturbs no program that reads the output.
+/// Advises root in a folder that another user owns, on standard error, where it disturbs no program that reads the output.
 pub fn print_advice(data_dir: &Path) {
-    if let Some(advice) = advice(data_dir) {
+    let Ok(folder) = fs::metadata(data_dir) else { return };
+    if let Some(advice) = advice_for(rustix::process::geteuid().as_raw(), folder.uid(), data_dir) {
         eprintln!("{advice}");
     }
 }

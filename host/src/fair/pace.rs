@@ -15,7 +15,7 @@ use std::{
 use parking_lot::Mutex;
 use tokio::time::{Instant, sleep};
 
-use super::Key;
+use super::{Key, machine_cores};
 use crate::limits::{PACE_BURST_US, PACED_PARTIES_MAX};
 
 /// The rate of one party.
@@ -117,7 +117,7 @@ pub struct Pacers<K> {
 
 impl<K: Key> Pacers<K> {
     pub fn of_machine() -> Pacers<K> {
-        Pacers::of_cores(std::thread::available_parallelism().map_or(1, |cores| cores.get() as u64))
+        Pacers::of_cores(machine_cores() as u64)
     }
 
     pub fn of_cores(cores: u64) -> Pacers<K> {

@@ -15,7 +15,7 @@ use std::{
 use tokio::sync::Semaphore;
 use wasmtime::{CacheStore, Config, Enabled, Engine, EngineWeak, InstanceAllocationStrategy, PoolingAllocationConfig};
 
-use crate::{limits, metrics::PoolReading};
+use crate::{fair::machine_cores, limits, metrics::PoolReading};
 
 #[derive(Debug, thiserror::Error)]
 pub enum EngineError {
@@ -166,8 +166,7 @@ fn pooled_config(calls: usize) -> Config {
 
 /// As many as calls run at the same time, and some for those that wait.
 fn warm_slots() -> u32 {
-    let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-    limits::POOL_WARM_SLOTS_PER_CORE.saturating_mul(u32::try_from(cores).unwrap_or(u32::MAX))
+    limits::POOL_WARM_SLOTS_PER_CORE.saturating_mul(u32::try_from(machine_cores()).unwrap_or(u32::MAX))
 }
 
 /// Twice what the plugins ask for: while a swap drains, the calls of two generations run side by side.

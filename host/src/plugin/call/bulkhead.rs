@@ -11,7 +11,7 @@ use tokio::time::Instant;
 use crate::{
     config::PluginLimits,
     failure::Failure,
-    fair::{Bounds, Fair, NotGranted, Permit, Queueing, Request},
+    fair::{Bounds, Fair, NotGranted, Permit, Queueing, Request, machine_cores},
     limits::TENANT_RUNS_PER_CORE,
 };
 
@@ -32,8 +32,7 @@ fn share(whole: usize, limits: &PluginLimits) -> u64 {
 /// Calls of one tenant that run at the same time. More of them would only keep the threads busy in turn: each call of another
 /// tenant would wait for all of them whenever the database has answered it.
 fn tenant_runs_max() -> u64 {
-    let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-    TENANT_RUNS_PER_CORE.saturating_mul(cores as u64)
+    TENANT_RUNS_PER_CORE.saturating_mul(machine_cores() as u64)
 }
 
 impl Bulkhead {

@@ -9,7 +9,7 @@ use super::*;
 /// Read sets that are observed at the same time.
 const KEPT_MAX: usize = 20;
 
-/// One read of a call that has ended.
+/// The read of a call that has ended.
 struct KeptRead {
     key: Key,
     version: Version,
