@@ -23,8 +23,9 @@ use super::{
 };
 use crate::limits::COMPILE_MESSAGE_BYTES_MAX;
 
-/// What Rust's allocation error handler prints before it aborts, and the text of ENOMEM: of a mapping or a thread.
-const OUT_OF_MEMORY: [&str; 2] = ["memory allocation of", "Cannot allocate memory"];
+/// Texts of a failed allocation: from Rust's allocation error handler before it aborts, of ENOMEM (a mapping or a
+/// thread), and from wasmtime's collections.
+const OUT_OF_MEMORY: [&str; 3] = ["memory allocation of", "Cannot allocate memory", "out of memory (failed to allocate"];
 
 /// The text of EAGAIN: the machine has no thread left.
 const OUT_OF_THREADS: &str = "Resource temporarily unavailable";
@@ -137,13 +138,17 @@ fn judge(status: ExitStatus, report: &str, printed: &str) -> Ended {
     if status.signal() == Some(Signal::XCPU.as_raw()) {
         return Ended::Computing;
     }
-    let last = printed.lines().last().unwrap_or_default();
-    let reason = format!("{status}. {last}").trim().to_owned();
+    let reason = format!("{status}. {}", last_sentence(printed)).trim().to_owned();
     let is_crash = CRASHES.iter().any(|signal| status.signal() == Some(signal.as_raw()));
     if (is_crash || status.code() == Some(PANICKED)) && !printed.contains(OUT_OF_THREADS) {
         return Ended::Crashed(reason);
     }
     Ended::Failed(reason)
+}
+
+/// Returns the last line that says something of this run: after a panic Rust prints a note on backtraces.
+fn last_sentence(printed: &str) -> &str {
+    printed.lines().rfind(|line| !line.is_empty() && !line.starts_with("note: ")).unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -161,6 +166,14 @@ mod tests {
     }
 
     #[test]
+    fn reason_of_a_crash_is_the_message_of_the_panic() {
+        use std::os::unix::process::ExitStatusExt;
+        let printed = "thread panicked at x.rs:1:1:\nindex out of bounds\nnote: run with `RUST_BACKTRACE=1`\n\n";
+        let Ended::Crashed(reason) = judge(ExitStatus::from_raw(PANICKED << 8), "", printed) else { panic!() };
+        assert!(reason.ends_with("index out of bounds"), "{reason}");
+    }
+
+    #[test]
     fn crash_of_the_compiler_is_distinguished_from_causes_outside_of_the_component() {
         use std::os::unix::process::ExitStatusExt;
         let killed = |signal: Signal, printed: &str| judge(ExitStatus::from_raw(signal.as_raw()), "", printed);
@@ -171,6 +184,8 @@ mod tests {
         assert!(matches!(panicked("assertion failed"), Ended::Crashed(_)));
         assert!(matches!(panicked("failed to spawn a thread: Resource temporarily unavailable"), Ended::Failed(_)));
         assert!(matches!(killed(Signal::ABORT, "memory allocation of 8 bytes failed"), Ended::Memory));
+        let of_wasmtime = "unhandled out-of-memory error: out of memory (failed to allocate 4194400 bytes)";
+        assert!(matches!(panicked(of_wasmtime), Ended::Memory));
         assert!(matches!(killed(Signal::XCPU, ""), Ended::Computing));
         assert!(matches!(killed(Signal::KILL, ""), Ended::Failed(_)));
         assert!(matches!(killed(Signal::TERM, ""), Ended::Failed(_)));
