@@ -8,7 +8,7 @@ WASM := --target wasm32-wasip2 --target-dir target-plugins
 GUEST := $(CARGO) build --profile plugin $(WASM)
 PLUGINS := -p fleet -p clearing -p wallet -p hello-plugin -p sandbox-providers
 # Components only: they have nothing to test on this machine.
-NOT_NATIVE := --exclude misbehave --exclude chameleon --exclude outsider --exclude reader
+NOT_NATIVE := --exclude misbehave --exclude chameleon --exclude outsider --exclude reader --exclude greeter
 
 .PHONY: help run test check plugins plugins-release guests bench soak soak-kill9 soak-tests demo-swap setup browser conformance
 
@@ -35,7 +35,8 @@ plugins-release: setup ## build the plugins optimised, to install them: target-p
 guests: setup ## build the misbehaving components that tests need
 	$(GUEST) -p clockwork -p porter -p keyholder -p misbehave -p chameleon -p outsider -p reader
 
-bench: plugins-release ## measure against the peers, write target/bench.json and the README's table; quick: ARGS=--quick
+bench: plugins-release ## measure against the peers, write target/bench.json and the README's table; a look: ARGS=--quick; see docs/benchmarks.md
+	$(CARGO) build --profile plugin-release $(WASM) -p greeter
 	$(CARGO) build --release -p tenon -p tenon-bench -p tenon-native
 	$(BUILT)/release/bench --readme README.md $(ARGS)
 

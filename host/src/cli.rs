@@ -42,6 +42,7 @@ use std::{io::Write, process::ExitCode};
 
 use crate::plugin::{compile, native::Natives};
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
+use futures_util::FutureExt;
 
 pub use error::CliError;
 
@@ -167,7 +168,9 @@ impl Command {
 /// Runs a command that asks one question: a thread of its own would be wasted on it.
 fn wait(command: impl Future<Output = Result<Outcome, CliError>>) -> Result<Outcome, CliError> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    runtime.map_err(|error| CliError::Failed(format!("the system gives no runtime: {error}")))?.block_on(command)
+    let runtime = runtime.map_err(|error| CliError::Failed(format!("the system gives no runtime: {error}")))?;
+    // Without its type the compiler cannot inline the command into each of the loops of a runtime.
+    runtime.block_on(command.boxed_local())
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ use std::{
 };
 
 use clap::Args;
+use futures_util::FutureExt;
 use tokio::net::{TcpListener, TcpSocket};
 
 use super::{CliError, Outcome};
@@ -42,7 +43,7 @@ impl Serve {
             .event_interval(limits::TASKS_BETWEEN_LOOKS)
             .build();
         let runtime = runtime.map_err(|error| CliError::Failed(format!("the system gives no threads: {error}")))?;
-        let served = runtime.block_on(async {
+        let serving = async {
             let interfaces = listen_on(config.listen, "--listen", "TENON_LISTEN")?;
             let operators = listen_on(config.admin_listen, "--admin", "TENON_ADMIN_LISTEN")?;
             let reload = Box::new(move || config::load(&flags, &variables));
@@ -50,7 +51,8 @@ impl Serve {
                 .map_err(|error| CliError::Failed(format!("the program cannot find its own file: {error}")))?;
             let start = Start { config, interfaces, operators, natives, compiler, reload };
             boot::serve(start).await.map_err(|error| CliError::failed(error.as_ref()))
-        });
+        };
+        let served = runtime.block_on(serving.boxed_local());
         // A thread that hangs in the system, on a file or a name, must not keep the process from ending.
         runtime.shutdown_timeout(Duration::from_millis(limits::THREADS_STOP_MS));
         served?;

@@ -169,6 +169,8 @@ async fn start_all(plan: &BenchPlan, report: &mut BenchReport) -> anyhow::Result
 
 /// All rounds of one scenario, the servers taking turns; the median round of each.
 async fn measure(plan: &BenchPlan, scenario: &Scenario, servers: &[Server]) -> anyhow::Result<Vec<Measured>> {
+    let takes_part = |server: &&Server| server.kind.has_records() || scenario.work == Work::Track;
+    let servers: Vec<&Server> = servers.iter().filter(takes_part).collect();
     let mut rounds: Vec<Vec<_>> = servers.iter().map(|_| Vec::new()).collect();
     for round in 0..plan.rounds {
         for (server, reports) in servers.iter().zip(&mut rounds) {

@@ -291,3 +291,9 @@ pub fn sibling_binary(name: &str) -> Option<PathBuf> {
     let mine = std::env::current_exe().ok()?;
     mine.ancestors().skip(1).take(2).map(|folder| folder.join(name)).find(|path| path.is_file())
 }
+
+/// A program of this name in a folder of `PATH`.
+pub fn installed_binary(name: &str) -> Option<PathBuf> {
+    let folders = std::env::var_os("PATH")?;
+    std::env::split_paths(&folders).map(|folder| folder.join(name)).find(|path| path.is_file())
+}

@@ -17,7 +17,7 @@ use super::{BenchPlan, Scenario, Work};
 use crate::{
     guests,
     load::{LoadReport, PlannedRequest},
-    program::{PluginSection, Program, ProgramPlan, free_address, sibling_binary},
+    program::{PluginSection, Program, ProgramPlan, free_address, installed_binary, sibling_binary},
     wire::Client,
 };
 
@@ -30,24 +30,38 @@ pub enum Kind {
     SameHost,
     /// axum and sqlx by hand, a transaction a request.
     Native,
+    /// `wasmtime serve` with a component that answers with a greeting: no rule, no record, no disk.
+    WasmtimeServe,
 }
 
 impl Kind {
-    pub const ALL: [Kind; 3] = [Kind::Plugin, Kind::SameHost, Kind::Native];
+    pub const ALL: [Kind; 4] = [Kind::Plugin, Kind::SameHost, Kind::Native, Kind::WasmtimeServe];
 
     pub fn name(self) -> &'static str {
         match self {
             Kind::Plugin => "Tenon, WASM plugin",
             Kind::SameHost => "Tenon, same rules native",
             Kind::Native => "axum + sqlx",
+            Kind::WasmtimeServe => "a hello of `wasmtime serve`",
         }
     }
 
-    fn binary(self) -> &'static str {
+    /// Has orders and drivers. A server without them answers a `track` with its greeting and has no other scenario.
+    pub fn has_records(self) -> bool {
+        self != Kind::WasmtimeServe
+    }
+
+    /// Returns the sentence that says why it is left out, where there is no such program.
+    fn binary(self) -> Result<PathBuf, String> {
+        let built = |name: &str| {
+            sibling_binary(name).ok_or_else(|| format!("{}: no program `{name}` was built", self.name()))
+        };
         match self {
-            Kind::Plugin => "tenon",
-            Kind::SameHost => "tenon-native",
-            Kind::Native => "bench-native",
+            Kind::Plugin => built("tenon"),
+            Kind::SameHost => built("tenon-native"),
+            Kind::Native => built("bench-native"),
+            Kind::WasmtimeServe => installed_binary("wasmtime")
+                .ok_or_else(|| format!("{}: no program `wasmtime` is on the PATH", self.name())),
         }
     }
 
@@ -56,6 +70,7 @@ impl Kind {
             Kind::Plugin => "plugin",
             Kind::SameHost => "same-host",
             Kind::Native => "native",
+            Kind::WasmtimeServe => "wasmtime-serve",
         }
     }
 }
@@ -83,8 +98,9 @@ const NATIVE_KEY: &str = "tk_test_0123456789abcdefghijklmnopqrstuv";
 
 /// Starts and fills one contender; the inner error is the sentence that says why it is left out.
 pub async fn start(kind: Kind, plan: &BenchPlan) -> anyhow::Result<Result<Server, String>> {
-    let Some(binary) = sibling_binary(kind.binary()) else {
-        return Ok(Err(format!("{}: no program `{}` was built", kind.name(), kind.binary())));
+    let binary = match kind.binary() {
+        Ok(binary) => binary,
+        Err(missing) => return Ok(Err(missing)),
     };
     let folder = plan.folder.join(kind.folder());
     if folder.exists() {
@@ -95,8 +111,11 @@ pub async fn start(kind: Kind, plan: &BenchPlan) -> anyhow::Result<Result<Server
     let mut server = match kind {
         Kind::Plugin | Kind::SameHost => start_tenon(kind, binary, folder).await?,
         Kind::Native => start_native(binary, folder).await?,
+        Kind::WasmtimeServe => start_wasmtime(binary, folder).await?,
     };
-    server.fill(plan.records).await.with_context(|| format!("filling {}", kind.name()))?;
+    if kind.has_records() {
+        server.fill(plan.records).await.with_context(|| format!("filling {}", kind.name()))?;
+    }
     Ok(Ok(server))
 }
 
@@ -120,16 +139,41 @@ async fn start_native(binary: PathBuf, folder: PathBuf) -> anyhow::Result<Server
         .spawn()?;
     let server =
         Server { kind: Kind::Native, address, key: NATIVE_KEY.to_owned(), folder, process: Process::Other(child) };
-    for _ in 0..1_000 {
-        if Client::new(address, "").send("GET", "/v1/orders/none", &[], b"").await.is_ok() {
-            return Ok(server);
-        }
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    }
-    anyhow::bail!("the native server does not answer")
+    server.wait_for_answer().await?;
+    Ok(server)
+}
+
+/// With the defaults of its command line: an instance for each request, as Tenon has.
+async fn start_wasmtime(binary: PathBuf, folder: PathBuf) -> anyhow::Result<Server> {
+    let address = free_address()?;
+    let component = folder.join("greeter.wasm");
+    fs::write(&component, guests::component("greeter")?)?;
+    let child = Command::new(binary)
+        .args(["serve", "-Scli", "--addr", &address.to_string()])
+        .arg(component)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()?;
+    let process = Process::Other(child);
+    let server = Server { kind: Kind::WasmtimeServe, address, key: String::new(), folder, process };
+    server.wait_for_answer().await?;
+    let greeting = PlannedRequest { method: "GET".to_owned(), path: "/".to_owned(), body: String::new() };
+    fs::write(server.requests_file(Work::Track), to_lines(&[greeting])?)?;
+    Ok(server)
 }
 
 impl Server {
+    async fn wait_for_answer(&self) -> anyhow::Result<()> {
+        for _ in 0..1_000 {
+            if Client::new(self.address, "").send("GET", "/v1/orders/none", &[], b"").await.is_ok() {
+                return Ok(());
+            }
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        anyhow::bail!("{} does not answer", self.kind.name())
+    }
+
     /// Tenon's own process, where this is Tenon.
     pub fn program(&self) -> anyhow::Result<&Program> {
         match &self.process {

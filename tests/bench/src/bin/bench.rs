@@ -37,7 +37,7 @@ struct Arguments {
     folder: PathBuf,
     #[arg(long, default_value = "target/bench.json")]
     json: PathBuf,
-    /// Replace the table between the markers of this file.
+    /// Replace the table between the markers of this file, after a run of everything that is not `--quick`.
     #[arg(long)]
     readme: Option<PathBuf>,
 }
@@ -62,8 +62,14 @@ async fn main() -> anyhow::Result<()> {
     std::fs::write(&arguments.json, serde_json::to_string_pretty(&report)?)?;
     let table = report.to_markdown();
     println!("{table}");
-    if let Some(file) = &arguments.readme {
+    if let Some(file) = arguments.readme.as_ref().filter(|_| arguments.is_full()) {
         readme::write_table(file, &table)?;
     }
     Ok(())
+}
+
+impl Arguments {
+    fn is_full(&self) -> bool {
+        !(self.quick || self.webhooks || self.payments || self.wallets || self.authoring)
+    }
 }
