@@ -8,17 +8,22 @@ use wasip2::{
     http::types::{Fields, IncomingRequest, OutgoingBody, OutgoingResponse, ResponseOutparam},
 };
 
+const GREETING: &[u8] = b"hello, world\n";
+
 struct Greeter;
 
 impl Guest for Greeter {
     fn handle(_request: IncomingRequest, outparam: ResponseOutparam) {
-        let response = OutgoingResponse::new(Fields::new());
+        let fields = Fields::new();
+        // With a length the body is not sent in chunks, which the load generator does not read.
+        let _set = fields.append("content-length", GREETING.len().to_string().as_bytes());
+        let response = OutgoingResponse::new(fields);
         let body = response.body();
         ResponseOutparam::set(outparam, Ok(response));
         let Ok(body) = body else { return };
         if let Ok(stream) = body.write() {
             // A client that is gone needs no greeting.
-            let _gone = stream.blocking_write_and_flush(b"hello, world\n");
+            let _gone = stream.blocking_write_and_flush(GREETING);
         }
         let _gone = OutgoingBody::finish(body, None);
     }
