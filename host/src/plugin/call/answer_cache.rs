@@ -1,7 +1,7 @@
 //! Caches answers of read-only calls until something that they read is written.
 //!
 //! A call is a function of its request and of what it reads. If the guest states that its answer depends on nothing else
-//! (`records.repeatable`), an equal request gets the same answer without a run, until something that the call read is written.
+//! (`answers.repeatable`), an equal request gets the same answer without a run, until something that the call read is written.
 //! Never decides whether that is so (`changes::overlay::read_sets`). Invariants: an answer belongs to one generation and
 //! one principal; it is given only if no accepted write has changed what it rests on; the bytes of all answers are bounded.
 

@@ -25,7 +25,8 @@ use crate::limits::COMPILE_MESSAGE_BYTES_MAX;
 
 /// Texts of a failed allocation: from Rust's allocation error handler before it aborts, of ENOMEM (a mapping or a
 /// thread), and from wasmtime's collections.
-const OUT_OF_MEMORY: [&str; 3] = ["memory allocation of", "Cannot allocate memory", "out of memory (failed to allocate"];
+const OUT_OF_MEMORY: [&str; 3] =
+    ["memory allocation of", "Cannot allocate memory", "out of memory (failed to allocate"];
 
 /// The text of EAGAIN: the machine has no thread left.
 const OUT_OF_THREADS: &str = "Resource temporarily unavailable";

@@ -53,9 +53,8 @@ impl Kind {
 
     /// Returns the sentence that says why it is left out, where there is no such program.
     fn binary(self) -> Result<PathBuf, String> {
-        let built = |name: &str| {
-            sibling_binary(name).ok_or_else(|| format!("{}: no program `{name}` was built", self.name()))
-        };
+        let built =
+            |name: &str| sibling_binary(name).ok_or_else(|| format!("{}: no program `{name}` was built", self.name()));
         match self {
             Kind::Plugin => built("tenon"),
             Kind::SameHost => built("tenon-native"),
