@@ -6,7 +6,7 @@
 //!
 //! - `answer_cache`: answers of calls that only read.
 //! - `running`: what requests and tasks share. `task`: a task that fell due. `follow`: the task that follows a failed request.
-//! - `attachment`: whether a call ends with its caller. `guest`: one run. `exports`: what it calls. `message`: words in and out. `bulkhead`: permits. `turns`: at questions and passwords. `idempotency`: answers that are kept.
+//! - `attachment`: whether a call ends with its caller. `guest`: one run. `exports`: what it calls. `seeds`: its randomness. `message`: words in and out. `bulkhead`: permits. `turns`: at questions and passwords. `idempotency`: answers that are kept.
 
 mod answer_cache;
 mod attachment;
@@ -17,6 +17,7 @@ mod guest;
 mod idempotency;
 mod message;
 mod running;
+mod seeds;
 mod task;
 mod turns;
 
