@@ -302,6 +302,8 @@ pub const COMPONENT_CORE_INSTANCES_MAX: u32 = 64;
 pub const TABLES_PER_CALL: u32 = 4;
 /// Entries of one table: interpreters as guests have large ones.
 pub const TABLE_ELEMENTS_MAX: usize = 100_000;
+/// Seeds of calls that a thread reads from the operating system at a time: 512 bytes.
+pub const CALL_SEEDS_PER_READ: usize = 16;
 /// Bytes of an instance's own bookkeeping in the engine.
 pub const INSTANCE_BYTES_MAX: usize = 10 << 20;
 /// Slots of the pool that stay warm, for each core. A slot keeps up to a quarter of a megabyte of the component that used it last, and

@@ -123,8 +123,13 @@ fn piece(word: &str) -> Result<Piece, String> {
     })
 }
 
+/// Adds a string of JSON. Most texts need no escapes.
 fn quote(out: &mut String, text: &str) {
-    out.push_str(&Value::from(text).to_string());
+    if text.bytes().all(|byte| byte >= b' ' && byte != b'"' && byte != b'\\') {
+        ["\"", text, "\""].into_iter().for_each(|part| out.push_str(part));
+    } else {
+        out.push_str(&Value::from(text).to_string());
+    }
 }
 
 /// "2026-05-07T08:30:00.000Z"

@@ -6,16 +6,18 @@
 //!
 //! - `answer_cache`: answers of calls that only read.
 //! - `running`: what requests and tasks share. `task`: a task that fell due. `follow`: the task that follows a failed request.
-//! - `attachment`: whether a call ends with its caller. `guest`: one run. `message`: words in and out. `bulkhead`: permits. `turns`: at questions and passwords. `idempotency`: answers that are kept.
+//! - `attachment`: whether a call ends with its caller. `guest`: one run. `exports`: what it calls. `seeds`: its randomness. `message`: words in and out. `bulkhead`: permits. `turns`: at questions and passwords. `idempotency`: answers that are kept.
 
 mod answer_cache;
 mod attachment;
 mod bulkhead;
+mod exports;
 mod follow;
 mod guest;
 mod idempotency;
 mod message;
 mod running;
+mod seeds;
 mod task;
 mod turns;
 
@@ -30,6 +32,7 @@ use tokio::{
 pub use crate::capability::{CallState, Inputs};
 pub use attachment::Attachment;
 pub use bulkhead::{Bulkhead, PoolPart};
+pub use exports::Callable;
 pub use guest::GuestFault;
 pub use task::{Failed, TaskEnd, Turn};
 

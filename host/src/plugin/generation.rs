@@ -8,13 +8,12 @@ use std::sync::{
     atomic::{AtomicU64, Ordering},
 };
 
-use tenon_bindings::OfferedPre;
 use tokio::sync::Notify;
 
 pub use crate::capability::Facts;
 
 use super::{
-    call::{Bulkhead, CallState, PoolPart},
+    call::{Bulkhead, Callable, PoolPart},
     estimate::MemoryEstimate,
     manifest::{Manifest, Task},
     native::Native,
@@ -53,8 +52,7 @@ pub struct Generation {
 
 /// What a call runs.
 pub enum Code {
-    /// The component with its imports resolved: one instance of it serves one call.
-    Component(OfferedPre<CallState>),
+    Component(Callable),
     /// See `native`: never in the `tenon` program.
     Native(Arc<dyn Native>),
 }

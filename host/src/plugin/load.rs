@@ -17,12 +17,11 @@ use std::{
 
 use bytes::Bytes;
 use parking_lot::Mutex;
-use tenon_bindings::OfferedPre;
 use tokio::{sync::Semaphore, task::spawn_blocking, time::Instant};
 use wasmtime::component::{Component, Linker};
 
 use super::{
-    call::{Bulkhead, CallState, PoolPart},
+    call::{Bulkhead, CallState, Callable, PoolPart},
     compile::{CompileError, Compiler, Job, Retries},
     compiling::Compiling,
     components::{ComponentStore, LoadedCode},
@@ -297,10 +296,9 @@ impl Loader {
         blocking(load).await?
     }
 
-    fn link(&self, component: &Component, grants: &[String]) -> Result<OfferedPre<CallState>, SwapRefusal> {
+    fn link(&self, component: &Component, grants: &[String]) -> Result<Callable, SwapRefusal> {
         let mut linker = Linker::new(self.engine.engine());
-        let linked =
-            (self.link)(&mut linker, grants).and_then(|()| OfferedPre::new(linker.instantiate_pre(component)?));
+        let linked = (self.link)(&mut linker, grants).and_then(|()| Callable::new(linker.instantiate_pre(component)?));
         let code = linked.map_err(|error| SwapRefusal::because(format!("does not fit the contract: {error:#}")))?;
         component
             .initialize_copy_on_write_image()

@@ -49,6 +49,11 @@ pub fn array<'a>(items: impl Iterator<Item = &'a str> + Clone) -> String {
 
 /// Whether arrays and objects nest at most `levels` deep. Looks at brackets outside of texts only; it does not recurse.
 pub fn nests_within(text: &str, levels: usize) -> bool {
+    // Most texts have fewer brackets than levels are allowed.
+    let brackets = text.bytes().filter(|byte| matches!(byte, b'[' | b'{')).count();
+    if brackets <= levels {
+        return true;
+    }
     let mut depth = 0usize;
     let mut in_text = false;
     let mut escaped = false;
@@ -103,6 +108,7 @@ pub struct WrongType;
 /// A JSON object whose values are texts of their own. Keeps the order and every member that it does not know.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Object<'a> {
+    /// A borrowed name needs no escapes: it stands in a text as it is.
     members: Vec<(Cow<'a, str>, Cow<'a, str>)>,
 }
 
@@ -169,7 +175,8 @@ impl<'a> Object<'a> {
         let value = value.into();
         match self.members.iter_mut().rev().find(|(key, _)| key == name) {
             Some(member) => member.1 = value,
-            None => self.members.push((Cow::Borrowed(name), value)),
+            None if is_plain(name) => self.members.push((Cow::Borrowed(name), value)),
+            None => self.members.push((Cow::Owned(name.to_owned()), value)),
         }
     }
 
@@ -200,11 +207,15 @@ impl<'a> Object<'a> {
         let bytes: usize = self.members.iter().map(|(name, value)| name.len() + value.len() + 4).sum();
         let mut text = String::with_capacity(bytes + 2);
         text.push('{');
-        for (position, (name, value)) in self.members().enumerate() {
+        for (position, (name, value)) in self.members.iter().enumerate() {
             if position > 0 {
                 text.push(',');
             }
-            push_name(&mut text, name);
+            match name {
+                Cow::Borrowed(name) => push_plain(&mut text, name),
+                Cow::Owned(name) if is_plain(name) => push_plain(&mut text, name),
+                Cow::Owned(name) => text.push_str(&serde_json::to_string(name).unwrap_or_default()),
+            }
             text.push(':');
             text.push_str(value);
         }
@@ -213,14 +224,16 @@ impl<'a> Object<'a> {
     }
 }
 
-fn push_name(text: &mut String, name: &str) {
-    if name.bytes().all(|byte| byte >= b' ' && byte != b'"' && byte != b'\\') {
-        text.push('"');
-        text.push_str(name);
-        text.push('"');
-    } else {
-        text.push_str(&serde_json::to_string(name).unwrap_or_default());
-    }
+/// A name in quotes, as it is.
+fn push_plain(text: &mut String, name: &str) {
+    text.push('"');
+    text.push_str(name);
+    text.push('"');
+}
+
+/// Whether a name needs no escapes.
+fn is_plain(name: &str) -> bool {
+    name.bytes().all(|byte| byte >= b' ' && byte != b'"' && byte != b'\\')
 }
 
 impl<'de> Deserialize<'de> for Object<'de> {
@@ -250,7 +263,7 @@ impl<'de> Visitor<'de> for ObjectVisitor {
     }
 }
 
-/// Serde gives `Cow` always owned; a name without escapes need not be copied.
+/// Serde gives `Cow` always owned; a name without escapes need not be copied, and is borrowed.
 struct Name<'a>(Cow<'a, str>);
 
 impl<'de> Deserialize<'de> for Name<'de> {
@@ -286,6 +299,7 @@ mod tests {
         assert!(nests_within(r#"{"a":["[[[[","\"{{{"]}"#, 2));
         assert!(!nests_within("[[[]]]", 2));
         assert!(nests_within(&"[]".repeat(10_000), 1));
+        assert!(!nests_within(&"[]".repeat(10_000), 0));
     }
 
     #[test]
@@ -293,7 +307,10 @@ mod tests {
         let mut object = Object::parse(r#"{"speed": 3, "x":{"deep":[1, 2]},"we\"ird":null}"#).unwrap();
         object.set_raw("speed", "4");
         object.set("new", "text").unwrap();
-        assert_eq!(object.to_text(), r#"{"speed":4,"x":{"deep":[1, 2]},"we\"ird":null,"new":"text"}"#);
+        object.set_raw("line\n", "1");
+        let expected = r#"{"speed":4,"x":{"deep":[1, 2]},"we\"ird":null,"new":"text","line\n":1}"#;
+        assert_eq!(object.to_text(), expected);
+        assert_eq!(object.into_owned().to_text(), expected);
     }
 
     #[test]

@@ -78,6 +78,17 @@ fn what_is_not_one_json_text_or_cannot_be_indexed_is_refused_with_a_sentence() {
     assert!(extract(&["a"], r#"{"a":"[[[[\"[["}"#).is_ok());
 }
 
+#[test]
+fn brackets_count_as_levels_only_where_they_nest() {
+    let deep = format!("{}{}", "[".repeat(64), "]".repeat(64));
+    let flat = format!("[{}{{}}]", "[],".repeat(100));
+    let text = format!(r#"["{}"]"#, "[".repeat(100));
+    for body in [&deep, &flat, &text] {
+        assert_eq!(extract(&["a"], body).unwrap(), [Field::Null], "{body}");
+    }
+    assert!(extract(&["a"], &format!("[{flat},[{deep}]]")).unwrap_err().contains("deeper than 64"));
+}
+
 #[tokio::test]
 async fn a_stored_value_that_nothing_can_read_is_null_for_an_index_that_comes_later() {
     let before = model(vec![]);

@@ -5,14 +5,13 @@
 use std::sync::Arc;
 
 use tenon_bindings::{
-    Offered, OfferedPre,
     exports::tenon::plugin::handler::{Answer as GuestAnswer, Request, Response, Task, Verdict},
     tenon::plugin::{log::Level, types::Content},
 };
 use tokio::time::{Instant, timeout_at};
-use wasmtime::{Store, StoreContextMut, UpdateDeadline};
+use wasmtime::{Store, StoreContextMut, UpdateDeadline, component::Instance};
 
-use super::{CallState, Inputs};
+use super::{CallState, Callable, Inputs};
 use crate::{
     budget::Charge,
     capability::{Facts, LimitReached, Questions},
@@ -61,7 +60,8 @@ pub trait Input: Sync {
     /// In a component.
     fn call(
         &self,
-        guest: &Offered,
+        code: &Callable,
+        instance: &Instance,
         store: &mut Store<CallState>,
     ) -> impl Future<Output = wasmtime::Result<Result<Self::Said, String>>> + Send;
 
@@ -74,10 +74,11 @@ impl Input for Request {
 
     async fn call(
         &self,
-        guest: &Offered,
+        code: &Callable,
+        instance: &Instance,
         store: &mut Store<CallState>,
     ) -> wasmtime::Result<Result<GuestAnswer, String>> {
-        guest.tenon_plugin_handler().call_handle(store, self).await
+        code.handle().call(instance, store, self).await
     }
 
     fn call_native(&self, native: &dyn Native, state: &mut CallState) -> Result<GuestAnswer, String> {
@@ -88,8 +89,13 @@ impl Input for Request {
 impl Input for Task {
     type Said = Verdict;
 
-    async fn call(&self, guest: &Offered, store: &mut Store<CallState>) -> wasmtime::Result<Result<Verdict, String>> {
-        guest.tenon_plugin_handler().call_run(store, self).await
+    async fn call(
+        &self,
+        code: &Callable,
+        instance: &Instance,
+        store: &mut Store<CallState>,
+    ) -> wasmtime::Result<Result<Verdict, String>> {
+        code.run().call(instance, store, self).await
     }
 
     fn call_native(&self, native: &dyn Native, state: &mut CallState) -> Result<Verdict, String> {
@@ -151,18 +157,13 @@ pub async fn run<I: Input>(generation: &Generation, input: &I, start: Start<'_>)
     }
 }
 
-async fn run_component<I: Input>(
-    code: &OfferedPre<CallState>,
-    facts: &Arc<Facts>,
-    input: &I,
-    start: Start<'_>,
-) -> Run<I::Said> {
+async fn run_component<I: Input>(code: &Callable, facts: &Arc<Facts>, input: &I, start: Start<'_>) -> Run<I::Said> {
     let Start { inputs, draft, questions, deadline, charge, core } = start;
     let state = CallState::new(facts.clone(), inputs, draft, questions).with_resources(charge, core);
     let mut store = new_store(code, state, facts);
     let called = async {
-        let instance = code.instantiate_async(&mut store).await?;
-        input.call(&instance, &mut store).await
+        let instance = code.instantiate(&mut store).await?;
+        input.call(code, &instance, &mut store).await
     };
     let outcome = match timeout_at(deadline, called).await {
         Ok(Ok(Ok(said))) => Ok(said),
@@ -191,7 +192,7 @@ async fn run_component<I: Input>(
     Run { outcome, left: Some(state.into_parts()), charge, memory_bytes, is_repeatable }
 }
 
-fn new_store(code: &OfferedPre<CallState>, state: CallState, facts: &Facts) -> Store<CallState> {
+fn new_store(code: &Callable, state: CallState, facts: &Facts) -> Store<CallState> {
     let answer_bytes = usize::try_from(facts.limits.answer_bytes).unwrap_or(usize::MAX);
     let host_call_bytes = usize::try_from(facts.limits.host_call_bytes).unwrap_or(usize::MAX);
     let mut store = Store::new(code.engine(), state);

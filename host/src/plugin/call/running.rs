@@ -13,6 +13,7 @@ use super::{
     Calls, Inputs,
     bulkhead::CallPermit,
     guest::{self, GuestFault, Input, Run},
+    seeds,
     turns::Who,
 };
 use crate::{
@@ -129,11 +130,10 @@ impl<'a> Call<'a> {
         caller: Caller<'a>,
         deadline: Instant,
     ) -> Result<Call<'a>, Failure> {
-        let mut seed = [0; 32];
-        if let Err(error) = getrandom::fill(&mut seed) {
+        let seed = seeds::next().map_err(|error| {
             tracing::error!("the operating system gave no random numbers: {error}");
-            return Err(Failure::Unavailable);
-        }
+            Failure::Unavailable
+        })?;
         let Caller { tenant, payer, subject, operation, request_id, memory, hops } = caller;
         let inputs = Inputs { request_id: request_id.clone(), now: calls.clock.now(), seed };
         let identity = CallIdentity {

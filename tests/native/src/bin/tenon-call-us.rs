@@ -1,5 +1,7 @@
 //! What one call costs: microseconds of a fresh store and instance, the handler, and everything dropped again, without
 //! HTTP and without a commit. Prints `{"smallest_us": …, "track_us": …}`: medians over rounds.
+//!
+//! For a profile: `tenon-call-us track_us 200` measures one figure for so many rounds.
 
 use std::{collections::BTreeMap, fs, path::Path, sync::Arc, time::Duration};
 
@@ -19,6 +21,8 @@ use tenon::{
     },
 };
 use tokio::{net::TcpListener, time::Instant};
+// Its allocator, which is the one of the program `tenon`.
+use tenon_native as _;
 
 const ROUNDS: usize = 15;
 const CALLS_PER_ROUND: u32 = 2_000;
@@ -28,10 +32,13 @@ const FLEET_GRANTS: [&str; 9] =
 
 fn main() -> anyhow::Result<()> {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
-    runtime.block_on(measure())
+    let mut arguments = std::env::args().skip(1);
+    let only = arguments.next();
+    let rounds = arguments.next().map_or(Ok(ROUNDS), |rounds| rounds.parse())?;
+    runtime.block_on(measure(only.as_deref(), rounds))
 }
 
-async fn measure() -> anyhow::Result<()> {
+async fn measure(only: Option<&str>, rounds: usize) -> anyhow::Result<()> {
     let folder = tempfile::tempdir()?;
     let host = start(folder.path()).await?;
     let (calls, registry) = host.calls();
@@ -41,17 +48,18 @@ async fn measure() -> anyhow::Result<()> {
     let body = r#"{"latitude": 48.2082, "longitude": 16.3738, "heading": 90, "speed": 12}"#;
     let track = admit(&table, "POST", &format!("/v1/drivers/{driver}/track"), Some(body))?;
     let mut figures = BTreeMap::new();
-    for (name, admitted) in [("smallest_us", &smallest), ("track_us", &track)] {
-        let mut rounds = Vec::with_capacity(ROUNDS);
-        for _ in 0..ROUNDS {
+    let figures_of = [("smallest_us", &smallest), ("track_us", &track)];
+    for (name, admitted) in figures_of.into_iter().filter(|(name, _)| only.is_none_or(|only| only == *name)) {
+        let mut measured = Vec::with_capacity(rounds);
+        for _ in 0..rounds {
             let begun = Instant::now();
             for _ in 0..CALLS_PER_ROUND {
                 calls.rehearse(admitted).await.map_err(|failure| anyhow::anyhow!("{name}: {}", failure.name()))?;
             }
-            rounds.push(begun.elapsed().as_secs_f64() * 1e6 / f64::from(CALLS_PER_ROUND));
+            measured.push(begun.elapsed().as_secs_f64() * 1e6 / f64::from(CALLS_PER_ROUND));
         }
-        rounds.sort_by(f64::total_cmp);
-        figures.insert(name, rounds.get(ROUNDS / 2).copied().unwrap_or_default());
+        measured.sort_by(f64::total_cmp);
+        figures.insert(name, measured.get(rounds / 2).copied().unwrap_or_default());
     }
     println!("{}", serde_json::to_string(&figures)?);
     host.stop().await;

@@ -26,10 +26,14 @@ pub fn track(call: &Call) -> Outcome {
     let told = Told { fix, at_ms };
     let vehicle = drivers::vehicle_of(&driver).and_then(|id| vehicles::load(call, &id).ok());
     let moves = told.moves(shapes::recorded_at_ms(&driver));
+    // The answer, unless it differs from what is stored.
+    let mut stored = None;
     if moves {
         drivers::moved(call, &mut driver, told)?;
-        drivers::replace(call, id, &driver.to_text())?;
+        let text = driver.to_text();
+        drivers::replace(call, id, &text)?;
         events::moved(call, id, &driver, &fix)?;
+        stored = Some(text);
     }
     let vehicle = match vehicle {
         Some(vehicle) if moves => Some(location::take(call, &vehicle, told)?),
@@ -37,7 +41,11 @@ pub fn track(call: &Call) -> Outcome {
     };
     if driver.given("vehicle").is_some() {
         driver.set_raw("vehicle", vehicle.unwrap_or_else(|| "null".to_owned()));
+        stored = None;
     }
-    drivers::show_photo(call, &mut driver)?;
-    Ok(unknown.tell(Answer::ok(driver.to_text())))
+    if drivers::photo_file(&driver).is_some() {
+        drivers::show_photo(call, &mut driver)?;
+        stored = None;
+    }
+    Ok(unknown.tell(Answer::ok(stored.unwrap_or_else(|| driver.to_text()))))
 }
