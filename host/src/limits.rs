@@ -182,6 +182,10 @@ pub const OUTCOME_RETRY_MS: u64 = 300; // a database that restarts takes seconds
 pub const FOREIGN_WRITE_CHECK_MS: u64 = 1_000;
 /// Pages that the writer's connection keeps in memory, in KiB.
 pub const WRITER_CACHE_KIB: u32 = 64 << 10;
+/// How often it is looked whether the database is idle, so that connections give back the pages that they keep in memory.
+pub const IDLE_LOOK_MS: u64 = 3_000;
+/// Transactions between two looks at an idle database: some 30 a second. Reading their pages again takes them microseconds.
+pub const IDLE_TRANSACTIONS_MAX: u32 = 100;
 
 // What a plugin stores.
 
