@@ -97,6 +97,9 @@ pub const SEARCH_SHARES_MAX: usize = 1_000;
 pub const DB_STATEMENTS_CACHED: usize = 512;
 /// How long a statement waits for another process's lock on the file (an operator's `sqlite3`) before it fails.
 pub const BUSY_TIMEOUT_MS: u64 = 5_000;
+/// Pages of the write-ahead log that are folded into the file together; SQLite's default is 1 000. A page that many batches change is then
+/// written once. The index of the log finds a page in one step up to some 4 000.
+pub const WAL_CHECKPOINT_PAGES: u32 = 4_000;
 /// The write-ahead log is cut above this size; SQLite's own checkpoints keep it far below unless a reader stands in the way.
 pub const WAL_BYTES_MAX: u64 = 64 << 20;
 /// How often the size of the log is looked at.
@@ -179,6 +182,10 @@ pub const OUTCOME_RETRY_MS: u64 = 300; // a database that restarts takes seconds
 pub const FOREIGN_WRITE_CHECK_MS: u64 = 1_000;
 /// Pages that the writer's connection keeps in memory, in KiB.
 pub const WRITER_CACHE_KIB: u32 = 64 << 10;
+/// How often it is looked whether the database is idle, so that connections give back the pages that they keep in memory.
+pub const IDLE_LOOK_MS: u64 = 3_000;
+/// Transactions between two looks at an idle database: some 30 a second. Reading their pages again takes them microseconds.
+pub const IDLE_TRANSACTIONS_MAX: u32 = 100;
 
 // What a plugin stores.
 

@@ -1,4 +1,5 @@
-//! Settings of mimalloc, the allocator of programs that serve: how soon freed memory goes back to the operating system.
+//! Settings of mimalloc, the allocator of programs that serve: how soon freed memory goes back to the operating system. C libraries,
+//! SQLite above all, allocate with the one of the system.
 
 use std::{
     ffi::{c_int, c_long},
@@ -19,6 +20,19 @@ pub fn return_freed_memory() {
     shorten_purge_delay();
     // Without the thread, memory goes back when the next requests come.
     let _ = thread::Builder::new().name("memory".to_owned()).spawn(return_freed_pages);
+}
+
+/// Returns what C libraries have freed. It takes up to a few milliseconds.
+#[allow(unsafe_code)]
+pub fn trim_system_allocator() {
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    {
+        unsafe extern "C" {
+            fn malloc_trim(pad: usize) -> c_int;
+        }
+        // SAFETY: glibc allows it on every thread.
+        let _is_returned = unsafe { malloc_trim(0) };
+    }
 }
 
 /// The environment variable `MIMALLOC_PURGE_DELAY` overrides it.

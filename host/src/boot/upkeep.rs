@@ -1,5 +1,5 @@
 //! What runs beside requests: retention, the looks at the disk, at webhooks that wait and at the certificate, the last use
-//! of keys.
+//! of keys, memory of an idle database.
 //!
 //! One task each, ended by the same signal; none of them is on the way of a request.
 
@@ -7,6 +7,7 @@ use std::{future::Future, sync::Arc, time::Duration};
 
 use tokio::{sync::watch, task::JoinHandle, time::sleep};
 
+use super::allocator::trim_system_allocator;
 use crate::{
     auth::Keys,
     changes::{change_set::Timestamp, timer::TaskKind},
@@ -20,7 +21,8 @@ use crate::{
     },
     http::tls::Tls,
     limits::{
-        DISK_LOOK_MS, ENDED_CREDENTIALS_KEPT_MS, LOCK_FILE_LOOK_MS, OLDEST_LOOK_MS, RETENTION_EVERY_MS, VERSION_NOTE_MS,
+        DISK_LOOK_MS, ENDED_CREDENTIALS_KEPT_MS, IDLE_LOOK_MS, LOCK_FILE_LOOK_MS, OLDEST_LOOK_MS, RETENTION_EVERY_MS,
+        VERSION_NOTE_MS,
     },
     metrics::{DeliveryMetrics, TaskMetrics, TaskReading},
 };
@@ -51,6 +53,7 @@ impl Upkeep {
             tokio::spawn(watch_disk(database.clone(), config.clone(), disk.clone(), stopped.clone())),
             tokio::spawn(note_version(database.clone(), stopped.clone())),
             tokio::spawn(watch_lock(database.clone(), stopped.clone())),
+            tokio::spawn(free_cache(database.clone(), stopped.clone())),
             tokio::spawn(watch_webhooks(database.clone(), webhooks, clock.clone(), stopped.clone())),
             tokio::spawn(watch_tasks(database.clone(), counted, clock.clone(), stopped.clone())),
             tokio::spawn(forget(database, config, clock, stopped.clone())),
@@ -103,6 +106,17 @@ async fn note_version(database: Database, stopped: watch::Receiver<bool>) {
     while next(VERSION_NOTE_MS, &stopped).await.is_some() {
         if let Err(error) = database.note_version().await {
             report(&database, &error, "failed to note the version of the database");
+        }
+    }
+}
+
+/// Returns memory of the database while few write to it.
+async fn free_cache(database: Database, stopped: watch::Receiver<bool>) {
+    while next(IDLE_LOOK_MS, &stopped).await.is_some() {
+        match database.free_cache_if_idle().await {
+            Ok(true) => trim_system_allocator(),
+            Ok(false) => {}
+            Err(error) => report(&database, &error, "failed to free memory of the database"),
         }
     }
 }

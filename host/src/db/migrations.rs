@@ -13,7 +13,7 @@ const APPLICATION_ID: i64 = 0x746e_6f6e;
 /// The schema from which on a database has an identity.
 const IDENTITY_SCHEMA: u64 = 9;
 
-const MIGRATIONS: [&str; 13] = [
+const MIGRATIONS: [&str; 14] = [
     include_str!("migrations/0001_first.sql"),
     include_str!("migrations/0002_deliveries.sql"),
     include_str!("migrations/0003_outbox.sql"),
@@ -27,6 +27,7 @@ const MIGRATIONS: [&str; 13] = [
     include_str!("migrations/0011_hops.sql"),
     include_str!("migrations/0012_recoveries.sql"),
     include_str!("migrations/0013_repeated_recoveries.sql"),
+    include_str!("migrations/0014_delivery_order.sql"),
 ];
 
 /// Brings the file to the newest schema. The caller holds the lock on the file.
@@ -106,6 +107,8 @@ async fn applied(connection: &mut SqliteConnection) -> Result<usize, DbError> {
 
 #[cfg(test)]
 mod tests {
+    use sqlx::Connection;
+
     use super::*;
     use crate::changes::scope::Scope;
     use crate::db::feed::{FeedBounds, FeedFilter};
@@ -136,6 +139,32 @@ mod tests {
             assert_eq!(database.list_swaps(&SwapFilter::default(), 10).await.unwrap()[0].who, "ada");
             database.close().await.unwrap();
         }
+    }
+
+    #[tokio::test]
+    async fn deliveries_and_their_attempts_are_kept_when_sorted_by_event() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("test.db");
+        write_first_version(&path).await;
+        let mut file = SqliteConnection::connect(&format!("sqlite:{}", path.display())).await.unwrap();
+        let older = MIGRATIONS[1..13].join(";");
+        let rows = "INSERT INTO lanes VALUES (7, 'notes', 'acme/test', 'ep', NULL);
+            INSERT INTO deliveries VALUES (7, 3, 1, 1, 9000, 6005);
+            INSERT INTO attempts VALUES (7, 3, 1, 6000, 5, 'status', 500, 'no'), (6, 3, 1, 6000, 5, 'status', 500, 'left')";
+        let sql = format!("{older}; PRAGMA user_version = 13; {rows}");
+        sqlx::raw_sql(sqlx::AssertSqlSafe(sql)).execute(&mut file).await.unwrap();
+        file.close().await.unwrap();
+        let database = Database::open(&url_in(&folder), &DbOptions::default()).await.unwrap();
+        let scope = scope("notes", "acme/test");
+        let page = database.find_deliveries(&scope, "ep", None, None, 10).await.unwrap();
+        let [delivery] = &*page.deliveries else { panic!("{page:?}") };
+        assert_eq!((&*delivery.event, delivery.state.name()), ("event_3", "retrying"));
+        assert_eq!((delivery.attempts, delivery.next_at), (1, Some(9_000)));
+        let attempts = database.find_attempts(&scope, "ep", "event_3").await.unwrap();
+        assert_eq!((attempts.len(), &*attempts[0].answer), (1, &b"no"[..]));
+        let count = sqlx::query_scalar("SELECT count(*) FROM attempts").fetch_one(&*database.readers()).await;
+        assert_eq!(count.unwrap_or(0_i64), 1, "an attempt without its delivery is dropped");
+        database.close().await.unwrap();
     }
 
     #[tokio::test]

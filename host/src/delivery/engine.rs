@@ -199,12 +199,13 @@ impl Engine {
         }
     }
 
-    /// The policy of a plugin may have changed with plugins.toml.
+    /// The policy of a plugin may have changed with plugins.toml. Connections and bodies that nobody used for a while are dropped.
     fn refresh(&mut self) {
         let now = self.parts.clock.now();
         for (lane, settings) in self.lanes.change_policies(|plugin| (self.parts.policies)(plugin)) {
             self.scheduler.change_lane(lane.cast_unsigned(), settings, now);
         }
+        self.bodies.drop_old(now);
         self.parts.client.close_idle();
     }
 

@@ -1,12 +1,17 @@
 //! What attempts came to, written down: many in one transaction, in the order in which they ended.
 //!
+//! After each transaction the task rests, so that outcomes collect: a transaction writes a page or more for each endpoint, however many
+//! outcomes it holds.
+//!
 //! Never gives up: while the database cannot be written, outcomes wait here, and the engine, whose channel is full, starts
 //! nothing more. What is not written when the process ends is sent again.
 
-use std::{collections::HashSet, time::Duration};
+use std::{collections::HashSet, sync::Arc, time::Duration};
 
-use tokio::sync::{mpsc, oneshot, watch};
-use tokio::time::sleep;
+use tokio::{
+    sync::{Notify, mpsc, oneshot, watch},
+    time::{Instant, sleep, sleep_until},
+};
 
 use crate::{
     changes::change_set::Timestamp,
@@ -15,7 +20,7 @@ use crate::{
         apply::{EventSeq, Lane},
         deliveries::{AttemptRow, Health},
     },
-    limits::{ATTEMPTS_RECORDED_MAX, ATTEMPTS_WAITING_MAX, RECORD_PAUSE_MS},
+    limits::{ATTEMPTS_RECORDED_MAX, ATTEMPTS_WAITING_MAX, RECORD_PAUSE_MS, RECORD_REST_MS},
 };
 
 enum Note {
@@ -26,36 +31,49 @@ enum Note {
 }
 
 /// What the engine writes to.
-pub struct Recorder(mpsc::Sender<Note>);
+pub struct Recorder {
+    notes: mpsc::Sender<Note>,
+    /// Ends the rest of the task.
+    hurry: Arc<Notify>,
+}
 
 /// The task that writes.
 pub struct RecorderTask {
     database: Database,
     notes: mpsc::Receiver<Note>,
+    hurry: Arc<Notify>,
 }
 
 impl Recorder {
     pub fn new(database: Database) -> (Recorder, RecorderTask) {
         let (sender, notes) = mpsc::channel(ATTEMPTS_WAITING_MAX);
-        (Recorder(sender), RecorderTask { database, notes })
+        let hurry = Arc::new(Notify::new());
+        (Recorder { notes: sender, hurry: hurry.clone() }, RecorderTask { database, notes, hurry })
     }
 
     /// Waits where too much is waiting already.
     pub async fn attempt(&self, row: AttemptRow) {
         // The task ends only when the host does.
-        let _ = self.0.send(Note::Attempt(row)).await;
+        let _ = self.notes.send(Note::Attempt(row)).await;
     }
 
     pub async fn health(&self, lane: Lane, failing_since: Option<Timestamp>) {
-        let _ = self.0.send(Note::Health(Health { lane, failing_since })).await;
+        let _ = self.notes.send(Note::Health(Health { lane, failing_since })).await;
     }
 
     /// Returns when everything that was noted before is written.
     pub async fn settle(&self) {
         let (told, done) = oneshot::channel();
-        if self.0.send(Note::Mark(told)).await.is_ok() {
+        if self.notes.send(Note::Mark(told)).await.is_ok() {
+            self.hurry.notify_one();
             let _ = done.await;
         }
+    }
+}
+
+impl Drop for Recorder {
+    fn drop(&mut self) {
+        self.hurry.notify_one();
     }
 }
 
@@ -91,7 +109,7 @@ impl RecorderTask {
     pub async fn run(mut self, stopped: watch::Receiver<bool>) {
         let mut notes = Vec::new();
         while self.notes.recv_many(&mut notes, ATTEMPTS_RECORDED_MAX).await > 0 {
-            let mut page = Page::default();
+            let (is_full, mut page) = (notes.len() >= ATTEMPTS_RECORDED_MAX, Page::default());
             for note in notes.drain(..) {
                 if !page.takes(&note) {
                     self.write(std::mem::take(&mut page), &stopped).await;
@@ -99,6 +117,18 @@ impl RecorderTask {
                 page.put(note);
             }
             self.write(page, &stopped).await;
+            if !is_full {
+                self.rest().await;
+            }
+        }
+    }
+
+    /// Ends early if the engine waits for what it noted, or has ended.
+    async fn rest(&self) {
+        let until = Instant::now() + Duration::from_millis(RECORD_REST_MS);
+        tokio::select! {
+            () = sleep_until(until) => {}
+            () = self.hurry.notified() => {}
         }
     }
 

@@ -101,6 +101,8 @@ pub const DISABLE_AFTER_MS: u64 = 432_000_000;
 
 /// Bodies kept in memory for their first attempt; others are read from the database when they are sent.
 pub const DELIVERY_BODIES_BYTES_MAX: usize = 32 << 20;
+/// How long after its commit a body is kept there: those that wait longer wait for an endpoint that is paused or slow.
+pub const DELIVERY_BODY_KEPT_MS: u64 = 5_000;
 /// Deliveries and calls between hosts that one request may follow from. Three endpoints that lead back to their own cause make some
 /// ten thousand deliveries within it; conversations between two systems need three or four.
 pub const HOPS_MAX: u8 = 8;
@@ -110,6 +112,8 @@ pub const ATTEMPT_ANSWER_BYTES_MAX: usize = 1_024;
 pub const ATTEMPTS_RECORDED_MAX: usize = 512;
 /// Outcomes that wait to be written; more, and nothing is started until the database has caught up.
 pub const ATTEMPTS_WAITING_MAX: usize = 4_096;
+/// Pause after outcomes were written, while others collect. A process that dies makes the attempts of this time again.
+pub const RECORD_REST_MS: u64 = 50;
 /// Pause before outcomes that could not be written are tried again.
 pub const RECORD_PAUSE_MS: u64 = 500;
 /// Ends of attempts that are taken in before anything is started.

@@ -11,7 +11,8 @@ use sqlx::{ConnectOptions, SqliteConnection, SqlitePool};
 
 use crate::db::DbError;
 use crate::limits::{
-    BUSY_TIMEOUT_MS, DB_READERS, DB_STATEMENTS_CACHED, SEARCH_LOOK_STEPS, WAL_BYTES_MAX, WRITER_CACHE_KIB,
+    BUSY_TIMEOUT_MS, DB_READERS, DB_STATEMENTS_CACHED, SEARCH_LOOK_STEPS, WAL_BYTES_MAX, WAL_CHECKPOINT_PAGES,
+    WRITER_CACHE_KIB,
 };
 use crate::regular_file;
 
@@ -82,6 +83,7 @@ pub(super) async fn connect_writer(path: &Path) -> Result<SqliteConnection, DbEr
         .journal_mode(SqliteJournalMode::Wal)
         .synchronous(SqliteSynchronous::Full)
         .pragma("journal_size_limit", WAL_BYTES_MAX.to_string())
+        .pragma("wal_autocheckpoint", WAL_CHECKPOINT_PAGES.to_string())
         .pragma("cache_size", format!("-{WRITER_CACHE_KIB}"));
     Ok(options.connect().await?)
 }

@@ -11,7 +11,7 @@ use super::search::Searchers;
 use super::{Database, FileLock, Readers, options};
 use crate::db::DbError;
 use crate::db::files::beside;
-use crate::limits::{BUSY_TIMEOUT_MS, CHECKPOINT_WAIT_MS, WAL_LOOK_MS};
+use crate::limits::{BUSY_TIMEOUT_MS, CHECKPOINT_WAIT_MS, IDLE_TRANSACTIONS_MAX, WAL_LOOK_MS};
 
 pub(super) struct WriterSlot {
     /// `None` while a transaction runs, after a lost connection, and once the database is closed.
@@ -22,6 +22,8 @@ pub(super) struct WriterSlot {
     looked_at_log: Option<Instant>,
     /// How the connection is set.
     pub(super) durability: Durability,
+    /// Transactions since the last look.
+    pub(super) begun: u32,
 }
 
 /// Whether decisions made in memory still rest on the state of the file.
@@ -77,6 +79,7 @@ impl WriterSlot {
             lock: None,
             looked_at_log: None,
             durability: Durability::Full,
+            begun: 0,
         }
     }
 
@@ -132,6 +135,19 @@ impl Database {
     pub async fn has_lock_file(&self) -> bool {
         let slot = self.inner.writer.lock().await;
         slot.lock.as_ref().is_none_or(|lock| lock.is_in_place(&self.inner.path))
+    }
+
+    /// Frees the pages that connections keep in memory, if few transactions began since the last call: those that come find their pages
+    /// in the cache of the system. Returns whether it did.
+    pub async fn free_cache_if_idle(&self) -> Result<bool, DbError> {
+        let mut slot = self.inner.writer.lock().await;
+        if std::mem::take(&mut slot.begun) > IDLE_TRANSACTIONS_MAX {
+            return Ok(false);
+        }
+        let Some(connection) = slot.connection.as_mut() else { return Ok(false) };
+        // SQLite is built with one cache for all connections: those of the readers are part of it.
+        sqlx::query("PRAGMA shrink_memory").execute(connection).await?;
+        Ok(true)
     }
 
     /// Calls `read` while no transaction runs.

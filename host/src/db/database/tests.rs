@@ -10,6 +10,7 @@ use crate::changes::operator_action::OperatorAction;
 use crate::db::apply::rows::Query;
 use crate::db::testing::{TestFile, batch, change, model, url_in, write_first_version};
 use crate::db::{Database, DbError, DbOptions};
+use crate::limits::IDLE_TRANSACTIONS_MAX;
 use crate::regular_file;
 
 async fn refusal(url: &str) -> String {
@@ -34,6 +35,23 @@ async fn a_second_host_on_the_file_is_refused_by_the_number_of_the_first() {
     assert!(sentence.contains(&format!("process {}", std::process::id())), "{sentence}");
     file.db.close().await.unwrap();
     Database::open(&file.url(), &DbOptions::default()).await.unwrap();
+}
+
+#[tokio::test]
+async fn cache_is_freed_only_while_few_write() {
+    let file = TestFile::open().await;
+    let free = async || file.db.free_cache_if_idle().await.unwrap();
+    assert!(free().await);
+    for _ in 0..=IDLE_TRANSACTIONS_MAX {
+        let touch = async |write: &mut WriteTransaction| {
+            sqlx::query("DELETE FROM fan_outs").execute(write.connection()).await?;
+            Ok(())
+        };
+        file.db.write_lazily(move |write| Box::pin(touch(write))).await.unwrap();
+    }
+    assert!(!free().await, "the transactions before are counted");
+    assert!(free().await, "none began since");
+    assert_eq!(file.db.latest_version().await.unwrap(), 0, "connections read again what was freed");
 }
 
 #[tokio::test]

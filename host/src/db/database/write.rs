@@ -98,6 +98,7 @@ impl Database {
             return Err(DbError::Closed);
         }
         self.inner.health.check()?;
+        slot.begun = slot.begun.saturating_add(1);
         let mut connection = match slot.connection.take() {
             Some(connection) => connection,
             None => {

@@ -16,8 +16,8 @@ use crate::limits::DELIVERIES_PRUNED_AT_ONCE;
 
 type Names = Vec<(Lane, EventSeq)>;
 
-/// Rows that stand in both tables of their own: (table, its key).
-const TABLES: [(&str, &str); 2] = [("deliveries", "event"), ("attempts", "event, number")];
+/// The conditions of the indexes that together list all deliveries of an endpoint.
+const PARTS: [&str; 2] = ["state = 0", "state <> 0"];
 
 impl Database {
     /// Deletes what ended before this time, as long as `go_on` says so; returns how many deliveries.
@@ -28,8 +28,7 @@ impl Database {
         while go_on() {
             let mut search = self.begin_survey().await?;
             let found: Names = sqlx::query_as(
-                "SELECT d.lane, d.event FROM lanes l CROSS JOIN deliveries d ON d.lane = l.lane \
-                 WHERE d.event < ?1 AND d.state IN (2, 3) AND d.at < ?2 LIMIT ?3",
+                "SELECT lane, event FROM deliveries WHERE event < ?1 AND state IN (2, 3) AND at < ?2 LIMIT ?3",
             )
             .bind(newest)
             .bind(int(before))
@@ -47,8 +46,7 @@ impl Database {
         Ok(deleted)
     }
 
-    /// Deletes what events and endpoints that are gone left behind, as long as `go_on` says so; returns how many deliveries
-    /// and attempts.
+    /// Deletes what events and endpoints that are gone left behind, as long as `go_on` says so; returns how many deliveries.
     pub async fn prune_orphans(&self, go_on: GoOn<'_>) -> Result<u64, DbError> {
         Ok(self.prune_without_event(go_on).await? + self.prune_without_endpoint(go_on).await?)
     }
@@ -59,8 +57,8 @@ impl Database {
             // Retention takes the oldest events first, so that what is gone lies before the first one that is left.
             let mut search = self.begin_survey().await?;
             let found: Names = sqlx::query_as(
-                "SELECT d.lane, d.event FROM lanes l CROSS JOIN deliveries d ON d.lane = l.lane \
-                 WHERE d.event < (SELECT coalesce(min(seq), 1 << 62) FROM events) LIMIT ?",
+                "SELECT lane, event FROM deliveries \
+                 WHERE event < (SELECT coalesce(min(seq), 1 << 62) FROM events) LIMIT ?",
             )
             .bind(DELIVERIES_PRUNED_AT_ONCE)
             .fetch_all(search.connection()?)
@@ -92,19 +90,20 @@ impl Database {
 
     async fn prune_without_endpoint(&self, go_on: GoOn<'_>) -> Result<u64, DbError> {
         let mut deleted = 0;
-        for (table, key) in TABLES {
-            for lane in self.find_orphans(table).await? {
-                deleted += self.delete_lane((table, key), lane, go_on).await?;
+        for part in PARTS {
+            for lane in self.find_orphans(part).await? {
+                deleted += self.delete_lane(part, lane, go_on).await?;
             }
         }
         Ok(deleted)
     }
 
-    /// Lanes in a table of deliveries that are no endpoint's any more. Steps from lane to lane, not from row to row.
-    async fn find_orphans(&self, table: &str) -> Result<Vec<Lane>, DbError> {
+    /// Lanes of deliveries that are no endpoint's any more. Steps from lane to lane, not from row to row.
+    async fn find_orphans(&self, part: &str) -> Result<Vec<Lane>, DbError> {
         let sql = format!(
-            "WITH RECURSIVE there(lane) AS (SELECT min(lane) FROM {table} UNION ALL \
-             SELECT (SELECT min(lane) FROM {table} WHERE lane > there.lane) FROM there WHERE there.lane IS NOT NULL) \
+            "WITH RECURSIVE there(lane) AS (SELECT min(lane) FROM deliveries WHERE {part} UNION ALL \
+             SELECT (SELECT min(lane) FROM deliveries WHERE {part} AND lane > there.lane) FROM there \
+             WHERE there.lane IS NOT NULL) \
              SELECT lane FROM there WHERE lane IS NOT NULL AND lane NOT IN (SELECT lane FROM lanes)"
         );
         let mut search = self.begin_survey().await?;
@@ -113,18 +112,18 @@ impl Database {
         Ok(found)
     }
 
-    async fn delete_lane(&self, (table, key): (&str, &str), lane: Lane, go_on: GoOn<'_>) -> Result<u64, DbError> {
-        let sql = format!(
-            "DELETE FROM {table} WHERE lane = ?1 AND ({key}) IN (SELECT {key} FROM {table} WHERE lane = ?1 LIMIT ?2)"
-        );
+    async fn delete_lane(&self, part: &str, lane: Lane, go_on: GoOn<'_>) -> Result<u64, DbError> {
+        let sql = format!("SELECT lane, event FROM deliveries WHERE lane = ? AND {part} LIMIT ?");
         let mut deleted = 0;
         while go_on() {
-            let query = sqlx::query(AssertSqlSafe(sql.clone())).bind(lane).bind(DELIVERIES_PRUNED_AT_ONCE);
-            let done = self.execute(query).await?;
-            deleted += done;
-            if done < u64::from(DELIVERIES_PRUNED_AT_ONCE) {
+            let mut search = self.begin_survey().await?;
+            let query = sqlx::query_as(AssertSqlSafe(sql.clone())).bind(lane).bind(DELIVERIES_PRUNED_AT_ONCE);
+            let found: Names = query.fetch_all(search.connection()?).await?;
+            search.finish();
+            if found.is_empty() {
                 break;
             }
+            deleted += self.delete_deliveries(&found, "").await?;
         }
         Ok(deleted)
     }

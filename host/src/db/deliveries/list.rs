@@ -44,7 +44,25 @@ pub struct StoredAttempt {
 
 /// What `delivery_of` reads, of `deliveries d` and `events e`.
 pub(super) const DELIVERY_COLUMNS: &str =
-    "d.event, e.id, e.type, e.subject, d.state, d.attempts, e.at AS committed_at, d.due";
+    "d.event AS event, e.id, e.type, e.subject, d.state, d.attempts, e.at AS committed_at, d.due";
+
+/// The indexes that list deliveries of an endpoint by event, with the condition of each: those in this state, or all.
+fn indexes_of(state: Option<DeliveryState>) -> &'static [(&'static str, &'static str)] {
+    const FRESH: (&str, &str) = ("deliveries_fresh", "d.state = 0");
+    match state {
+        None => &[FRESH, ("deliveries_tried", "d.state <> 0")],
+        Some(DeliveryState::Pending) => &[FRESH],
+        Some(DeliveryState::Retrying) => &[("deliveries_tried", "d.state <> 0 AND d.state = 1")],
+        Some(DeliveryState::Delivered) => &[("deliveries_tried", "d.state <> 0 AND d.state = 2")],
+        Some(DeliveryState::Failed) => &[("deliveries_given_up", "d.state = 3")],
+    }
+}
+
+/// A query for each of these indexes. SQLite merges their rows if they are in order, and stops at the limit.
+pub(super) fn union_of(state: Option<DeliveryState>, select: impl Fn(&str, &str) -> String) -> String {
+    let parts: Vec<String> = indexes_of(state).iter().map(|(index, condition)| select(index, condition)).collect();
+    parts.join(" UNION ALL ")
+}
 
 /// From `DELIVERY_COLUMNS`, whatever else the row holds.
 pub(super) fn delivery_of(row: &SqliteRow) -> Result<StoredDelivery, DbError> {
@@ -81,16 +99,17 @@ impl Database {
         limit: u32,
     ) -> Result<DeliveryPage, DbError> {
         let Some(lane) = self.find_lane(scope, endpoint).await? else { return Ok(DeliveryPage::default()) };
-        let sql = format!(
-            "SELECT {DELIVERY_COLUMNS} FROM deliveries d \
-             CROSS JOIN events e ON e.seq = d.event WHERE d.lane = ?1 AND d.event < ?2 AND (?3 IS NULL OR d.state = ?3) \
-             ORDER BY d.event DESC LIMIT ?4"
-        );
+        let sql = union_of(state, |index, condition| {
+            format!(
+                "SELECT {DELIVERY_COLUMNS} FROM deliveries d INDEXED BY {index} CROSS JOIN events e ON e.seq = d.event \
+                 WHERE d.lane = ?1 AND d.event < ?2 AND {condition}"
+            )
+        });
+        let sql = format!("{sql} ORDER BY event DESC LIMIT ?3");
         let mut search = self.begin_search(scope).await?;
         let rows = sqlx::query(AssertSqlSafe(sql))
             .bind(lane)
             .bind(before.unwrap_or(EventSeq::MAX))
-            .bind(state.map(DeliveryState::number))
             .bind(limit)
             .fetch_all(search.connection()?)
             .await?;

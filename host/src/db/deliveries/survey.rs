@@ -7,7 +7,7 @@ use std::sync::Arc;
 use sqlx::sqlite::SqliteRow;
 use sqlx::{AssertSqlSafe, Row as _};
 
-use super::list::{DELIVERY_COLUMNS, delivery_of};
+use super::list::{DELIVERY_COLUMNS, delivery_of, union_of};
 use super::{DeliveryState, StoredDelivery};
 use crate::changes::change_set::Timestamp;
 use crate::changes::scope::Scope;
@@ -58,6 +58,19 @@ fn text(row: &SqliteRow, column: &str) -> Result<Arc<str>, DbError> {
 
 const OF_FILTER: &str =
     "(?1 IS NULL OR l.plugin = ?1) AND (?2 IS NULL OR l.tenant = ?2) AND (?3 IS NULL OR l.endpoint = ?3)";
+
+/// What `survey_deliveries` asks for.
+pub(super) fn survey_sql(state: Option<DeliveryState>) -> String {
+    let sql = union_of(state, |index, condition| {
+        format!(
+            "SELECT l.lane AS lane, l.plugin, l.tenant, l.endpoint, {DELIVERY_COLUMNS} \
+             FROM lanes l CROSS JOIN deliveries d INDEXED BY {index} ON d.lane = l.lane \
+             CROSS JOIN events e ON e.seq = d.event \
+             WHERE {OF_FILTER} AND l.lane >= ?4 AND (l.lane > ?4 OR d.event < ?5) AND {condition}"
+        )
+    });
+    format!("{sql} ORDER BY lane, event DESC LIMIT ?6")
+}
 
 impl Database {
     /// In the order in which they were made, those after `after`.
@@ -122,14 +135,7 @@ impl Database {
         after: (Lane, EventSeq),
         limit: u32,
     ) -> Result<Vec<SurveyedDelivery>, DbError> {
-        // As a number in the text, so that the index of that state is used.
-        let of_state = state.map(|state| format!("AND d.state = {}", state.number())).unwrap_or_default();
-        let sql = format!(
-            "SELECT l.lane, l.plugin, l.tenant, l.endpoint, {DELIVERY_COLUMNS} \
-             FROM lanes l CROSS JOIN deliveries d ON d.lane = l.lane CROSS JOIN events e ON e.seq = d.event \
-             WHERE {OF_FILTER} AND l.lane >= ?4 AND (l.lane > ?4 OR d.event < ?5) {of_state} \
-             ORDER BY l.lane, d.event DESC LIMIT ?6"
-        );
+        let sql = survey_sql(state);
         let query = sqlx::query(AssertSqlSafe(sql)).bind(&filter.plugin).bind(&filter.tenant).bind(&filter.endpoint);
         let mut search = self.begin_survey().await?;
         let rows = query.bind(after.0).bind(after.1).bind(limit).fetch_all(search.connection()?).await?;

@@ -4,6 +4,7 @@ use super::*;
 use crate::db::DbOptions;
 use crate::db::apply::GIVEN_UP;
 use crate::db::deliveries::due::{DUE, FRESH};
+use crate::db::deliveries::survey::survey_sql;
 
 fn of_tenant(tenant: &str) -> EndpointFilter {
     EndpointFilter { tenant: Some(tenant.to_owned()), ..EndpointFilter::default() }
@@ -101,23 +102,25 @@ async fn plan_of(db: &Database, sql: &str) -> String {
 #[tokio::test]
 async fn what_is_looked_for_is_found_along_an_index() {
     let bench = busy().await;
-    let plan = |sql| plan_of(&bench.file.db, sql);
-    let survey = plan(
-        "SELECT l.lane, d.event FROM lanes l CROSS JOIN deliveries d ON d.lane = l.lane CROSS JOIN events e \
-         ON e.seq = d.event WHERE l.lane >= 1 AND (l.lane > 1 OR d.event < 9) AND d.state = 3 \
-         ORDER BY l.lane, d.event DESC LIMIT 5",
-    );
-    let survey = survey.await;
-    assert!(survey.contains("deliveries_given_up") && !survey.contains("TEMP B-TREE"), "{survey}");
+    let plan = async |sql: &str| plan_of(&bench.file.db, sql).await;
+    for (state, index) in [
+        (None, "deliveries_tried"),
+        (Some(DeliveryState::Pending), "deliveries_fresh"),
+        (Some(DeliveryState::Delivered), "deliveries_tried"),
+        (Some(DeliveryState::Failed), "deliveries_given_up"),
+    ] {
+        let survey = plan(&survey_sql(state)).await;
+        assert!(survey.contains(index) && !survey.contains("TEMP B-TREE"), "{survey}");
+    }
     let recover = plan(GIVEN_UP).await;
     assert!(recover.contains("deliveries_given_up (lane=? AND event>?)"), "{recover}");
     assert!(!recover.contains("TEMP B-TREE"), "{recover}");
     let forget = plan(
         "DELETE FROM deliveries WHERE (lane, event) IN \
          (SELECT json_extract(value, '$[0]'), json_extract(value, '$[1]') FROM json_each('[[1,2]]'))",
-    );
-    let forget = forget.await;
-    assert!(forget.contains("SEARCH deliveries USING PRIMARY KEY (lane=? AND event=?)"), "{forget}");
+    )
+    .await;
+    assert!(forget.contains("SEARCH deliveries USING PRIMARY KEY (event=? AND lane=?)"), "{forget}");
 }
 
 /// SQLite measures its tables when a host stops. Without named indexes it then read all events for an endpoint with few deliveries.
