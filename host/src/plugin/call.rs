@@ -31,7 +31,7 @@ pub use crate::capability::{CallState, Inputs};
 pub use attachment::Attachment;
 pub use bulkhead::{Bulkhead, PoolPart};
 pub use guest::GuestFault;
-pub use task::{Failed, TaskEnd, Turn};
+pub use task::{Failed, SettledEffect, TaskEnd, Turn};
 
 use super::{
     exchange::{Admitted, Answer, FeedWish, Reply},
