@@ -2,11 +2,11 @@
 //!
 //! Owns when a record of `db::model::TASKS` or `EFFECTS` is looked at, how often it is tried, and what is noted about it. A
 //! task runs through the same door as a request (`plugin::call`), an effect goes out through `destinations`. The database
-//! is the queue: in memory there is only when each plugin and tenant has something due, and the news of commits keeps that
-//! true. Invariants:
+//! is the queue: in memory there is only when each plugin and tenant has something due, and which records commits have just
+//! reported. Invariants:
 //!
 //! - Nothing runs before its time, and what is due stays in the database until the commit that ends it.
-//! - An attempt is written down before it is made, and how it ended before anything follows from it.
+//! - An attempt is written down before it is made, and how it ended before anything follows from it, or in the same commit.
 //! - What fails waits longer each time, and is never dropped: in the end an operator has it.
 //!
 //! - `agenda`: who has something due, when; pure. `engine`: the loop around it. `line`: one of them at work. `slots`: how

@@ -13,6 +13,15 @@ async fn a_call_goes_out_after_the_commit_and_its_answer_comes_back() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn answer_and_what_its_task_changes_are_one_commit() {
+    let (host, client, _bank) = still_host(Reply::Status(200)).await;
+    let before = changes(&host).await;
+    start_call(&client, "a", json!({"destination": "bank"})).await;
+    assert_eq!(told(&client, "a").await, json!({"answered": 200}));
+    assert_eq!(changes(&host).await - before, 3, "the request, the attempt that begins, and the task with its end");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_call_that_is_not_answered_for_good_is_repeated_with_the_same_bytes_and_key() {
     let (host, client, bank) = still_host(Reply::Status(503)).await;
     start_call(&client, "a", json!({"destination": "bank", "delays": [1000, 5000]})).await;
@@ -133,6 +142,13 @@ async fn who_is_told_the_outcome_may_start_the_same_call_anew() {
     })
     .await;
     assert_eq!(keys(&bank.arrived()), ["called:again"; 2]);
+}
+
+/// Change sets that are durable.
+async fn changes(host: &TestHost) -> u64 {
+    let metrics = host.operator().get("/metrics").await.expect(200).text();
+    let line = metrics.lines().find_map(|line| line.strip_prefix("tenon_committer_changes_total "));
+    line.expect("the number of changes").parse().expect("a number")
 }
 
 /// Waits until an attempt has ended and the next one waits.

@@ -9,7 +9,7 @@ impl Host for CallState {
     async fn schedule(&mut self, name: String, key: String, at: u64, payload: String) -> wasmtime::Result<()> {
         let begun = self.meter(name.len() + key.len() + payload.len())?;
         self.check_task(&name)?;
-        let scheduled = self.draft().schedule(&name, &key, at, payload).await.map_err(trap);
+        let scheduled = self.draft().schedule(&name, &key, at, payload).map_err(trap);
         self.excuse(begun).await;
         scheduled
     }

@@ -82,15 +82,15 @@ impl Change for Tell<'_> {
             match telling {
                 Telling::Seen { sighting, confirmations } => {
                     draft.put_chain_note(&ChainNote::Sighting(sighting.clone())).await?;
-                    self.arrived(draft, sighting, "seen", *confirmations).await?;
+                    self.arrived(draft, sighting, "seen", *confirmations)?;
                 }
                 Telling::Final { sighting, confirmations } => {
                     draft.remove_chain_note(&sighting.id()).await?;
-                    self.arrived(draft, sighting, "final", *confirmations).await?;
+                    self.arrived(draft, sighting, "final", *confirmations)?;
                 }
                 Telling::Gone { sighting } => {
                     if draft.remove_chain_note(&sighting.id()).await? {
-                        self.arrived(draft, sighting, "gone", 0).await?;
+                        self.arrived(draft, sighting, "gone", 0)?;
                     }
                 }
                 Telling::Ended { following, transaction } => {
@@ -118,12 +118,12 @@ impl Tell<'_> {
     async fn ended(&self, draft: &mut Draft, following: &Following, ended: &Ended<'_>) -> Result<(), DraftError> {
         let id = Following::id(&following.blockchain, &following.hash);
         if draft.remove_chain_note(&id).await? {
-            draft.schedule(&following.then, &following.key, self.now, text(ended)).await?;
+            draft.schedule(&following.then, &following.key, self.now, text(ended))?;
         }
         Ok(())
     }
 
-    async fn arrived(
+    fn arrived(
         &self,
         draft: &mut Draft,
         sighting: &Sighting,
@@ -144,7 +144,7 @@ impl Tell<'_> {
             block: sighting.block,
             confirmations,
         };
-        draft.schedule(&sighting.then, &arrival.place(), self.now, text(&payload)).await
+        draft.schedule(&sighting.then, &arrival.place(), self.now, text(&payload))
     }
 }
 

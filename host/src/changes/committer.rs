@@ -24,7 +24,7 @@ use super::overlay::{Began, Overlay, OverlayLimits};
 use super::scope::Scope;
 use crate::budget::Charge;
 use crate::db::apply::{Outgoing, Writer};
-use crate::db::model::DataModel;
+use crate::db::model::{DataModel, ModelError};
 use crate::db::{Database, DbError};
 use crate::limits::{NEWS_KEPT, OVERLAY_BYTES_MAX, OVERLAY_PINNED_BYTES_MAX};
 use crate::metrics::BatchMetrics;
@@ -32,6 +32,7 @@ use crate::metrics::BatchMetrics;
 mod accept;
 mod collected;
 mod counters;
+mod host_models;
 mod queue;
 mod registered;
 mod room;
@@ -43,6 +44,7 @@ mod writer;
 
 pub use collected::Changes;
 use counters::Counters;
+use host_models::HostModels;
 use queue::{Outcome, Queue};
 pub use registered::RegisteredReads;
 pub use room::LargeBounds;
@@ -156,6 +158,7 @@ pub(super) struct Shared {
     lines: turn::Lines,
     room: Room,
     counters: Counters,
+    host_models: HostModels,
     counts: Counts,
     news: broadcast::Sender<Arc<News>>,
     credentials: OnceLock<CredentialsFollower>,
@@ -286,6 +289,7 @@ impl Committer {
             lines: turn::Lines::default(),
             room: Room::new(settings.large),
             counters: Counters::default(),
+            host_models: HostModels::default(),
             counts: Counts::new(settings.metrics),
             news: broadcast::channel(settings.notifications_kept).0,
             credentials: OnceLock::new(),
@@ -302,6 +306,11 @@ impl Committer {
     /// For the one that remembers keys and tokens; a second one is not told.
     pub fn follow_credentials(&self, follower: CredentialsFollower) {
         let _ = self.shared.credentials.set(follower);
+    }
+
+    /// For changes of the host itself to what a plugin has.
+    pub(super) fn host_model(&self, plugin: &Arc<str>) -> Result<Arc<DataModel>, ModelError> {
+        self.shared.host_models.find(plugin)
     }
 
     /// Registers a call. Nothing that is accepted from now on is forgotten before the draft, or what it becomes, is gone.

@@ -279,12 +279,18 @@ impl Draft {
     }
 
     fn note(&mut self, key: Key, version: Version, content: Content) -> Result<(), DraftError> {
-        if self.seen.len() + self.records.len() + self.books.len() >= CALL_KEYS_MAX {
-            return Err(DraftError::Limit(format!("a call may look at and write {CALL_KEYS_MAX} things at most")));
-        }
+        self.check_keys()?;
         if let map::Entry::Vacant(place) = self.seen.entry(key) {
             self.seen_bytes = self.seen_bytes.saturating_add(content.bytes());
             place.insert(Stand { version, content });
+        }
+        Ok(())
+    }
+
+    /// Refuses one key too many.
+    fn check_keys(&self) -> Result<(), DraftError> {
+        if self.seen.len() + self.records.len() + self.books.len() >= CALL_KEYS_MAX {
+            return Err(DraftError::Limit(format!("a call may look at and write {CALL_KEYS_MAX} things at most")));
         }
         Ok(())
     }

@@ -3,8 +3,6 @@
 //!
 //! Owns the running again. Never touches a collection of the plugin: the model that it works with has none.
 
-use std::sync::Arc;
-
 use super::{
     change_set::Timestamp,
     committer::{CommitError, Committer},
@@ -13,10 +11,7 @@ use super::{
     operator_action::OperatorAction,
     scope::Scope,
 };
-use crate::{
-    db::model::{DataModel, ModelError},
-    limits::RUNS_MAX,
-};
+use crate::{db::model::ModelError, limits::RUNS_MAX};
 
 #[derive(Debug, thiserror::Error)]
 pub enum OwnError {
@@ -49,8 +44,7 @@ impl<'a> Host<'a> {
     pub fn new(committer: &'a Committer, scope: &Scope, now: Timestamp) -> Result<Host<'a>, OwnError> {
         let call = CallIdentity {
             scope: Some(scope.clone()),
-            // No collections but the host's own.
-            model: Arc::new(DataModel::new(scope.plugin(), &[], 1, None)?),
+            model: committer.host_model(scope.plugin())?,
             now,
             subject: "host".into(),
             operation: "task".into(),

@@ -35,6 +35,8 @@ pub const TENANT_TASKS_RUNNING_MAX: usize = 16;
 /// Tasks of one plugin and tenant in hand, those that wait for replies included: when as many wait as may ask at once, as
 /// many as may run have their turn.
 pub const TENANT_TASKS_IN_HAND_MAX: usize = TENANT_QUESTIONS_RUNNING_MAX + TENANT_TASKS_RUNNING_MAX;
+/// Records that commits report about one line while it is at work; the rest is searched for in the database.
+pub const TASKS_REPORTED_MAX: usize = 256;
 /// The longest attempt of an effect, whatever its destination allows.
 pub const EFFECT_ATTEMPT_MS_MAX: u64 = 120_000;
 /// Outgoing calls of effects at once: the first to each destination of each plugin and tenant, and all others.

@@ -34,7 +34,7 @@ pub use attachment::Attachment;
 pub use bulkhead::{Bulkhead, PoolPart};
 pub use exports::Callable;
 pub use guest::GuestFault;
-pub use task::{Failed, TaskEnd, Turn};
+pub use task::{Failed, SettledEffect, TaskEnd, Turn};
 
 use super::{
     exchange::{Admitted, Answer, FeedWish, Reply},

@@ -14,23 +14,16 @@ pub struct Agenda {
 
 enum State {
     Waits(Timestamp),
-    /// With the earliest time that was heard of since it began.
-    Works(Option<Timestamp>),
+    Works,
 }
 
 impl Agenda {
-    /// Something of the line is due then. Whether it is at work, and has to be told.
-    pub fn note(&mut self, line: &TaskLine, due: Timestamp) -> bool {
-        match self.lines.get_mut(line) {
-            Some(State::Works(heard)) => {
-                *heard = Some(heard.map_or(due, |heard| heard.min(due)));
-                true
-            }
-            Some(State::Waits(at)) if *at <= due => false,
-            _ => {
-                self.put(line.clone(), due);
-                false
-            }
+    /// Something of the line is due then. A line at work says in the end when it has something to do again.
+    pub fn note(&mut self, line: &TaskLine, due: Timestamp) {
+        match self.lines.get(line) {
+            Some(State::Works) => {}
+            Some(State::Waits(at)) if *at <= due => {}
+            _ => self.put(line.clone(), due),
         }
     }
 
@@ -38,17 +31,14 @@ impl Agenda {
     pub fn next(&mut self, now: Timestamp) -> Option<TaskLine> {
         self.order.first().filter(|(at, _)| *at <= now)?;
         let (_, line) = self.order.pop_first()?;
-        self.lines.insert(line.clone(), State::Works(None));
+        self.lines.insert(line.clone(), State::Works);
         Some(line)
     }
 
     /// It has nothing more to do before `next`.
     pub fn rests(&mut self, line: &TaskLine, next: Option<Timestamp>) {
-        let heard = match self.lines.remove(line) {
-            Some(State::Works(heard)) => heard,
-            _ => None,
-        };
-        if let Some(due) = heard.into_iter().chain(next).min() {
+        self.lines.remove(line);
+        if let Some(due) = next {
             self.put(line.clone(), due);
         }
     }
@@ -80,21 +70,22 @@ mod tests {
     #[test]
     fn a_line_is_looked_at_when_something_is_due_and_not_before() {
         let mut agenda = Agenda::default();
-        assert!(!agenda.note(&line(1), 50));
-        assert!(!agenda.note(&line(1), 80));
+        agenda.note(&line(1), 50);
+        agenda.note(&line(1), 80);
         assert_eq!((agenda.next(49), agenda.wake_at()), (None, Some(50)));
         assert_eq!(agenda.next(50), Some(line(1)));
         assert_eq!((agenda.next(100), agenda.wake_at()), (None, None), "it is at work");
     }
 
     #[test]
-    fn what_is_heard_while_a_line_works_is_not_forgotten() {
+    fn line_at_work_is_taken_up_again_when_it_has_rested() {
         let mut agenda = Agenda::default();
         agenda.note(&line(1), 0);
         agenda.next(0);
-        assert!(agenda.note(&line(1), 30), "it has to be told");
+        agenda.note(&line(1), 30);
+        assert_eq!(agenda.wake_at(), None);
         agenda.rests(&line(1), Some(90));
-        assert_eq!(agenda.wake_at(), Some(30));
+        assert_eq!(agenda.wake_at(), Some(90));
     }
 
     proptest! {
@@ -108,6 +99,10 @@ mod tests {
                     0 => {
                         stored.push((number, now + amount));
                         agenda.note(&line(number), now + amount);
+                        // The line at work takes in what is reported meanwhile.
+                        for (_, next) in working.iter_mut().filter(|(worker, _)| *worker == number) {
+                            *next = Some(next.map_or(now + amount, |next| next.min(now + amount)));
+                        }
                     }
                     1 => {
                         now += amount;

@@ -1,7 +1,7 @@
 //! One attempt of an outgoing call, or the telling of its outcome.
 //!
-//! That an attempt begins is on disk before it is made, so that who comes after a crash knows that it may have happened;
-//! how it ended is on disk before anything follows from it.
+//! That an attempt begins is on disk before it is made, so that who comes after a crash knows that it may have happened. How it
+//! ended is on disk before anything follows from it, or in the same commit.
 
 use std::time::Duration;
 
@@ -26,6 +26,7 @@ use crate::{
     destinations::Certainty,
     limits::{EFFECT_ANSWER_BYTES_MAX, EFFECT_ATTEMPT_MS_MAX, TASK_PAUSE_MS},
     outbound::retry_after_ms,
+    plugin::call::SettledEffect,
 };
 
 pub(super) async fn work(shared: &Shared, slots: &TenantSlots, place: &TaskPlace, rank: Rank) -> Worked {
@@ -33,14 +34,18 @@ pub(super) async fn work(shared: &Shared, slots: &TenantSlots, place: &TaskPlace
     if (shared.parts.serving)(place.scope.plugin()).is_none() {
         return Worked::Postponed;
     }
-    // Telling waits for nobody else's server.
-    match is_settled(shared, place).await {
-        Ok(false) => {}
-        Ok(true) => return line::run(shared, slots, place).await,
-        Err(error) => return failed(place, &error),
-    }
-    let (Ok(own), Ok(slot)) = (slots.effects.acquire(rank).await, shared.slots.acquire(rank).await) else {
-        return Worked::Postponed;
+    let free = slots.effects.try_acquire(rank).and_then(|own| Some((own, shared.slots.try_acquire(rank)?)));
+    let (own, slot) = match free {
+        Some(slots) => slots,
+        // Telling waits for nobody else's server.
+        None => match is_settled(shared, place).await {
+            Ok(false) => match (slots.effects.acquire(rank).await, shared.slots.acquire(rank).await) {
+                (Ok(own), Ok(slot)) => (own, slot),
+                _ => return Worked::Postponed,
+            },
+            Ok(true) => return line::run(shared, slots, place).await,
+            Err(error) => return failed(place, &error),
+        },
     };
     match begin(shared, place).await {
         Ok(None) => Worked::Settled,
@@ -51,15 +56,31 @@ pub(super) async fn work(shared: &Shared, slots: &TenantSlots, place: &TaskPlace
         Ok(Some((Step::Attempt, effect))) => {
             let ended = attempt(shared, place, &effect).await;
             drop((slot, own));
-            // Who looked again would find it due to be told.
-            if note_end(shared, place, &effect, &ended).await {
-                line::run(shared, slots, place).await
-            } else {
-                Worked::Settled
-            }
+            conclude(shared, slots, place, &effect, &ended).await
         }
         Err(error) => failed(place, &error),
     }
+}
+
+/// Writes how the attempt ended. If that settles the effect, the task that is told the outcome runs at once, and the commit of
+/// that run writes both. A run that does not end the task needs the outcome on disk first.
+async fn conclude(
+    shared: &Shared,
+    slots: &TenantSlots,
+    place: &TaskPlace,
+    begun: &Effect,
+    ended: &AttemptEnd,
+) -> Worked {
+    let mut effect = begun.clone();
+    effect.end(ended.clone(), shared.parts.clock.now());
+    if effect.outcome.is_some() {
+        let settled = SettledEffect { begun: begun.progress.clone(), effect };
+        if line::run_settled(shared, slots, place, &settled).await {
+            return Worked::Settled;
+        }
+    }
+    // Who looked again would find it due to be told.
+    if note_end(shared, place, begun, ended).await { line::run(shared, slots, place).await } else { Worked::Settled }
 }
 
 fn failed(place: &TaskPlace, error: &OwnError) -> Worked {

@@ -11,7 +11,6 @@ use std::{
 use serde::Deserialize;
 use tokio::{
     sync::{
-        Notify,
         broadcast::{self, error::RecvError},
         watch,
     },
@@ -19,7 +18,11 @@ use tokio::{
     time::{sleep, timeout},
 };
 
-use super::{Shared, agenda::Agenda, line};
+use super::{
+    Shared,
+    agenda::Agenda,
+    line::{self, Inbox},
+};
 use crate::{
     changes::{
         change_set::Timestamp,
@@ -35,8 +38,8 @@ pub(super) struct Engine {
     shared: Arc<Shared>,
     agenda: Agenda,
     news: broadcast::Receiver<Arc<News>>,
-    /// With what each of them is told that there is more.
-    working: HashMap<TaskLine, Arc<Notify>>,
+    /// Of each line that has something stored.
+    inboxes: HashMap<TaskLine, Arc<Inbox>>,
     lines: JoinSet<Option<Timestamp>>,
     /// Which line a task of `lines` is.
     names: HashMap<task::Id, TaskLine>,
@@ -72,7 +75,7 @@ impl Engine {
             shared,
             agenda: Agenda::default(),
             news,
-            working: HashMap::new(),
+            inboxes: HashMap::new(),
             lines: JoinSet::new(),
             names: HashMap::new(),
             is_blind: false,
@@ -115,15 +118,14 @@ impl Engine {
     }
 
     fn wake_all(&self) {
-        self.working.values().for_each(|more| more.notify_one());
+        self.inboxes.values().for_each(|inbox| inbox.wake());
     }
 
     fn start_lines(&mut self, now: Timestamp) {
         while let Some(line) = self.agenda.next(now) {
-            let more = Arc::new(Notify::new());
-            self.working.insert(line.clone(), more.clone());
+            let inbox = self.inboxes.entry(line.clone()).or_default().clone();
             let (shared, name) = (self.shared.clone(), line.clone());
-            let begun = self.lines.spawn(async move { line::work(shared, &line, &more).await });
+            let begun = self.lines.spawn(async move { line::work(shared, &line, &inbox).await });
             self.names.insert(begun.id(), name);
         }
     }
@@ -136,10 +138,15 @@ impl Engine {
                 (error.id(), Some(self.shared.parts.clock.now().saturating_add(TASK_PAUSE_MS)))
             }
         };
-        if let Some(line) = self.names.remove(&id) {
-            self.working.remove(&line);
-            self.agenda.rests(&line, next);
+        let Some(line) = self.names.remove(&id) else { return };
+        let next = match self.inboxes.get(&line) {
+            Some(inbox) => inbox.rest(next),
+            None => next,
+        };
+        if next.is_none() {
+            self.inboxes.remove(&line);
         }
+        self.agenda.rests(&line, next);
     }
 
     async fn hear(&mut self, news: Result<Arc<News>, RecvError>) {
@@ -164,22 +171,20 @@ impl Engine {
         // Who has begun the attempt has it in hand, and looks again in the end.
         if !progress.is_some_and(|reached| reached.under_way) {
             let destination = call.map(|call| call.destination.into());
-            self.note(TaskLine { scope: record.scope.clone(), destination }, due);
+            self.note(TaskLine { scope: record.scope.clone(), destination }, due, Some(&record.id));
         }
     }
 
-    fn note(&mut self, line: TaskLine, due: Timestamp) {
-        if self.agenda.note(&line, due)
-            && let Some(more) = self.working.get(&line)
-        {
-            more.notify_one();
-        }
+    /// A record of the line falls due then; without `id`, any may.
+    fn note(&mut self, line: TaskLine, due: Timestamp, id: Option<&Arc<str>>) {
+        self.agenda.note(&line, due);
+        self.inboxes.entry(line).or_default().put(due, id, self.shared.parts.clock.now());
     }
 
     /// At the start, and where news was missed.
     async fn reload(&mut self) -> Result<(), DbError> {
         for (line, due) in self.shared.parts.database.list_due_lines().await? {
-            self.note(line, due);
+            self.note(line, due, None);
         }
         Ok(())
     }

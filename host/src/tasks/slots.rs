@@ -41,6 +41,14 @@ impl Slots {
         Slots { first: Semaphore::new(first), further: Semaphore::new(further) }
     }
 
+    /// One that is free, and that no other call waits for.
+    pub fn try_acquire(&self, rank: Rank) -> Option<SemaphorePermit<'_>> {
+        match rank {
+            Rank::First => self.first.try_acquire().ok(),
+            Rank::Further => self.further.try_acquire().ok(),
+        }
+    }
+
     /// Until there is one; its turn comes in the order of asking.
     pub async fn acquire(&self, rank: Rank) -> Result<SemaphorePermit<'_>, AcquireError> {
         match rank {

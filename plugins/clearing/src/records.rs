@@ -40,18 +40,18 @@ const FINGERPRINTS: &str = "fingerprints";
 /// How often a random id that is taken already is drawn anew.
 const DRAWS_MAX: usize = 4;
 
-const OF_TRANSACTIONS: &[Index] = &[
-    Index::on("by-created", &["@created-at"]),
-    Index::on("by-state", &["transaction.state", "@created-at"]),
-    Index::on("by-partner", &["transaction.partner", "@created-at"]),
-    Index::on("by-concern", &["transaction.needs_attention", "@created-at"]),
-];
+const BY_CREATED: Index = Index::on("by-created", &["@created-at"]);
+const BY_STATE: Index = Index::on("by-state", &["transaction.state", "@created-at"]);
+const BY_CONCERN: Index = Index::on("by-concern", &["transaction.needs_attention", "@created-at"]);
 
 pub const COLLECTIONS: &[Collection] = &[
-    // By uetr; the partner's view.
-    Collection::new(INBOUND, OF_TRANSACTIONS),
+    // By uetr; the partner's view. It has no partners.
+    Collection::new(INBOUND, &[BY_CREATED, BY_STATE, BY_CONCERN]),
     // By uetr; the platform's view.
-    Collection::new(OUTBOUND, OF_TRANSACTIONS),
+    Collection::new(
+        OUTBOUND,
+        &[BY_CREATED, BY_STATE, Index::on("by-partner", &["transaction.partner", "@created-at"]), BY_CONCERN],
+    ),
     // By the key of the account, on a platform behind the partner's id.
     Collection::new(
         ACCOUNTS,

@@ -145,6 +145,18 @@ impl Draft {
         Ok(Ok(()))
     }
 
+    /// Writes a record of the host's own, whatever stands there. The collection must have no unique index.
+    pub(super) fn put_unread(&mut self, collection: Arc<Collection>, id: &str, body: String) -> Result<(), DraftError> {
+        let target = self.target(collection, id)?;
+        if body.len() > RECORD_BYTES_MAX {
+            return Err(misuse(format!("{id:.80} has more than {RECORD_BYTES_MAX} bytes")));
+        }
+        self.check_keys()?;
+        let fields = extract(&target.collection, &body)?;
+        let created_at = self.call.now;
+        self.write(target, Some((body, created_at, fields)))
+    }
+
     pub async fn delete(&mut self, collection: &str, id: &str) -> Result<Result<(), RecordRefusal>, DraftError> {
         self.delete_in(self.collection(collection)?, id).await
     }

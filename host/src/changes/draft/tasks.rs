@@ -22,14 +22,15 @@ pub struct Stored<T> {
 }
 
 impl Draft {
-    /// Takes the place of a waiting one of the same name and key.
-    pub async fn schedule(&mut self, name: &str, key: &str, due: Timestamp, payload: String) -> Result<(), DraftError> {
+    /// Takes the place of a waiting one of the same name and key, whichever that is: of two calls the later one stands.
+    pub fn schedule(&mut self, name: &str, key: &str, due: Timestamp, payload: String) -> Result<(), DraftError> {
         check_key(key)?;
         // Beyond it lies no number that the database counts with.
         let due = due.min(TASK_DUE_MAX);
         let timer = Timer::new(name, key, due, raw("the payload of a task", payload)?);
         let timer = Timer { hops: self.call.hops, ..timer };
-        self.put_host_record(TASKS, &record_id(name, key), &timer).await
+        let body = serde_json::to_string(&timer).map_err(|error| DbError::Corrupt(error.to_string()))?;
+        self.put_unread(self.host_collection(TASKS)?, &record_id(name, key), body)
     }
 
     /// Whether one was waiting.

@@ -57,6 +57,20 @@ async fn misuse_is_told_in_a_sentence() {
 }
 
 #[tokio::test]
+async fn timer_replaces_the_one_that_another_call_sets_meanwhile() {
+    let bench = Bench::open().await;
+    let (mut first, mut second) = (bench.begin(), bench.begin());
+    first.schedule("ring", "one", 10, "1".into()).unwrap();
+    second.schedule("ring", "one", 20, "2".into()).unwrap();
+    bench.committer.commit(first.into_changes(None), None).await.unwrap();
+    bench.committer.commit(second.into_changes(None), None).await.unwrap();
+    let mut draft = bench.begin();
+    let timer = draft.find_timer("ring:one").await.unwrap().unwrap().value;
+    assert_eq!((timer.due, timer.payload.get()), (Some(20), "2"));
+    assert!(draft.cancel_task("ring", "one").await.unwrap());
+}
+
+#[tokio::test]
 async fn two_records_can_swap_what_is_unique() {
     let bench = Bench::open().await;
     let fill = async |draft: &mut Draft| {

@@ -84,7 +84,7 @@ impl Calls {
         let key = call.inputs.seed.first_chunk::<16>().map(hex::encode).unwrap_or_default();
         for _ in 0..RUNS_MAX {
             let mut draft = call.begin();
-            draft.schedule(name, &key, call.inputs.now, payload.clone()).await?;
+            draft.schedule(name, &key, call.inputs.now, payload.clone())?;
             match self.committer.commit(draft.into_changes(None).without_room(), None).await {
                 Err(CommitError::Conflict(_) | CommitError::Discarded) => {}
                 settled => return Ok(settled?),

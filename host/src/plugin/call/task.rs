@@ -19,7 +19,7 @@ use crate::{
     changes::{
         change_set::{Timestamp, Version},
         draft::{Draft, DraftError},
-        effect::Outcome,
+        effect::{Effect, Outcome, Progress},
         timer::{TaskKind, TaskPlace, Trouble},
     },
     failure::Failure,
@@ -40,6 +40,8 @@ pub enum TaskEnd {
     Fault(Failed),
     /// Not its own fault: no seat, no disk, no end of conflicts.
     Postponed(Failure),
+    /// The run of a [`SettledEffect`] did not end its task. Nothing was written: its outcome must be, first.
+    Unwritten,
 }
 
 impl TaskEnd {
@@ -51,8 +53,16 @@ impl TaskEnd {
             TaskEnd::NotDue => "not-due",
             TaskEnd::Fault(_) => "fault",
             TaskEnd::Postponed(_) => "postponed",
+            TaskEnd::Unwritten => "unwritten",
         }
     }
+}
+
+/// An effect with its outcome, which is not written yet: the commit of the run that is told it ends the effect.
+pub struct SettledEffect {
+    /// As it was written when the last attempt began.
+    pub begun: Progress,
+    pub effect: Effect,
 }
 
 /// A run that ended in a fault.
@@ -101,10 +111,18 @@ impl<'a> Turn<'a> {
 struct TaskCall<'a> {
     call: Call<'a>,
     place: &'a TaskPlace,
+    settled: Option<&'a SettledEffect>,
 }
 
 impl Calls {
-    pub async fn run_task(&self, generation: &Arc<Generation>, place: &TaskPlace, mut turn: Turn<'_>) -> TaskEnd {
+    /// `settled`: of an effect whose outcome is not written yet.
+    pub async fn run_task(
+        &self,
+        generation: &Arc<Generation>,
+        place: &TaskPlace,
+        settled: Option<&SettledEffect>,
+        mut turn: Turn<'_>,
+    ) -> TaskEnd {
         let _running = generation.enter();
         if self.disk.refuses_writes(place.scope.tenant()) {
             return TaskEnd::Postponed(Failure::Unavailable);
@@ -124,7 +142,7 @@ impl Calls {
         };
         let deadline = Instant::now() + Duration::from_millis(deadline_ms);
         let call = match Call::new(self, generation, caller, deadline) {
-            Ok(call) => TaskCall { call, place },
+            Ok(call) => TaskCall { call, place, settled },
             Err(failure) => return TaskEnd::Postponed(failure),
         };
         let (mut contest, mut ran) = (Contest::default(), None);
@@ -186,6 +204,9 @@ impl TaskCall<'_> {
         let Run { outcome, left, .. } = call.run(&fired.task, draft, contest, permits).await;
         if let Err(GuestFault::NoCore) = outcome {
             return Err(Unsettled::Failed(Failure::Unavailable));
+        }
+        if self.settled.is_some() && !matches!(outcome, Ok(Verdict::Done)) {
+            return Ok(TaskEnd::Unwritten);
         }
         *ran = Some(Ran { version: fired.version, run: fired.task.attempt });
         let draft = left.map(|(draft, questions)| {
@@ -282,7 +303,11 @@ impl TaskCall<'_> {
                 }),
             TaskKind::Effect => draft.find_effect(&self.place.id).await?.and_then(|found| {
                 draft.tell_effect(&self.place.id);
-                let effect = found.value;
+                let effect = match self.settled {
+                    Some(settled) if found.value.progress != settled.begun => return None,
+                    Some(settled) => settled.effect.clone(),
+                    None => found.value,
+                };
                 draft.set_hops(effect.call.hops);
                 let outcome = effect.outcome.filter(|_| effect.due.is_some_and(|due| due <= now))?;
                 let names = (effect.then, effect.key);

@@ -1,0 +1,25 @@
+//! Models of the host's own collections, one for each plugin: a change that the host makes itself has no generation to take one
+//! from, and making one costs as much as the change.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+
+use crate::db::model::{DataModel, ModelError};
+
+/// As many as there are plugins.
+#[derive(Default)]
+pub(super) struct HostModels(Mutex<HashMap<Arc<str>, Arc<DataModel>>>);
+
+impl HostModels {
+    /// The model has no collection of the plugin.
+    pub fn find(&self, plugin: &Arc<str>) -> Result<Arc<DataModel>, ModelError> {
+        if let Some(model) = self.0.lock().get(plugin) {
+            return Ok(model.clone());
+        }
+        let model = Arc::new(DataModel::new(plugin, &[], 1, None)?);
+        self.0.lock().insert(plugin.clone(), model.clone());
+        Ok(model)
+    }
+}

@@ -1,0 +1,103 @@
+//! What commits report about a line: which of its records are due, and when the next one is.
+//!
+//! Shared by the engine, which puts reports in, and the line, which takes them out while it is at work. Bounded: beyond the
+//! limit it keeps only that there was more, which the database has.
+
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use tokio::sync::Notify;
+
+use crate::{changes::change_set::Timestamp, limits::TASKS_REPORTED_MAX};
+
+#[derive(Default)]
+pub(in crate::tasks) struct Inbox {
+    reported: Mutex<Reported>,
+    arrived: Notify,
+}
+
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Reported {
+    /// Records that are due, in the order of their commits.
+    pub due: Vec<Arc<str>>,
+    /// When the first of the others is due.
+    pub next: Option<Timestamp>,
+    /// Any record may be due.
+    pub is_partial: bool,
+}
+
+impl Inbox {
+    /// The record falls due then. Without `id`, any record may.
+    pub fn put(&self, due: Timestamp, id: Option<&Arc<str>>, now: Timestamp) {
+        self.reported.lock().add(due, id, now);
+        self.arrived.notify_one();
+    }
+
+    /// Makes a line at work check what is due, and whether the host stops.
+    pub fn wake(&self) {
+        self.put(0, None, 0);
+    }
+
+    /// For a line that has ended its work with `next` due: when it has to work again. `None`: nothing of it is stored.
+    pub fn rest(&self, next: Option<Timestamp>) -> Option<Timestamp> {
+        let mut reported = self.reported.lock();
+        reported.next = reported.next.into_iter().chain(next).min();
+        let is_due = reported.is_partial || !reported.due.is_empty();
+        if is_due { Some(0) } else { reported.next }
+    }
+
+    pub(super) fn take(&self) -> Reported {
+        std::mem::take(&mut self.reported.lock())
+    }
+
+    /// Returns at once if something was put in since it returned last.
+    pub(super) async fn arrived(&self) {
+        self.arrived.notified().await;
+    }
+}
+
+impl Reported {
+    fn add(&mut self, due: Timestamp, id: Option<&Arc<str>>, now: Timestamp) {
+        match id {
+            Some(_) if due > now => self.next = Some(self.next.map_or(due, |next| next.min(due))),
+            Some(id) if self.due.len() < TASKS_REPORTED_MAX => self.due.push(id.clone()),
+            _ => self.is_partial = true,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOW: Timestamp = 100;
+
+    #[test]
+    fn due_records_are_named_and_later_ones_give_the_next_time() {
+        let inbox = Inbox::default();
+        inbox.put(NOW, Some(&"a".into()), NOW);
+        inbox.put(NOW + 9, Some(&"b".into()), NOW);
+        inbox.put(NOW + 5, Some(&"c".into()), NOW);
+        let expected = Reported { due: vec!["a".into()], next: Some(NOW + 5), is_partial: false };
+        assert_eq!(inbox.take(), expected);
+        assert_eq!(inbox.take(), Reported::default());
+    }
+
+    #[test]
+    fn more_than_the_limit_is_left_to_the_database() {
+        let inbox = Inbox::default();
+        (0..=TASKS_REPORTED_MAX).for_each(|number| inbox.put(NOW, Some(&number.to_string().into()), NOW));
+        let reported = inbox.take();
+        assert_eq!((reported.due.len(), reported.is_partial), (TASKS_REPORTED_MAX, true));
+    }
+
+    #[test]
+    fn line_rests_until_the_next_time_unless_something_was_reported() {
+        let inbox = Inbox::default();
+        assert_eq!(inbox.rest(None), None);
+        assert_eq!(inbox.rest(Some(NOW)), Some(NOW));
+        assert_eq!(inbox.rest(Some(NOW + 1)), Some(NOW), "the earlier time stands until it is taken");
+        inbox.put(NOW, Some(&"a".into()), NOW);
+        assert_eq!(inbox.rest(None), Some(0));
+    }
+}
