@@ -19,10 +19,11 @@ use crate::support::{TestHost, component, eventually};
 use markdown::{Block, blocks};
 use shell::{curl_lines, paste};
 
-const DOCUMENTS: [&str; 24] = [
+const DOCUMENTS: [&str; 25] = [
     "README.md",
     "ARCHITECTURE.md",
     "CONTRIBUTING.md",
+    "docs/benchmarks.md",
     "docs/chains.md",
     "docs/clearing.md",
     "docs/contract.md",

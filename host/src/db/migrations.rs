@@ -39,6 +39,10 @@ pub(super) async fn migrate(connection: &mut SqliteConnection) -> Result<(), DbE
         );
         sqlx::raw_sql(sqlx::AssertSqlSafe(sql)).execute(&mut *connection).await?;
     }
+    if applied < MIGRATIONS.len() {
+        // The file itself holds the schema, so that it stays a database of Tenon if its log is damaged.
+        sqlx::raw_sql("PRAGMA wal_checkpoint(PASSIVE)").execute(&mut *connection).await?;
+    }
     Ok(())
 }
 

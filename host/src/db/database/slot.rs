@@ -137,15 +137,15 @@ impl Database {
         slot.lock.as_ref().is_none_or(|lock| lock.is_in_place(&self.inner.path))
     }
 
-    /// Frees the pages that connections keep in memory, if few transactions began since the last call: those that come find their pages
-    /// in the cache of the system. Returns whether it did.
+    /// Frees the pages that the writer's connection keeps in memory, if few transactions began since the last call: those that come
+    /// find their pages in the cache of the system. Returns whether it did.
     pub async fn free_cache_if_idle(&self) -> Result<bool, DbError> {
         let mut slot = self.inner.writer.lock().await;
         if std::mem::take(&mut slot.begun) > IDLE_TRANSACTIONS_MAX {
             return Ok(false);
         }
         let Some(connection) = slot.connection.as_mut() else { return Ok(false) };
-        // SQLite is built with one cache for all connections: those of the readers are part of it.
+        // The caches of readers are small.
         sqlx::query("PRAGMA shrink_memory").execute(connection).await?;
         Ok(true)
     }

@@ -43,7 +43,7 @@ fn record_reported_while_it_is_at_work_is_taken_up_again() {
 }
 
 #[test]
-fn more_than_the_line_can_hold_is_searched_for_in_its_order() {
+fn more_than_the_line_can_hold_is_searched_for() {
     let mut hands = Hands::new(MOST);
     hands.receive(reported(&["a", "b", "c", "d"]), NOW);
     assert_eq!(hands.take_up(), ids(&["a", "b"]));
