@@ -79,7 +79,7 @@ async fn conclude(
             return Worked::Settled;
         }
     }
-    // Who looked again would find it due to be told.
+    // The task runs at once: a search would find it due.
     if note_end(shared, place, begun, ended).await { line::run(shared, slots, place).await } else { Worked::Settled }
 }
 

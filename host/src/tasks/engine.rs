@@ -38,7 +38,7 @@ pub(super) struct Engine {
     shared: Arc<Shared>,
     agenda: Agenda,
     news: broadcast::Receiver<Arc<News>>,
-    /// Of each line that has something stored.
+    /// The inbox of each line that has records stored.
     inboxes: HashMap<TaskLine, Arc<Inbox>>,
     lines: JoinSet<Option<Timestamp>>,
     /// Which line a task of `lines` is.

@@ -41,7 +41,7 @@ impl Slots {
         Slots { first: Semaphore::new(first), further: Semaphore::new(further) }
     }
 
-    /// One that is free, and that no other call waits for.
+    /// Returns a slot if one is free and no other call waits for it.
     pub fn try_acquire(&self, rank: Rank) -> Option<SemaphorePermit<'_>> {
         match rank {
             Rank::First => self.first.try_acquire().ok(),

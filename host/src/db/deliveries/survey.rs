@@ -59,7 +59,7 @@ fn text(row: &SqliteRow, column: &str) -> Result<Arc<str>, DbError> {
 const OF_FILTER: &str =
     "(?1 IS NULL OR l.plugin = ?1) AND (?2 IS NULL OR l.tenant = ?2) AND (?3 IS NULL OR l.endpoint = ?3)";
 
-/// What `survey_deliveries` asks for.
+/// The queries of `survey_deliveries`.
 pub(super) fn survey_sql(state: Option<DeliveryState>) -> String {
     let sql = union_of(state, |index, condition| {
         format!(

@@ -1,4 +1,4 @@
-//! What commits report about a line: which of its records are due, and when the next one is.
+//! Collects the reports of commits about a line: which of its records are due, and when the next one is.
 //!
 //! Shared by the engine, which puts reports in, and the line, which takes them out while it is at work. Bounded: beyond the
 //! limit it keeps only that there was more, which the database has.
