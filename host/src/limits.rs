@@ -93,7 +93,7 @@ pub const DB_SEARCHERS_EACH: usize = 2;
 pub const SEARCH_LOOK_STEPS: i32 = 20_000;
 /// Plugins and tenants whose shares are remembered before those that ask nothing are forgotten.
 pub const SEARCH_SHARES_MAX: usize = 1_000;
-/// Prepared statements kept for each connection: four sizes of insert for each collection, and the pages that are asked for.
+/// Prepared statements kept for each connection: seven sizes of insert for each collection, and the pages that are asked for.
 pub const DB_STATEMENTS_CACHED: usize = 512;
 /// How long a statement waits for another process's lock on the file (an operator's `sqlite3`) before it fails.
 pub const BUSY_TIMEOUT_MS: u64 = 5_000;

@@ -145,16 +145,12 @@ impl Writer {
             Ok(write) => write,
             Err(error) => return Err(self.failed(error).await),
         };
-        match write.update_basis().await {
-            Ok(None) => {}
-            Ok(Some(invalidation)) => {
-                self.remembered.clear();
-                return match write.rollback().await {
-                    Ok(()) => Err(ApplyError::Outdated(invalidation)),
-                    Err(error) => Err(self.failed(error).await),
-                };
-            }
-            Err(error) => return Err(self.undo(write, error).await),
+        if let Some(invalidation) = write.update_basis() {
+            self.remembered.clear();
+            return match write.rollback().await {
+                Ok(()) => Err(ApplyError::Outdated(invalidation)),
+                Err(error) => Err(self.failed(error).await),
+            };
         }
         let failpoint = self.failpoints.0.lock().take();
         let outgoing = match self.write(&mut write, batch, failpoint).await {

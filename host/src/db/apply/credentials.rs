@@ -12,20 +12,16 @@ use crate::changes::scope::Scope;
 use crate::db::DbError;
 
 static KEYS: LazyLock<ChunkedSql> = LazyLock::new(|| {
-    ChunkedSql::new(
-        "INSERT INTO keys (id, hash, plugin, organization, environment, owner, scopes, attributes, created_at, expires_at, kind, \
-         label, sealed, ends_at) VALUES ",
+    ChunkedSql::insert(
+        "keys (id, hash, plugin, organization, environment, owner, scopes, attributes, created_at, expires_at, kind, \
+         label, sealed, ends_at)",
         "(?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
         "",
     )
 });
 
 static ATTRIBUTES: LazyLock<ChunkedSql> = LazyLock::new(|| {
-    ChunkedSql::new(
-        "INSERT INTO key_attributes (plugin, tenant, name, value, ends_at, key) VALUES ",
-        "(?,?,?,?,?,?)",
-        "",
-    )
+    ChunkedSql::insert("key_attributes (plugin, tenant, name, value, ends_at, key)", "(?,?,?,?,?,?)", "")
 });
 
 struct KeyRow<'a> {

@@ -32,9 +32,9 @@ struct Line<'a> {
 }
 
 static JOURNAL: LazyLock<ChunkedSql> = LazyLock::new(|| {
-    ChunkedSql::new(
-        "INSERT INTO journal (plugin, tenant, seq, prev, hash, at, subject, operation, request_id, version, component, \
-         entry) VALUES ",
+    ChunkedSql::insert(
+        "journal (plugin, tenant, seq, prev, hash, at, subject, operation, request_id, version, component, \
+         entry)",
         "(?,?,?,?,?,?,?,?,?,?,?,?)",
         "",
     )

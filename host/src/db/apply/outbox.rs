@@ -111,16 +111,16 @@ pub(in crate::db) struct NewDelivery {
 }
 
 static EVENTS: LazyLock<ChunkedSql> = LazyLock::new(|| {
-    ChunkedSql::new(
-        "INSERT INTO events (seq, id, plugin, tenant, type, subject, body, version, at, only, hops) VALUES ",
+    ChunkedSql::insert(
+        "events (seq, id, plugin, tenant, type, subject, body, version, at, only, hops)",
         "(?,?,?,?,?,?,?,?,?,?,?)",
         "",
     )
 });
 
-static DELIVERIES: LazyLock<ChunkedSql> = LazyLock::new(|| ChunkedSql::new(INSERT_DELIVERIES, NEW_DELIVERY, ""));
+static DELIVERIES: LazyLock<ChunkedSql> = LazyLock::new(|| ChunkedSql::insert(DELIVERY_COLUMNS, NEW_DELIVERY, ""));
 
-const INSERT_DELIVERIES: &str = "INSERT INTO deliveries (lane, event, state, attempts, due, at) VALUES ";
+const DELIVERY_COLUMNS: &str = "deliveries (lane, event, state, attempts, due, at)";
 const NEW_DELIVERY: &str = "(?,?,0,0,NULL,?)";
 
 impl Outbox {

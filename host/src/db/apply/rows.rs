@@ -13,16 +13,33 @@ use crate::changes::change_set::Field;
 /// A statement under construction.
 pub(in crate::db) type Query = sqlx::query::Query<'static, Sqlite, SqliteArguments>;
 
-/// Rows of one statement, the largest first. The last is 1, so that every number of rows can be made up.
-const SIZES: [usize; 4] = [64, 16, 4, 1];
+/// Rows of one statement, the fewest first.
+const SIZES: [usize; 7] = [1, 2, 4, 8, 16, 32, 64];
 
 /// One statement in all its sizes.
+///
+/// A statement may be larger than the rows that are left. The cells of the rows that it is short of are NULL, as SQLite takes
+/// parameters that are not bound, so one statement writes up to 64 rows. Invariant: a row with NULL in its first cell changes
+/// nothing.
 pub(in crate::db) struct ChunkedSql([Arc<str>; SIZES.len()]);
 
 impl ChunkedSql {
     /// `row` is repeated, with commas between.
     pub fn new(before: &str, row: &str, after: &str) -> ChunkedSql {
         ChunkedSql(SIZES.map(|size| format!("{before}{}{after}", vec![row; size].join(",")).into()))
+    }
+
+    /// `into` is a table with its columns, the first of them NOT NULL.
+    pub fn insert(into: &str, row: &str, on_conflict: &str) -> ChunkedSql {
+        let after = format!(") WHERE column1 IS NOT NULL {on_conflict}");
+        ChunkedSql::new(&format!("INSERT INTO {into} SELECT * FROM (VALUES "), row, &after)
+    }
+
+    /// Returns the smallest statement that holds `rows`, or the largest of all; and how many rows it holds.
+    fn fitting(&self, rows: usize) -> (&Arc<str>, usize) {
+        let ([.., largest], [.., most]) = (&self.0, SIZES);
+        let fitting = self.0.iter().zip(SIZES).find(|(_, size)| rows <= *size);
+        fitting.unwrap_or((largest, most))
     }
 }
 
@@ -34,12 +51,12 @@ pub(in crate::db) async fn write_rows<T>(
     bind: impl Fn(Query, &T) -> Query,
 ) -> Result<(), sqlx::Error> {
     let mut rest = rows;
-    for (size, sql) in SIZES.into_iter().zip(&sql.0) {
-        while let Some((chunk, after)) = rest.split_at_checked(size) {
-            let query: Query = sqlx::query(AssertSqlSafe(sql.clone()));
-            chunk.iter().fold(query, &bind).execute(&mut *connection).await?;
-            rest = after;
-        }
+    while !rest.is_empty() {
+        let (sql, size) = sql.fitting(rest.len());
+        let (chunk, after) = rest.split_at(size.min(rest.len()));
+        let query: Query = sqlx::query(AssertSqlSafe(sql.clone()));
+        chunk.iter().fold(query, &bind).execute(&mut *connection).await?;
+        rest = after;
     }
     Ok(())
 }

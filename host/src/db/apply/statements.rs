@@ -72,10 +72,10 @@ impl Upsert<'_> {
 }
 
 static GUARDS: LazyLock<ChunkedSql> = LazyLock::new(|| {
-    ChunkedSql::new(
-        "INSERT INTO guards (plugin, tenant, name, version) VALUES ",
+    ChunkedSql::insert(
+        "guards (plugin, tenant, name, version)",
         "(?,?,?,?)",
-        " ON CONFLICT DO UPDATE SET version = excluded.version",
+        "ON CONFLICT DO UPDATE SET version = excluded.version",
     )
 });
 
@@ -89,24 +89,24 @@ pub(super) async fn write_guards(connection: &mut SqliteConnection, folded: &Fol
 }
 
 static ACCOUNTS: LazyLock<ChunkedSql> = LazyLock::new(|| {
-    ChunkedSql::new(
-        "INSERT INTO accounts (plugin, tenant, account, external, version) VALUES ",
+    ChunkedSql::insert(
+        "accounts (plugin, tenant, account, external, version)",
         "(?,?,?,1,?)",
-        " ON CONFLICT DO UPDATE SET external = 1, version = excluded.version",
+        "ON CONFLICT DO UPDATE SET external = 1, version = excluded.version",
     )
 });
 
 static BALANCES: LazyLock<ChunkedSql> = LazyLock::new(|| {
-    ChunkedSql::new(
-        "INSERT INTO balances (plugin, tenant, account, asset, amount, version) VALUES ",
+    ChunkedSql::insert(
+        "balances (plugin, tenant, account, asset, amount, version)",
         "(?,?,?,?,?,?)",
-        " ON CONFLICT DO UPDATE SET amount = excluded.amount, version = excluded.version",
+        "ON CONFLICT DO UPDATE SET amount = excluded.amount, version = excluded.version",
     )
 });
 
 static TRANSFERS: LazyLock<ChunkedSql> = LazyLock::new(|| {
-    ChunkedSql::new(
-        "INSERT INTO transfers (plugin, tenant, id, version, debit, credit, asset, amount, memo, at) VALUES ",
+    ChunkedSql::insert(
+        "transfers (plugin, tenant, id, version, debit, credit, asset, amount, memo, at)",
         "(?,?,?,?,?,?,?,?,?,?)",
         "",
     )
@@ -153,11 +153,7 @@ fn bind_transfer(query: Query, (change, transfer): &(Change<'_>, &Transfer)) -> 
 }
 
 static ANSWERS: LazyLock<ChunkedSql> = LazyLock::new(|| {
-    ChunkedSql::new(
-        "INSERT INTO answers (plugin, tenant, name, version, fingerprint, sealed, at) VALUES ",
-        "(?,?,?,?,?,?,?)",
-        "",
-    )
+    ChunkedSql::insert("answers (plugin, tenant, name, version, fingerprint, sealed, at)", "(?,?,?,?,?,?,?)", "")
 });
 
 pub(super) async fn write_answers(connection: &mut SqliteConnection, batch: &Batch) -> Result<(), DbError> {

@@ -66,6 +66,25 @@ async fn a_hundred_and_twenty_seven_records_and_events_arrive_in_order() {
 }
 
 #[tokio::test]
+async fn each_row_of_a_batch_is_written_whatever_their_number() {
+    let model = model(vec![]);
+    let file = TestFile::with(&model).await;
+    let (mut writer, mut version) = (file.db.writer(), 0);
+    for rows in [1, 2, 3, 31, 33, 64, 65, 129] {
+        let begin = version;
+        let mut changes = Vec::new();
+        for _ in 0..rows {
+            version += 1;
+            let id = format!("id{version}");
+            changes.push(change(&model, version, TENANT).put(&id, "{}").event(&id));
+        }
+        writer.apply(&batch(&format!("b{rows}"), changes)).await.unwrap();
+        assert_eq!(count_of(&file.db, "notes_things").await, i64::try_from(version).unwrap(), "records after {begin}");
+        assert_eq!(count_of(&file.db, "events").await, i64::try_from(version).unwrap(), "events after {begin}");
+    }
+}
+
+#[tokio::test]
 async fn an_error_before_commit_leaves_nothing_and_the_next_batch_goes_through() {
     let model = model(vec![]);
     let file = TestFile::with(&model).await;

@@ -16,7 +16,7 @@ use sqlx::{Connection, SqliteConnection};
 use tokio::sync::OwnedMutexGuard;
 
 use super::Database;
-use super::slot::{Basis, Durability, Invalidation, WriterSlot, data_version};
+use super::slot::{Basis, Durability, Invalidation, WriterSlot};
 use crate::db::DbError;
 use crate::db::apply::rows::Query;
 
@@ -24,6 +24,8 @@ use crate::db::apply::rows::Query;
 pub(in crate::db) struct WriteTransaction {
     slot: OwnedMutexGuard<WriterSlot>,
     connection: SqliteConnection,
+    /// `PRAGMA data_version` at its beginning, and so until its end.
+    data_version: i64,
     on_commit: Vec<Box<dyn FnOnce() + Send>>,
     supersedes: bool,
 }
@@ -107,7 +109,9 @@ impl Database {
             }
         };
         match start(&mut connection, &mut slot.durability, durability).await {
-            Ok(()) => Ok(WriteTransaction { slot, connection, on_commit: Vec::new(), supersedes: false }),
+            Ok(data_version) => {
+                Ok(WriteTransaction { slot, connection, data_version, on_commit: Vec::new(), supersedes: false })
+            }
             // Another program holds the lock: the connection is as good as before.
             Err(error) if is_busy(&error) => {
                 slot.connection = Some(connection);
@@ -122,17 +126,17 @@ impl Database {
     }
 }
 
+/// Begins a transaction and returns the data version, in one round trip to the thread of the connection.
 async fn start(
     connection: &mut SqliteConnection,
     current: &mut Durability,
     durability: Durability,
-) -> Result<(), DbError> {
+) -> Result<i64, DbError> {
     if *current != durability {
         sqlx::query(durability.pragma()).execute(&mut *connection).await?;
         *current = durability;
     }
-    sqlx::query("BEGIN IMMEDIATE").execute(connection).await?;
-    Ok(())
+    Ok(sqlx::query_scalar("BEGIN IMMEDIATE; PRAGMA data_version").fetch_one(connection).await?)
 }
 
 /// Waits until it is gone, and with it every lock that it held.
@@ -147,11 +151,10 @@ impl WriteTransaction {
         &mut self.connection
     }
 
-    /// Why decisions made since the last batch no longer rest on the file. Checked inside of the transaction: nobody can
-    /// write between the check and the COMMIT.
-    pub async fn update_basis(&mut self) -> Result<Option<Invalidation>, DbError> {
-        let now = data_version(&mut self.connection).await?;
-        Ok(self.slot.update_basis(now))
+    /// Why decisions made since the last batch no longer rest on the file. The data version was read inside of the
+    /// transaction: nobody can write between the check and the COMMIT.
+    pub fn update_basis(&mut self) -> Option<Invalidation> {
+        self.slot.update_basis(self.data_version)
     }
 
     /// Decisions made so far rest on what this transaction changes: once it commits, the next batch is run again.

@@ -204,9 +204,9 @@ fn upsert(table: &str, fields: &[TableField]) -> ChunkedSql {
         set.push_str(&format!(", {column} = excluded.{column}"));
     }
     row.push(')');
-    ChunkedSql::new(
-        &format!("INSERT INTO \"{table}\" ({columns}) VALUES "),
+    ChunkedSql::insert(
+        &format!("\"{table}\" ({columns})"),
         &row,
-        &format!(" ON CONFLICT (tenant, id) DO UPDATE SET {set}"),
+        &format!("ON CONFLICT (tenant, id) DO UPDATE SET {set}"),
     )
 }

@@ -9,7 +9,7 @@ use std::sync::LazyLock;
 
 use sqlx::SqliteConnection;
 
-use super::{Batch, EventSeq, INSERT_DELIVERIES, Lane, NEW_DELIVERY, Outbox, StoredEvent};
+use super::{Batch, DELIVERY_COLUMNS, EventSeq, Lane, NEW_DELIVERY, Outbox, StoredEvent};
 use crate::changes::scope::Scope;
 use crate::db::DbError;
 use crate::db::apply::rows::{ChunkedSql, write_rows};
@@ -17,11 +17,10 @@ use crate::limits::{BATCH_DELIVERIES_EACH, BATCH_DELIVERIES_MAX};
 
 /// One that was ordered by hand meanwhile is there already.
 pub(in crate::db) static FAN_OUT_DELIVERIES: LazyLock<ChunkedSql> =
-    LazyLock::new(|| ChunkedSql::new(INSERT_DELIVERIES, NEW_DELIVERY, " ON CONFLICT DO NOTHING"));
+    LazyLock::new(|| ChunkedSql::insert(DELIVERY_COLUMNS, NEW_DELIVERY, "ON CONFLICT DO NOTHING"));
 
-static FAN_OUTS: LazyLock<ChunkedSql> = LazyLock::new(|| {
-    ChunkedSql::new("INSERT INTO fan_outs (plugin, tenant, events, lanes, made, done) VALUES ", "(?,?,?,?,0,0)", "")
-});
+static FAN_OUTS: LazyLock<ChunkedSql> =
+    LazyLock::new(|| ChunkedSql::insert("fan_outs (plugin, tenant, events, lanes, made, done)", "(?,?,?,?,0,0)", ""));
 
 /// Consecutive events of one tenant that go to the same endpoints.
 struct FanOut {
