@@ -95,6 +95,8 @@ pub const SEARCH_LOOK_STEPS: i32 = 20_000;
 pub const SEARCH_SHARES_MAX: usize = 1_000;
 /// Prepared statements kept for each connection: seven sizes of insert for each collection, and the pages that are asked for.
 pub const DB_STATEMENTS_CACHED: usize = 512;
+/// Texts of several statements for one batch that are kept prepared: one for each set of tables that are written together, and size.
+pub const BATCH_TEXTS_MAX: usize = 64; // 25 MiB where each writes 64 rows to ten tables; usually a tenth of that
 /// How long a statement waits for another process's lock on the file (an operator's `sqlite3`) before it fails.
 pub const BUSY_TIMEOUT_MS: u64 = 5_000;
 /// Pages of the write-ahead log that are folded into the file together; SQLite's default is 1 000. A page that many batches change is then

@@ -1,7 +1,8 @@
 //! One batch of accepted change sets in one transaction. Nothing is judged here: `changes::decide` did.
 //!
 //! - `fold`: the last state of each record, guard and balance. `statements`: how each kind of row is written.
-//! - `credentials`: keys and tokens. `journal`: the chains of hashes. `outbox`: events and their deliveries. `rows`: many rows in few statements.
+//! - `credentials`: keys and tokens. `journal`: the chains of hashes. `outbox`: events and their deliveries.
+//! - `rows`: many rows in few statements. `script`: many statements in few trips to the thread of the connection.
 //!
 //! Invariants: a batch is applied as a whole or not at all; its id stands in the same transaction; events are numbered by
 //! the last statements of it; after an error at COMMIT the connection is never used again.
@@ -11,6 +12,7 @@ mod fold;
 mod journal;
 mod outbox;
 pub(super) mod rows;
+mod script;
 mod statements;
 
 use std::sync::Arc;
@@ -28,6 +30,7 @@ pub(in crate::db) use outbox::GIVEN_UP;
 use outbox::Outbox;
 pub use outbox::{EventSeq, HostRecord, Lane, Outgoing, StoredEvent};
 pub(in crate::db) use outbox::{FAN_OUT_DELIVERIES, NewDelivery, Recovery, bind_delivery, recover_part};
+use script::{Script, Texts};
 
 /// A change set that was accepted. All that it writes carries `version`.
 #[derive(Clone, Debug)]
@@ -87,6 +90,7 @@ pub struct Writer {
     database: Database,
     failpoints: Failpoints,
     remembered: Remembered,
+    texts: Texts,
 }
 
 /// What the last batch left behind, so that the next one need not ask; worthless once a batch fails.
@@ -126,7 +130,7 @@ impl Database {
 
     #[doc(hidden)]
     pub fn writer_with(&self, failpoints: Failpoints) -> Writer {
-        Writer { database: self.clone(), failpoints, remembered: Remembered::default() }
+        Writer { database: self.clone(), failpoints, remembered: Remembered::default(), texts: Texts::default() }
     }
 
     /// Whether the batch became durable. After `Unknown` this is the truth: all connections were opened anew since.
@@ -187,20 +191,22 @@ impl Writer {
         let folded = Folded::new(batch, catalogue)?;
         let connection = write.connection();
         self.remembered.outbox.load(connection, batch, catalogue).await?;
-        statements::write_batch_id(connection, batch).await?;
+        let mut script = Script::new(connection, &mut self.texts);
+        statements::write_batch_id(&mut script, batch);
         for table in folded.tables.values() {
             table.note_ages();
-            statements::write_records(connection, table).await?;
+            statements::write_records(&mut script, table).await?;
         }
-        statements::write_guards(connection, &folded).await?;
-        statements::write_ledger(connection, &folded, batch).await?;
-        statements::write_answers(connection, batch).await?;
-        credentials::write_credentials(connection, batch).await?;
+        statements::write_guards(&mut script, &folded);
+        statements::write_ledger(&mut script, &folded, batch);
+        statements::write_answers(&mut script, batch);
+        credentials::write_credentials(&mut script, batch).await?;
         for action in batch.changes.iter().filter_map(|accepted| accepted.changes.operator.as_ref()) {
-            swaps::note_action(connection, action).await?;
+            swaps::note_action(script.connection().await?, action).await?;
         }
-        self.remembered.chains.write(connection, batch).await?;
-        let outgoing = self.remembered.outbox.write(connection, batch).await?;
+        self.remembered.chains.write(&mut script, batch).await?;
+        let outgoing = self.remembered.outbox.write(&mut script, batch).await?;
+        script.run().await?;
         match failpoint {
             Some(Failpoint::BeforeCommit) => Err(DbError::Corrupt("failpoint before COMMIT".into())),
             _ => Ok(outgoing),

@@ -6,6 +6,7 @@ use sqlx::SqliteConnection;
 
 use super::Batch;
 use super::rows::{ChunkedSql, Query, int, write_rows};
+use super::script::Script;
 use crate::changes::change_set::{ChangeSet, Timestamp};
 use crate::changes::credential::{Attribute, CredentialChange, NewCredential};
 use crate::changes::scope::Scope;
@@ -36,7 +37,7 @@ struct KeyRow<'a> {
 }
 
 /// Issues all keys of the batch before it revokes any: an id is issued once, so no key is issued after its revocation.
-pub(super) async fn write_credentials(connection: &mut SqliteConnection, batch: &Batch) -> Result<(), DbError> {
+pub(super) async fn write_credentials(script: &mut Script<'_>, batch: &Batch) -> Result<(), DbError> {
     let (mut issued, mut revoked) = (Vec::new(), Vec::new());
     for changes in batch.changes.iter().map(|accepted| &accepted.changes) {
         let mut ids = Vec::new();
@@ -50,6 +51,10 @@ pub(super) async fn write_credentials(connection: &mut SqliteConnection, batch: 
             revoked.push((ids, changes.now));
         }
     }
+    if issued.is_empty() && revoked.is_empty() {
+        return Ok(());
+    }
+    let connection = script.connection().await?;
     write_rows(connection, &KEYS, &issued, bind_key).await?;
     let attributes = issued.iter().flat_map(|row| row.new.attributes.iter().map(move |attribute| (row, attribute)));
     write_rows(connection, &ATTRIBUTES, &attributes.collect::<Vec<_>>(), bind_attribute).await?;

@@ -3,10 +3,9 @@
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-use sqlx::SqliteConnection;
-
 use super::Batch;
-use super::rows::{ChunkedSql, int, write_rows};
+use super::rows::{ChunkedSql, int};
+use super::script::Script;
 use crate::changes::change_set::{JournalLine, Timestamp};
 use crate::changes::scope::Scope;
 use crate::db::DbError;
@@ -45,12 +44,12 @@ impl Chains {
         self.0.clear();
     }
 
-    pub async fn write(&mut self, connection: &mut SqliteConnection, batch: &Batch) -> Result<(), DbError> {
+    pub async fn write<'b>(&mut self, script: &mut Script<'b>, batch: &'b Batch) -> Result<(), DbError> {
         let mut lines = Vec::new();
         for accepted in &batch.changes {
             let changes = &accepted.changes;
             for line in &changes.journal {
-                let end = self.end_of(connection, &changes.scope).await?;
+                let end = self.end_of(script, &changes.scope).await?;
                 let (seq, prev) = (end.seq + 1, end.hash);
                 let owner = (&**changes.scope.plugin(), &**changes.scope.tenant());
                 let hash = hash_line(&prev, owner, (seq, changes.now), line);
@@ -58,7 +57,7 @@ impl Chains {
                 lines.push(Line { scope: &changes.scope, at: changes.now, seq, prev, hash, line });
             }
         }
-        write_rows(connection, &JOURNAL, &lines, |query, row| {
+        script.add(&JOURNAL, lines, |query, row: &Line<'_>| {
             let decided_by = row.line.decided_by.as_ref();
             query
                 .bind(row.scope.plugin().clone())
@@ -73,12 +72,11 @@ impl Chains {
                 .bind(decided_by.map(|by| by.version.clone()))
                 .bind(decided_by.map(|by| by.component.clone()))
                 .bind(row.line.entry.clone())
-        })
-        .await?;
+        });
         Ok(())
     }
 
-    async fn end_of(&mut self, connection: &mut SqliteConnection, scope: &Scope) -> Result<End, DbError> {
+    async fn end_of(&mut self, script: &mut Script<'_>, scope: &Scope) -> Result<End, DbError> {
         if let Some(end) = self.0.get(scope) {
             return Ok(*end);
         }
@@ -89,7 +87,7 @@ impl Chains {
         )
         .bind(scope.plugin().clone())
         .bind(scope.tenant().clone())
-        .fetch_optional(connection)
+        .fetch_optional(script.connection().await?)
         .await?;
         match row {
             None => Ok(End { seq: 0, hash: Hash::default() }),

@@ -10,7 +10,8 @@ use std::sync::{Arc, LazyLock};
 
 use sqlx::{AssertSqlSafe, SqliteConnection};
 
-use super::rows::{ChunkedSql, Query, int, write_rows};
+use super::rows::{ChunkedSql, Query, int};
+use super::script::Script;
 use super::{AcceptedChanges, Batch};
 use crate::changes::change_set::{DeliveryCommand, Event, RecordWrite, Timestamp, Version};
 use crate::changes::endpoint::Endpoint;
@@ -153,10 +154,10 @@ impl Outbox {
     }
 
     /// The last statements of the batch: events in the order in which their change sets were accepted, and their deliveries.
-    pub async fn write(&mut self, connection: &mut SqliteConnection, batch: &Batch) -> Result<Outgoing, DbError> {
+    pub async fn write<'b>(&mut self, script: &mut Script<'b>, batch: &'b Batch) -> Result<Outgoing, DbError> {
         let mut next = match self.next_event {
             Some(next) => next,
-            None => last_event(connection).await?.saturating_add(1),
+            None => last_event(script.connection().await?).await?.saturating_add(1),
         };
         let mut outgoing = Outgoing::default();
         let mut fan_outs = FanOuts::new(self.behind.take().unwrap_or_default());
@@ -164,7 +165,7 @@ impl Outbox {
         for accepted in &batch.changes {
             for record in &accepted.changes.records {
                 if record.collection.starts_with(HOST_PREFIX) {
-                    outgoing.host_records.push(self.host_record(connection, accepted, record).await?);
+                    outgoing.host_records.push(self.host_record(script, accepted, record).await?);
                 }
             }
             for event in &accepted.changes.events {
@@ -175,35 +176,20 @@ impl Outbox {
                 next = next.saturating_add(1);
             }
         }
-        write_rows(connection, &EVENTS, &rows, |query, (accepted, event, seq)| {
-            let changes = &accepted.changes;
-            query
-                .bind(*seq)
-                .bind(event.id.clone())
-                .bind(changes.scope.plugin().clone())
-                .bind(changes.scope.tenant().clone())
-                .bind(event.event_type.clone())
-                .bind(event.subject.clone())
-                .bind(event.body.clone())
-                .bind(int(accepted.version))
-                .bind(int(changes.now))
-                .bind(event.only.clone())
-                .bind(event.hops)
-        })
-        .await?;
-        write_deliveries(connection, &outgoing.events).await?;
-        outgoing.has_fan_outs = fan_outs.write(connection).await?;
+        script.add(&EVENTS, rows, bind_event);
+        script.add(&DELIVERIES, deliveries_of(&outgoing.events), bind_delivery);
+        outgoing.has_fan_outs = fan_outs.write(script);
         let mut recovers_max = BATCH_RECOVERED_MAX;
         for AcceptedChanges { changes, .. } in &batch.changes {
             for command in &changes.deliveries {
                 let lane = match (command, self.find_lane(&changes.scope, command)) {
                     (_, None) => None,
                     (DeliveryCommand::Redeliver { event, .. }, Some(lane)) => {
-                        redeliver(connection, &changes.scope, (lane, event), changes.now).await?
+                        redeliver(script.connection().await?, &changes.scope, (lane, event), changes.now).await?
                     }
                     (DeliveryCommand::Recover { since, .. }, Some(lane)) => {
                         let recovery = Recovery { lane, since: *since, ordered_at: changes.now, after: 0 };
-                        let part = recovery::begin(connection, recovery, recovers_max).await?;
+                        let part = recovery::begin(script.connection().await?, recovery, recovers_max).await?;
                         recovers_max -= part.seen;
                         outgoing.has_fan_outs |= part.rest.is_some();
                         (part.recovered > 0).then_some(lane)
@@ -220,14 +206,17 @@ impl Outbox {
     /// Keeps the subscriptions true while the batch goes on.
     async fn host_record(
         &mut self,
-        connection: &mut SqliteConnection,
+        script: &mut Script<'_>,
         accepted: &AcceptedChanges,
         record: &RecordWrite,
     ) -> Result<HostRecord, DbError> {
         let scope = &accepted.changes.scope;
         let body = record.after.as_ref().map(|after| after.body.clone());
         let lane = match &*record.collection {
-            ENDPOINTS => Some(self.change_endpoint(connection, scope, &record.id, body.as_deref()).await?),
+            ENDPOINTS => {
+                let connection = script.connection().await?;
+                Some(self.change_endpoint(connection, scope, &record.id, body.as_deref()).await?)
+            }
             _ => None,
         };
         let (id, version) = (record.id.clone(), accepted.version);
@@ -337,12 +326,27 @@ async fn redeliver(
     Ok((done.rows_affected() > 0).then_some(lane))
 }
 
-async fn write_deliveries(connection: &mut SqliteConnection, events: &[Arc<StoredEvent>]) -> Result<(), DbError> {
+fn bind_event(query: Query, (accepted, event, seq): &(&AcceptedChanges, &Event, EventSeq)) -> Query {
+    let changes = &accepted.changes;
+    query
+        .bind(*seq)
+        .bind(event.id.clone())
+        .bind(changes.scope.plugin().clone())
+        .bind(changes.scope.tenant().clone())
+        .bind(event.event_type.clone())
+        .bind(event.subject.clone())
+        .bind(event.body.clone())
+        .bind(int(accepted.version))
+        .bind(int(changes.now))
+        .bind(event.only.clone())
+        .bind(event.hops)
+}
+
+fn deliveries_of(events: &[Arc<StoredEvent>]) -> Vec<NewDelivery> {
     let deliveries = events
         .iter()
         .flat_map(|event| event.lanes.iter().map(|lane| NewDelivery { lane: *lane, event: event.seq, at: event.at }));
-    let deliveries: Vec<NewDelivery> = deliveries.collect();
-    Ok(write_rows(connection, &DELIVERIES, &deliveries, bind_delivery).await?)
+    deliveries.collect()
 }
 
 pub(in crate::db) fn bind_delivery(query: Query, row: &NewDelivery) -> Query {

@@ -14,19 +14,26 @@ use crate::changes::change_set::Field;
 pub(in crate::db) type Query = sqlx::query::Query<'static, Sqlite, SqliteArguments>;
 
 /// Rows of one statement, the fewest first.
-const SIZES: [usize; 7] = [1, 2, 4, 8, 16, 32, 64];
+const SIZES: [usize; 7] = [1, 2, 4, 8, 16, 32, ROWS_MAX];
+/// Rows of the largest statement.
+pub(super) const ROWS_MAX: usize = 64;
 
 /// One statement in all its sizes.
 ///
 /// A statement may be larger than the rows that are left. The cells of the rows that it is short of are NULL, as SQLite takes
 /// parameters that are not bound, so one statement writes up to 64 rows. Invariant: a row with NULL in its first cell changes
 /// nothing.
-pub(in crate::db) struct ChunkedSql([Arc<str>; SIZES.len()]);
+#[derive(Clone)]
+pub(in crate::db) struct ChunkedSql {
+    texts: Arc<[Arc<str>; SIZES.len()]>,
+    cells: usize,
+}
 
 impl ChunkedSql {
     /// `row` is repeated, with commas between.
     pub fn new(before: &str, row: &str, after: &str) -> ChunkedSql {
-        ChunkedSql(SIZES.map(|size| format!("{before}{}{after}", vec![row; size].join(",")).into()))
+        let texts = SIZES.map(|size| format!("{before}{}{after}", vec![row; size].join(",")).into());
+        ChunkedSql { texts: Arc::new(texts), cells: row.matches('?').count() }
     }
 
     /// `into` is a table with its columns, the first of them NOT NULL.
@@ -36,10 +43,15 @@ impl ChunkedSql {
     }
 
     /// Returns the smallest statement that holds `rows`, or the largest of all; and how many rows it holds.
-    fn fitting(&self, rows: usize) -> (&Arc<str>, usize) {
-        let ([.., largest], [.., most]) = (&self.0, SIZES);
-        let fitting = self.0.iter().zip(SIZES).find(|(_, size)| rows <= *size);
-        fitting.unwrap_or((largest, most))
+    pub(super) fn fitting(&self, rows: usize) -> (&Arc<str>, usize) {
+        let [.., largest] = &*self.texts;
+        let fitting = self.texts.iter().zip(SIZES).find(|(_, size)| rows <= *size);
+        fitting.unwrap_or((largest, ROWS_MAX))
+    }
+
+    /// Parameters of one row.
+    pub(super) fn cells(&self) -> usize {
+        self.cells
     }
 }
 

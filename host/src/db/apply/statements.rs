@@ -2,45 +2,40 @@
 
 use std::sync::{Arc, LazyLock};
 
-use sqlx::SqliteConnection;
-
 use super::fold::{Folded, RecordState, TableWrites};
-use super::rows::{ChunkedSql, Query, bind_field, int, write_rows};
+use super::rows::{ChunkedSql, Query, bind_field, int};
+use super::script::Script;
 use super::{AcceptedChanges, Batch};
 use crate::changes::change_set::{Field, KeptAnswer, NewRecord, Timestamp, Transfer, Version};
 use crate::changes::scope::Scope;
 use crate::db::DbError;
 
-pub(super) async fn write_batch_id(connection: &mut SqliteConnection, batch: &Batch) -> Result<(), DbError> {
-    sqlx::query("INSERT INTO batches (id, last_version, at) VALUES (?, ?, ?)")
-        .bind(batch.id.clone())
-        .bind(int(batch.last_version))
-        .bind(int(batch.at))
-        .execute(connection)
-        .await?;
-    Ok(())
+static BATCHES: LazyLock<ChunkedSql> =
+    LazyLock::new(|| ChunkedSql::insert("batches (id, last_version, at)", "(?,?,?)", ""));
+
+pub(super) fn write_batch_id<'b>(script: &mut Script<'b>, batch: &'b Batch) {
+    script.add(&BATCHES, vec![batch], |query, batch| {
+        query.bind(batch.id.clone()).bind(int(batch.last_version)).bind(int(batch.at))
+    });
 }
 
 /// What is deleted, and what gives up a slot of a unique index, goes first: another record may take the slot.
-pub(super) async fn write_records(connection: &mut SqliteConnection, writes: &TableWrites<'_>) -> Result<(), DbError> {
+pub(super) async fn write_records<'b>(script: &mut Script<'b>, writes: &'b TableWrites<'_>) -> Result<(), DbError> {
     let gone: Vec<(&Arc<str>, &Arc<str>)> = writes
         .records
         .iter()
         .filter(|(_, state)| state.after.is_none() || state.frees_slot)
         .map(|(key, _)| *key)
         .collect();
-    write_rows(connection, &writes.table.delete, &gone, |query, (tenant, id)| {
-        query.bind((*tenant).clone()).bind((*id).clone())
-    })
-    .await?;
+    script.add(&writes.table.delete, gone, |query, (tenant, id)| query.bind((*tenant).clone()).bind((*id).clone()));
     let mut upserts = Vec::with_capacity(writes.records.len());
     for ((tenant, id), state) in &writes.records {
         let Some(record) = state.after else { continue };
         upserts.push(Upsert { tenant, id, state, record, fields: fields_of(writes, state, record)? });
     }
-    write_rows(connection, &writes.table.upsert, &upserts, Upsert::bind).await?;
+    script.add(&writes.table.upsert, upserts, Upsert::bind);
     if let Some(table) = writes.newly_written() {
-        table.save(connection).await?;
+        table.save(script.connection().await?).await?;
     }
     Ok(())
 }
@@ -79,13 +74,11 @@ static GUARDS: LazyLock<ChunkedSql> = LazyLock::new(|| {
     )
 });
 
-pub(super) async fn write_guards(connection: &mut SqliteConnection, folded: &Folded<'_>) -> Result<(), DbError> {
+pub(super) fn write_guards<'b>(script: &mut Script<'b>, folded: &'b Folded<'_>) {
     let rows: Vec<_> = folded.guards.iter().collect();
-    write_rows(connection, &GUARDS, &rows, |query, ((plugin, tenant, name), version)| {
+    script.add(&GUARDS, rows, |query, ((plugin, tenant, name), version)| {
         query.bind((*plugin).clone()).bind((*tenant).clone()).bind((*name).clone()).bind(int(**version))
-    })
-    .await?;
-    Ok(())
+    });
 }
 
 static ACCOUNTS: LazyLock<ChunkedSql> = LazyLock::new(|| {
@@ -112,18 +105,13 @@ static TRANSFERS: LazyLock<ChunkedSql> = LazyLock::new(|| {
     )
 });
 
-pub(super) async fn write_ledger(
-    connection: &mut SqliteConnection,
-    folded: &Folded<'_>,
-    batch: &Batch,
-) -> Result<(), DbError> {
+pub(super) fn write_ledger<'b>(script: &mut Script<'b>, folded: &'b Folded<'_>, batch: &'b Batch) {
     let rows: Vec<_> = folded.accounts.iter().collect();
-    write_rows(connection, &ACCOUNTS, &rows, |query, ((plugin, tenant, account), version)| {
+    script.add(&ACCOUNTS, rows, |query, ((plugin, tenant, account), version)| {
         query.bind((*plugin).clone()).bind((*tenant).clone()).bind((*account).clone()).bind(int(**version))
-    })
-    .await?;
+    });
     let rows: Vec<_> = folded.balances.iter().collect();
-    write_rows(connection, &BALANCES, &rows, |query, (((plugin, tenant, account), asset), (balance, version))| {
+    script.add(&BALANCES, rows, |query, (((plugin, tenant, account), asset), (balance, version))| {
         query
             .bind((*plugin).clone())
             .bind((*tenant).clone())
@@ -131,11 +119,9 @@ pub(super) async fn write_ledger(
             .bind((*asset).clone())
             .bind(balance.amount.to_string())
             .bind(int(*version))
-    })
-    .await?;
+    });
     let rows = rows_of(batch, |changes| &changes.changes.transfers);
-    write_rows(connection, &TRANSFERS, &rows, bind_transfer).await?;
-    Ok(())
+    script.add(&TRANSFERS, rows, bind_transfer);
 }
 
 fn bind_transfer(query: Query, (change, transfer): &(Change<'_>, &Transfer)) -> Query {
@@ -156,9 +142,9 @@ static ANSWERS: LazyLock<ChunkedSql> = LazyLock::new(|| {
     ChunkedSql::insert("answers (plugin, tenant, name, version, fingerprint, sealed, at)", "(?,?,?,?,?,?,?)", "")
 });
 
-pub(super) async fn write_answers(connection: &mut SqliteConnection, batch: &Batch) -> Result<(), DbError> {
+pub(super) fn write_answers<'b>(script: &mut Script<'b>, batch: &'b Batch) {
     let rows = rows_of(batch, |changes| changes.changes.answer.as_slice());
-    write_rows(connection, &ANSWERS, &rows, |query, (change, answer): &(Change<'_>, &KeptAnswer)| {
+    script.add(&ANSWERS, rows, |query, (change, answer): &(Change<'_>, &KeptAnswer)| {
         query
             .bind(change.scope.plugin().clone())
             .bind(change.scope.tenant().clone())
@@ -167,9 +153,7 @@ pub(super) async fn write_answers(connection: &mut SqliteConnection, batch: &Bat
             .bind(answer.fingerprint.to_vec())
             .bind(answer.sealed.to_vec())
             .bind(int(change.now))
-    })
-    .await?;
-    Ok(())
+    });
 }
 
 /// What a row takes from its change set.

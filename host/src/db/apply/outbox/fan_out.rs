@@ -12,7 +12,8 @@ use sqlx::SqliteConnection;
 use super::{Batch, DELIVERY_COLUMNS, EventSeq, Lane, NEW_DELIVERY, Outbox, StoredEvent};
 use crate::changes::scope::Scope;
 use crate::db::DbError;
-use crate::db::apply::rows::{ChunkedSql, write_rows};
+use crate::db::apply::rows::ChunkedSql;
+use crate::db::apply::script::Script;
 use crate::limits::{BATCH_DELIVERIES_EACH, BATCH_DELIVERIES_MAX};
 
 /// One that was ordered by hand meanwhile is there already.
@@ -72,17 +73,18 @@ impl FanOuts {
         self.later.push(FanOut { scope, events: vec![event], lanes });
     }
 
-    /// Whether there was anything to note.
-    pub(super) async fn write(&self, connection: &mut SqliteConnection) -> Result<bool, DbError> {
-        write_rows(connection, &FAN_OUTS, &self.later, |query, fan_out| {
-            query
-                .bind(fan_out.scope.plugin().clone())
-                .bind(fan_out.scope.tenant().clone())
-                .bind(serde_json::Value::from(fan_out.events.as_slice()).to_string())
-                .bind(serde_json::Value::from(fan_out.lanes.as_slice()).to_string())
-        })
-        .await?;
-        Ok(!self.later.is_empty())
+    /// Returns whether there is anything to note.
+    pub(super) fn write(&self, script: &mut Script<'_>) -> bool {
+        let note = |fan_out: &FanOut| {
+            let events = serde_json::Value::from(fan_out.events.as_slice()).to_string();
+            let lanes = serde_json::Value::from(fan_out.lanes.as_slice()).to_string();
+            (fan_out.scope.clone(), events, lanes)
+        };
+        script.add(&FAN_OUTS, self.later.iter().map(note).collect(), |query, (scope, events, lanes)| {
+            let query = query.bind(scope.plugin().clone()).bind(scope.tenant().clone());
+            query.bind(events.clone()).bind(lanes.clone())
+        });
+        !self.later.is_empty()
     }
 
     pub(super) fn into_behind(self) -> HashSet<Scope> {

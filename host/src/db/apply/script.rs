@@ -1,0 +1,186 @@
+//! The statements of one batch, sent to the thread of the connection in as few trips as possible.
+//!
+//! A trip costs two wake-ups and the wait for a free core: more than most statements take themselves. Rows are collected,
+//! and one text with a statement for each table writes them all.
+//!
+//! Invariants: statements run in the order in which they were added; `connection` runs what was collected before anything
+//! else can use the connection; whoever adds rows calls `run` before the transaction ends. Texts are kept as prepared
+//! statements, so there are at most `BATCH_TEXTS_MAX`; a batch whose text would be one more runs its statements one by one.
+
+use std::collections::HashSet;
+use std::ops::Range;
+use std::sync::Arc;
+
+use sqlx::{AssertSqlSafe, SqliteConnection};
+
+use super::rows::{ChunkedSql, Query, ROWS_MAX};
+use crate::limits::BATCH_TEXTS_MAX;
+
+/// The texts that are prepared. Outlives batches.
+#[derive(Default)]
+pub(super) struct Texts(HashSet<Arc<str>>);
+
+pub(super) struct Script<'b> {
+    connection: &'b mut SqliteConnection,
+    texts: &'b mut Texts,
+    parts: Vec<Part<'b>>,
+}
+
+/// Rows of one table.
+struct Part<'b> {
+    sql: ChunkedSql,
+    rows: usize,
+    /// Binds the values of the rows in the range.
+    bind: Box<dyn Fn(Query, Range<usize>) -> Query + Send + Sync + 'b>,
+}
+
+impl<'b> Script<'b> {
+    pub fn new(connection: &'b mut SqliteConnection, texts: &'b mut Texts) -> Script<'b> {
+        Script { connection, texts, parts: Vec::new() }
+    }
+
+    /// Adds the statement that writes `rows`, if there are any; `bind` binds the values of one.
+    pub fn add<T: Send + Sync + 'b>(
+        &mut self,
+        sql: &ChunkedSql,
+        rows: Vec<T>,
+        bind: impl Fn(Query, &T) -> Query + Send + Sync + 'b,
+    ) {
+        if rows.is_empty() {
+            return;
+        }
+        let count = rows.len();
+        let bind = move |query, range: Range<usize>| rows.get(range).unwrap_or_default().iter().fold(query, &bind);
+        self.parts.push(Part { sql: sql.clone(), rows: count, bind: Box::new(bind) });
+    }
+
+    /// Runs what was collected and returns the connection, for statements that need an answer.
+    pub async fn connection(&mut self) -> Result<&mut SqliteConnection, sqlx::Error> {
+        self.run().await?;
+        Ok(self.connection)
+    }
+
+    pub async fn run(&mut self) -> Result<(), sqlx::Error> {
+        let parts = std::mem::take(&mut self.parts);
+        match self.common_text(&parts) {
+            Some((text, size)) => {
+                let query: Query = sqlx::query(AssertSqlSafe(text));
+                parts
+                    .iter()
+                    .fold(query, |query, part| part.bind_all(query, size))
+                    .execute(&mut *self.connection)
+                    .await?;
+            }
+            None => {
+                for part in &parts {
+                    part.run(self.connection).await?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the text of all parts, each with a statement for the same number of rows, and that number. `None` where one
+    /// statement for each part serves better.
+    fn common_text(&mut self, parts: &[Part<'_>]) -> Option<(Arc<str>, usize)> {
+        let most = parts.iter().map(|part| part.rows).max()?;
+        if parts.len() == 1 || most > ROWS_MAX {
+            return None;
+        }
+        let size = parts.first()?.sql.fitting(most).1;
+        let texts: Vec<&str> = parts.iter().map(|part| &**part.sql.fitting(most).0).collect();
+        let text = Arc::from(texts.join(";"));
+        let known = self.texts.0.contains(&text);
+        if !known && self.texts.0.len() >= BATCH_TEXTS_MAX {
+            return None;
+        }
+        if !known {
+            self.texts.0.insert(Arc::clone(&text));
+        }
+        Some((text, size))
+    }
+}
+
+impl Part<'_> {
+    /// Binds all rows, and NULL for those that a statement of `size` rows has more.
+    fn bind_all(&self, query: Query, size: usize) -> Query {
+        let missing = size.saturating_sub(self.rows).saturating_mul(self.sql.cells());
+        (0..missing).fold((self.bind)(query, 0..self.rows), |query, _| query.bind(None::<i64>))
+    }
+
+    async fn run(&self, connection: &mut SqliteConnection) -> Result<(), sqlx::Error> {
+        let mut begin = 0;
+        while begin < self.rows {
+            let (sql, size) = self.sql.fitting(self.rows - begin);
+            let end = begin.saturating_add(size).min(self.rows);
+            let query: Query = sqlx::query(AssertSqlSafe(sql.clone()));
+            (self.bind)(query, begin..end).execute(&mut *connection).await?;
+            begin = end;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use sqlx::Connection;
+
+    use super::*;
+
+    /// Two tables and a statement for each.
+    async fn open() -> (SqliteConnection, [ChunkedSql; 2]) {
+        let mut connection = SqliteConnection::connect("sqlite::memory:").await.unwrap();
+        let tables = "CREATE TABLE one (n INTEGER NOT NULL, name TEXT); CREATE TABLE two (n INTEGER NOT NULL)";
+        sqlx::raw_sql(tables).execute(&mut connection).await.unwrap();
+        (connection, [ChunkedSql::insert("one (n, name)", "(?,?)", ""), ChunkedSql::insert("two (n)", "(?)", "")])
+    }
+
+    async fn numbers(connection: &mut SqliteConnection, sql: &'static str) -> Vec<i64> {
+        sqlx::query_scalar(sql).fetch_all(connection).await.unwrap()
+    }
+
+    #[tokio::test]
+    async fn tables_with_different_numbers_of_rows_are_written_whole_and_in_sequence() {
+        for (few, many) in [(1, 1), (1, 2), (3, 33), (0, 5), (2, 64), (2, 65), (130, 7)] {
+            let (mut connection, [one, two]) = open().await;
+            let mut texts = Texts::default();
+            let mut script = Script::new(&mut connection, &mut texts);
+            script.add(&one, (0..few).collect(), |query, n: &i64| query.bind(*n).bind("name"));
+            script.add(&two, (0..many).collect(), |query, n: &i64| query.bind(*n));
+            script.run().await.unwrap();
+            drop(script);
+            let in_one = numbers(&mut connection, "SELECT n FROM one WHERE name = 'name' ORDER BY rowid").await;
+            assert_eq!(in_one, (0..few).collect::<Vec<_>>(), "{few} and {many}");
+            let in_two = numbers(&mut connection, "SELECT n FROM two ORDER BY rowid").await;
+            assert_eq!(in_two, (0..many).collect::<Vec<_>>(), "{few} and {many}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_statement_that_needs_the_connection_finds_the_rows_before_it() {
+        let (mut connection, [one, two]) = open().await;
+        let mut texts = Texts::default();
+        let mut script = Script::new(&mut connection, &mut texts);
+        script.add(&one, vec![1], |query, n: &i64| query.bind(*n).bind("name"));
+        script.add(&two, vec![1], |query, n: &i64| query.bind(*n));
+        assert_eq!(numbers(script.connection().await.unwrap(), "SELECT n FROM one").await, [1]);
+    }
+
+    #[tokio::test]
+    async fn texts_are_bounded_and_every_batch_is_written() {
+        let (mut connection, [one, two]) = open().await;
+        let mut texts = Texts::default();
+        for round in 1..=BATCH_TEXTS_MAX + 3 {
+            let mut script = Script::new(&mut connection, &mut texts);
+            for _ in 0..round {
+                script.add(&one, vec![1], |query, n: &i64| query.bind(*n).bind("name"));
+            }
+            script.add(&two, vec![1], |query, n: &i64| query.bind(*n));
+            script.run().await.unwrap();
+            drop(script);
+        }
+        assert_eq!(texts.0.len(), BATCH_TEXTS_MAX);
+        let written = numbers(&mut connection, "SELECT count(*) FROM two").await;
+        assert_eq!(written, [i64::try_from(BATCH_TEXTS_MAX + 3).unwrap()]);
+    }
+}
