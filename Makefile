@@ -19,7 +19,9 @@ run: plugins ## build everything and serve on 127.0.0.1:8080 (operators: 9090); 
 	$(CARGO) build --release -p tenon
 	exec $(BUILT)/release/tenon serve $(ARGS)
 
-test: plugins guests check browser conformance ## everything that must hold, about half an hour from nothing
+# Plugins and lints at the same time: while one compiles a single large crate, the other has a core.
+test: browser conformance ## everything that must hold, about half an hour from nothing
+	$(MAKE) --jobs=3 plugins guests check
 	CARGO="$(CARGO)" sh tests/tools/test.sh --workspace $(NOT_NATIVE)
 
 check: setup ## formatting and lints
@@ -35,7 +37,7 @@ plugins-release: setup ## build the plugins optimised, to install them: target-p
 guests: setup ## build the misbehaving components that tests need
 	$(GUEST) -p clockwork -p porter -p keyholder -p misbehave -p chameleon -p outsider -p reader
 
-bench: plugins-release ## measure against the peers, write target/bench.json and the README's table; a look: ARGS=--quick; see docs/benchmarks.md
+bench: plugins-release ## measure against the peers, write target/bench.json and the README's table; short run: ARGS=--quick; see docs/benchmarks.md
 	$(CARGO) build --profile plugin-release $(WASM) -p greeter
 	$(CARGO) build --release -p tenon -p tenon-bench -p tenon-native
 	$(BUILT)/release/bench --readme README.md $(ARGS)

@@ -169,7 +169,7 @@ impl Command {
 fn wait(command: impl Future<Output = Result<Outcome, CliError>>) -> Result<Outcome, CliError> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| CliError::Failed(format!("the system gives no runtime: {error}")))?;
-    // Without its type the compiler cannot inline the command into each of the loops of a runtime.
+    // Boxed, because otherwise the whole command is compiled into each loop of the runtime.
     runtime.block_on(command.boxed_local())
 }
 

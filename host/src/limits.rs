@@ -93,10 +93,13 @@ pub const DB_SEARCHERS_EACH: usize = 2;
 pub const SEARCH_LOOK_STEPS: i32 = 20_000;
 /// Plugins and tenants whose shares are remembered before those that ask nothing are forgotten.
 pub const SEARCH_SHARES_MAX: usize = 1_000;
-/// Prepared statements kept for each connection: seven sizes of insert for each collection, and the pages that are asked for.
+/// Prepared statements for each connection: up to seven sizes of insert and of delete for each collection, and the searches. SQLx drops
+/// those that were used longest ago.
 pub const DB_STATEMENTS_CACHED: usize = 512;
-/// Texts of several statements for one batch that are kept prepared: one for each set of tables that are written together, and size.
+/// Texts that write several tables, kept prepared: one for each combination of tables and size.
 pub const BATCH_TEXTS_MAX: usize = 64; // 25 MiB where each writes 64 rows to ten tables; usually a tenth of that
+/// Statements in one of these texts. A batch with more runs them one by one.
+pub const BATCH_PARTS_MAX: usize = 32;
 /// How long a statement waits for another process's lock on the file (an operator's `sqlite3`) before it fails.
 pub const BUSY_TIMEOUT_MS: u64 = 5_000;
 /// Pages of the write-ahead log that are folded into the file together; SQLite's default is 1 000. A page that many batches change is then
@@ -184,9 +187,9 @@ pub const OUTCOME_RETRY_MS: u64 = 300; // a database that restarts takes seconds
 pub const FOREIGN_WRITE_CHECK_MS: u64 = 1_000;
 /// Pages that the writer's connection keeps in memory, in KiB.
 pub const WRITER_CACHE_KIB: u32 = 64 << 10;
-/// How often it is looked whether the database is idle, so that connections give back the pages that they keep in memory.
+/// How often the host checks whether the database is idle. If it is, the writer's connection frees its cached pages.
 pub const IDLE_LOOK_MS: u64 = 3_000;
-/// Transactions between two looks at an idle database: some 30 a second. Reading their pages again takes them microseconds.
+/// Transactions between two checks up to which the database counts as idle. Reading their pages again takes them microseconds.
 pub const IDLE_TRANSACTIONS_MAX: u32 = 100;
 
 // What a plugin stores.

@@ -1,5 +1,5 @@
-//! Settings of mimalloc, the allocator of programs that serve: how soon freed memory goes back to the operating system. C libraries,
-//! SQLite above all, allocate with the one of the system.
+//! Settings of mimalloc, the allocator of programs that serve: how soon freed memory goes back to the operating system. C
+//! libraries such as SQLite use the system's allocator instead.
 
 use std::{
     ffi::{c_int, c_long},

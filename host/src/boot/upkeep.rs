@@ -5,7 +5,11 @@
 
 use std::{future::Future, sync::Arc, time::Duration};
 
-use tokio::{sync::watch, task::JoinHandle, time::sleep};
+use tokio::{
+    sync::watch,
+    task::{JoinHandle, spawn_blocking},
+    time::sleep,
+};
 
 use super::allocator::trim_system_allocator;
 use crate::{
@@ -114,7 +118,7 @@ async fn note_version(database: Database, stopped: watch::Receiver<bool>) {
 async fn free_cache(database: Database, stopped: watch::Receiver<bool>) {
     while next(IDLE_LOOK_MS, &stopped).await.is_some() {
         match database.free_cache_if_idle().await {
-            Ok(true) => trim_system_allocator(),
+            Ok(true) => drop(spawn_blocking(trim_system_allocator).await),
             Ok(false) => {}
             Err(error) => report(&database, &error, "failed to free memory of the database"),
         }

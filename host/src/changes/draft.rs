@@ -287,7 +287,7 @@ impl Draft {
         Ok(())
     }
 
-    /// Refuses one key too many.
+    /// Returns an error if the call uses `CALL_KEYS_MAX` keys already.
     fn check_keys(&self) -> Result<(), DraftError> {
         if self.seen.len() + self.records.len() + self.books.len() >= CALL_KEYS_MAX {
             return Err(DraftError::Limit(format!("a call may look at and write {CALL_KEYS_MAX} things at most")));

@@ -199,7 +199,7 @@ impl Engine {
         }
     }
 
-    /// The policy of a plugin may have changed with plugins.toml. Connections and bodies that nobody used for a while are dropped.
+    /// Drops idle connections and old bodies. Rereads the policies, which plugins.toml may have changed.
     fn refresh(&mut self) {
         let now = self.parts.clock.now();
         for (lane, settings) in self.lanes.change_policies(|plugin| (self.parts.policies)(plugin)) {

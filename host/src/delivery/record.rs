@@ -20,7 +20,7 @@ use crate::{
         apply::{EventSeq, Lane},
         deliveries::{AttemptRow, Health},
     },
-    limits::{ATTEMPTS_RECORDED_MAX, ATTEMPTS_WAITING_MAX, RECORD_PAUSE_MS, RECORD_REST_MS},
+    limits::{ATTEMPTS_RECORDED_MAX, ATTEMPTS_WAITING_MAX, RECORD_COLLECT_MS, RECORD_PAUSE_MS},
 };
 
 enum Note {
@@ -34,21 +34,21 @@ enum Note {
 pub struct Recorder {
     notes: mpsc::Sender<Note>,
     /// Ends the rest of the task.
-    hurry: Arc<Notify>,
+    flush: Arc<Notify>,
 }
 
 /// The task that writes.
 pub struct RecorderTask {
     database: Database,
     notes: mpsc::Receiver<Note>,
-    hurry: Arc<Notify>,
+    flush: Arc<Notify>,
 }
 
 impl Recorder {
     pub fn new(database: Database) -> (Recorder, RecorderTask) {
         let (sender, notes) = mpsc::channel(ATTEMPTS_WAITING_MAX);
-        let hurry = Arc::new(Notify::new());
-        (Recorder { notes: sender, hurry: hurry.clone() }, RecorderTask { database, notes, hurry })
+        let flush = Arc::new(Notify::new());
+        (Recorder { notes: sender, flush: flush.clone() }, RecorderTask { database, notes, flush })
     }
 
     /// Waits where too much is waiting already.
@@ -65,7 +65,7 @@ impl Recorder {
     pub async fn settle(&self) {
         let (told, done) = oneshot::channel();
         if self.notes.send(Note::Mark(told)).await.is_ok() {
-            self.hurry.notify_one();
+            self.flush.notify_one();
             let _ = done.await;
         }
     }
@@ -73,7 +73,7 @@ impl Recorder {
 
 impl Drop for Recorder {
     fn drop(&mut self) {
-        self.hurry.notify_one();
+        self.flush.notify_one();
     }
 }
 
@@ -118,17 +118,17 @@ impl RecorderTask {
             }
             self.write(page, &stopped).await;
             if !is_full {
-                self.rest().await;
+                self.wait_for_more().await;
             }
         }
     }
 
     /// Ends early if the engine waits for what it noted, or has ended.
-    async fn rest(&self) {
-        let until = Instant::now() + Duration::from_millis(RECORD_REST_MS);
+    async fn wait_for_more(&self) {
+        let until = Instant::now() + Duration::from_millis(RECORD_COLLECT_MS);
         tokio::select! {
             () = sleep_until(until) => {}
-            () = self.hurry.notified() => {}
+            () = self.flush.notified() => {}
         }
     }
 

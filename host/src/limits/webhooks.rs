@@ -113,7 +113,7 @@ pub const ATTEMPTS_RECORDED_MAX: usize = 512;
 /// Outcomes that wait to be written; more, and nothing is started until the database has caught up.
 pub const ATTEMPTS_WAITING_MAX: usize = 4_096;
 /// Pause after outcomes were written, while others collect. A process that dies makes the attempts of this time again.
-pub const RECORD_REST_MS: u64 = 50;
+pub const RECORD_COLLECT_MS: u64 = 50;
 /// Pause before outcomes that could not be written are tried again.
 pub const RECORD_PAUSE_MS: u64 = 500;
 /// Ends of attempts that are taken in before anything is started.

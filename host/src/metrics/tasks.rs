@@ -19,7 +19,7 @@ impl TaskMetrics {
         let metrics = TaskMetrics {
             runs: counter(
                 "tenon_task_runs_total",
-                "Runs of tasks, by outcome (done, later, fault, postponed, not-due).",
+                "Runs of tasks, by outcome (done, later, fault, postponed, not-due, unwritten).",
             )?,
             attempts: counter(
                 "tenon_effect_attempts_total",

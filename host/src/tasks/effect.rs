@@ -1,7 +1,7 @@
 //! One attempt of an outgoing call, or the telling of its outcome.
 //!
-//! That an attempt begins is on disk before it is made, so that who comes after a crash knows that it may have happened. How it
-//! ended is on disk before anything follows from it, or in the same commit.
+//! The start of an attempt is on disk before the attempt is made. After a crash, such an attempt counts as one that may have happened.
+//! Its outcome is on disk before anything follows from it, or in the same commit.
 
 use std::time::Duration;
 
@@ -37,7 +37,7 @@ pub(super) async fn work(shared: &Shared, slots: &TenantSlots, place: &TaskPlace
     let free = slots.effects.try_acquire(rank).and_then(|own| Some((own, shared.slots.try_acquire(rank)?)));
     let (own, slot) = match free {
         Some(slots) => slots,
-        // Telling waits for nobody else's server.
+        // A settled effect needs no slot, because reporting its outcome calls no server.
         None => match is_settled(shared, place).await {
             Ok(false) => match (slots.effects.acquire(rank).await, shared.slots.acquire(rank).await) {
                 (Ok(own), Ok(slot)) => (own, slot),
@@ -48,7 +48,7 @@ pub(super) async fn work(shared: &Shared, slots: &TenantSlots, place: &TaskPlace
         },
     };
     match begin(shared, place).await {
-        Ok(None) => Worked::Settled,
+        Ok(None) => Worked::NotDue,
         Ok(Some((Step::Tell, _))) => {
             drop((slot, own));
             line::run(shared, slots, place).await
@@ -62,8 +62,8 @@ pub(super) async fn work(shared: &Shared, slots: &TenantSlots, place: &TaskPlace
     }
 }
 
-/// Writes how the attempt ended. If that settles the effect, the task that is told the outcome runs at once, and the commit of
-/// that run writes both. A run that does not end the task needs the outcome on disk first.
+/// Writes how the attempt ended. If the effect is settled, its task runs at once, and the commit of that run writes the outcome as
+/// well. If the run does not end the task, the outcome is written first.
 async fn conclude(
     shared: &Shared,
     slots: &TenantSlots,

@@ -1,9 +1,9 @@
 //! One line at work: everything of it that is due, several at a time, until nothing is.
 //!
-//! - `hands`: which of its records are at work, due, or still to be looked for; pure. `inbox`: what commits report meanwhile.
+//! - `state`: which of its records are at work, due, or still to be searched for; pure. `inbox`: what commits report meanwhile.
 
-mod hands;
 mod inbox;
+mod state;
 
 use std::{
     sync::{Arc, atomic::Ordering},
@@ -28,13 +28,15 @@ use crate::{
         generation::Generation,
     },
 };
-use hands::Hands;
 pub(super) use inbox::Inbox;
+use state::LineState;
 
 /// How the work on one record ended.
 pub(super) enum Worked {
     /// Whatever is to be known about it is written.
     Settled,
+    /// The record was gone, or not due by the clock of the run. The database knows when it is.
+    NotDue,
     /// Not now, and not for a reason of its own.
     Postponed,
 }
@@ -47,44 +49,44 @@ pub(super) async fn work(shared: Arc<Shared>, line: &TaskLine, inbox: &Inbox) ->
         drop(inbox.take());
         return Some(clock.now().saturating_add(TASK_PAUSE_MS));
     }
-    let (mut hands, slots) = (Hands::new(in_hand_max(line.kind())), shared.slots_of(&line.scope));
-    // Tasks of their own: what is not polled while the line asks the database might hold what the database waits for.
+    let (mut state, slots) = (LineState::new(in_hand_max(line.kind())), shared.slots_of(&line.scope));
+    // Each work is a task of its own: the line does not poll it while it waits for the database.
     let mut works = JoinSet::new();
     loop {
         let now = clock.now();
-        hands.receive(inbox.take(), now);
+        state.receive(inbox.take(), now);
         if !shared.stopping.load(Ordering::Relaxed) {
-            if hands.must_look()
-                && let Err(error) = look(&shared, line, &mut hands, now).await
+            if state.must_search()
+                && let Err(error) = search(&shared, line, &mut state, now).await
             {
                 tracing::error!(%error, "what is due cannot be read");
-                hands.fail_look(now.saturating_add(TASK_PAUSE_MS));
+                state.search_failed(now.saturating_add(TASK_PAUSE_MS));
             }
-            for id in hands.take_up() {
+            for id in state.start_due() {
                 let rank = if works.is_empty() { Rank::First } else { Rank::Further };
                 works.spawn(work_on(shared.clone(), slots.clone(), line.place(id), rank));
             }
         }
         if works.is_empty() {
-            return hands.next(now.saturating_add(TASK_PAUSE_MS));
+            return state.next(now.saturating_add(TASK_PAUSE_MS));
         }
-        let until_next = hands.look_at().map(|next| Duration::from_millis(next.saturating_sub(clock.now())));
+        let until_next = state.next_search().map(|next| Duration::from_millis(next.saturating_sub(clock.now())));
         tokio::select! {
-            Some(ended) = works.join_next() => hands.put_down(ended),
+            Some(ended) = works.join_next() => state.finish(ended),
             () = inbox.arrived() => {}
             () = sleep(until_next.unwrap_or_default()), if until_next.is_some() => {}
         }
         while let Some(ended) = works.try_join_next() {
-            hands.put_down(ended);
+            state.finish(ended);
         }
     }
 }
 
-async fn look(shared: &Shared, line: &TaskLine, hands: &mut Hands, now: Timestamp) -> Result<(), DbError> {
+async fn search(shared: &Shared, line: &TaskLine, state: &mut LineState, now: Timestamp) -> Result<(), DbError> {
     let permit = shared.looks.acquire().await;
-    let found = shared.parts.database.find_first_tasks(line, now, hands.look_limit()).await?;
+    let found = shared.parts.database.find_first_tasks(line, now, state.search_limit()).await?;
     drop(permit);
-    hands.found(found);
+    state.found(found);
     Ok(())
 }
 
@@ -104,11 +106,14 @@ async fn work_on(shared: Arc<Shared>, slots: Arc<TenantSlots>, place: TaskPlace,
 /// Runs the task of a timer, or tells the outcome of an effect.
 pub(super) async fn run(shared: &Shared, slots: &TenantSlots, place: &TaskPlace) -> Worked {
     let parts = &shared.parts;
-    let Some((generation, end)) = run_once(shared, slots, place, None).await else { return Worked::Postponed };
+    let tasks = shared.tasks_of(place.scope.plugin());
+    let Some(turn) = Turn::take([&slots.tasks, &*tasks]).await else { return Worked::Postponed };
+    let Some((generation, end)) = run_once(shared, place, None, turn).await else { return Worked::Postponed };
     parts.metrics.count_run(end.name());
     let noted = match end {
-        TaskEnd::Done | TaskEnd::NotDue | TaskEnd::Unwritten => Ok(()),
-        TaskEnd::Postponed(_) => return Worked::Postponed,
+        TaskEnd::Done => Ok(()),
+        TaskEnd::NotDue => return Worked::NotDue,
+        TaskEnd::Postponed(_) | TaskEnd::Unwritten => return Worked::Postponed,
         TaskEnd::Later { at, version } => note::later(parts, place, version, at).await,
         TaskEnd::Fault(failed) => note::fault(parts, place, &failed, generation.task_delays_ms(place.name())).await,
     };
@@ -122,28 +127,31 @@ pub(super) async fn run(shared: &Shared, slots: &TenantSlots, place: &TaskPlace)
 }
 
 /// Runs the task of an effect whose outcome is not written yet, and ends both in one commit. Returns whether that took place.
+///
+/// The outcome is in memory alone, so nothing is run where other tasks have all slots, or where the host stops.
 pub(super) async fn run_settled(
     shared: &Shared,
     slots: &TenantSlots,
     place: &TaskPlace,
     settled: &SettledEffect,
 ) -> bool {
-    let is_done = matches!(run_once(shared, slots, place, Some(settled)).await, Some((_, TaskEnd::Done)));
-    if is_done {
-        shared.parts.metrics.count_run(TaskEnd::Done.name());
+    if shared.stopping.load(Ordering::Relaxed) {
+        return false;
     }
-    is_done
+    let tasks = shared.tasks_of(place.scope.plugin());
+    let Some(turn) = Turn::try_take([&slots.tasks, &*tasks]) else { return false };
+    let Some((_, end)) = run_once(shared, place, Some(settled), turn).await else { return false };
+    shared.parts.metrics.count_run(end.name());
+    end == TaskEnd::Done
 }
 
-/// `None`: the host stops, or the plugin does not serve.
+/// `None`: the plugin does not serve.
 async fn run_once(
     shared: &Shared,
-    slots: &TenantSlots,
     place: &TaskPlace,
     settled: Option<&SettledEffect>,
+    turn: Turn<'_>,
 ) -> Option<(Arc<Generation>, TaskEnd)> {
-    let tasks = shared.tasks_of(place.scope.plugin());
-    let turn = Turn::take([&slots.tasks, &*tasks]).await?;
     let generation = (shared.parts.serving)(place.scope.plugin())?;
     let end = shared.parts.calls.run_task(&generation, place, settled, turn).await;
     Some((generation, end))

@@ -45,7 +45,7 @@ const BY_STATE: Index = Index::on("by-state", &["transaction.state", "@created-a
 const BY_CONCERN: Index = Index::on("by-concern", &["transaction.needs_attention", "@created-at"]);
 
 pub const COLLECTIONS: &[Collection] = &[
-    // By uetr; the partner's view. It has no partners.
+    // By uetr; the partner's view. A bank's records have no `partner`, so there is no index on it.
     Collection::new(INBOUND, &[BY_CREATED, BY_STATE, BY_CONCERN]),
     // By uetr; the platform's view.
     Collection::new(

@@ -1,5 +1,5 @@
-//! Models of the host's own collections, one for each plugin: a change that the host makes itself has no generation to take one
-//! from, and making one costs as much as the change.
+//! Caches one model of the host's own collections for each plugin. A change that the host makes has no generation to take a model from,
+//! and building one costs as much as the change.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -8,12 +8,12 @@ use parking_lot::Mutex;
 
 use crate::db::model::{DataModel, ModelError};
 
-/// As many as there are plugins.
+/// Bounded by the number of plugins.
 #[derive(Default)]
 pub(super) struct HostModels(Mutex<HashMap<Arc<str>, Arc<DataModel>>>);
 
 impl HostModels {
-    /// The model has no collection of the plugin.
+    /// Returns a model without collections of the plugin.
     pub fn find(&self, plugin: &Arc<str>) -> Result<Arc<DataModel>, ModelError> {
         if let Some(model) = self.0.lock().get(plugin) {
             return Ok(model.clone());

@@ -145,7 +145,7 @@ impl Draft {
         Ok(Ok(()))
     }
 
-    /// Writes a record of the host's own, whatever stands there. The collection must have no unique index.
+    /// Writes a record of one of the host's own collections without reading the stored one. The collection must have no unique index.
     pub(super) fn put_unread(&mut self, collection: Arc<Collection>, id: &str, body: String) -> Result<(), DraftError> {
         let target = self.target(collection, id)?;
         if body.len() > RECORD_BYTES_MAX {

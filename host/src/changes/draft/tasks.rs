@@ -22,7 +22,8 @@ pub struct Stored<T> {
 }
 
 impl Draft {
-    /// Takes the place of a waiting one of the same name and key, whichever that is: of two calls the later one stands.
+    /// Sets a timer and replaces a waiting one of the same name and key without reading it. Of two calls that set it, the later commit
+    /// wins.
     pub fn schedule(&mut self, name: &str, key: &str, due: Timestamp, payload: String) -> Result<(), DraftError> {
         check_key(key)?;
         // Beyond it lies no number that the database counts with.

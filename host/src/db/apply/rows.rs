@@ -20,9 +20,9 @@ pub(super) const ROWS_MAX: usize = 64;
 
 /// One statement in all its sizes.
 ///
-/// A statement may be larger than the rows that are left. The cells of the rows that it is short of are NULL, as SQLite takes
-/// parameters that are not bound, so one statement writes up to 64 rows. Invariant: a row with NULL in its first cell changes
-/// nothing.
+/// A statement may have more rows than are written. SQLite reads the unbound parameters of the remaining rows as NULL. Invariant: a
+/// row whose first cell is NULL changes nothing. The first cell of `row` must be a parameter that is never bound to NULL: such a row
+/// would be skipped without an error.
 #[derive(Clone)]
 pub(in crate::db) struct ChunkedSql {
     texts: Arc<[Arc<str>; SIZES.len()]>,
@@ -42,7 +42,7 @@ impl ChunkedSql {
         ChunkedSql::new(&format!("INSERT INTO {into} SELECT * FROM (VALUES "), row, &after)
     }
 
-    /// Returns the smallest statement that holds `rows`, or the largest of all; and how many rows it holds.
+    /// Returns the smallest statement for at least `rows` rows, or the largest one, and the number of its rows.
     pub(super) fn fitting(&self, rows: usize) -> (&Arc<str>, usize) {
         let [.., largest] = &*self.texts;
         let fitting = self.texts.iter().zip(SIZES).find(|(_, size)| rows <= *size);

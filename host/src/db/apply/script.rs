@@ -3,18 +3,18 @@
 //! A trip costs two wake-ups and the wait for a free core: more than most statements take themselves. Rows are collected,
 //! and one text with a statement for each table writes them all.
 //!
-//! Invariants: statements run in the order in which they were added; `connection` runs what was collected before anything
-//! else can use the connection; whoever adds rows calls `run` before the transaction ends. Texts are kept as prepared
-//! statements, so there are at most `BATCH_TEXTS_MAX`; a batch whose text would be one more runs its statements one by one.
+//! Invariants: statements run in the order in which they were added. `connection` runs the collected statements before it returns.
+//! The caller runs the rest with `run` before the transaction ends. At most `BATCH_TEXTS_MAX` texts are kept prepared: one more
+//! takes the place of all.
 
 use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::Arc;
 
-use sqlx::{AssertSqlSafe, SqliteConnection};
+use sqlx::{AssertSqlSafe, Connection, SqliteConnection};
 
 use super::rows::{ChunkedSql, Query, ROWS_MAX};
-use crate::limits::BATCH_TEXTS_MAX;
+use crate::limits::{BATCH_PARTS_MAX, BATCH_TEXTS_MAX};
 
 /// The texts that are prepared. Outlives batches.
 #[derive(Default)]
@@ -62,8 +62,9 @@ impl<'b> Script<'b> {
 
     pub async fn run(&mut self) -> Result<(), sqlx::Error> {
         let parts = std::mem::take(&mut self.parts);
-        match self.common_text(&parts) {
+        match common_text(&parts) {
             Some((text, size)) => {
+                self.keep(&text).await?;
                 let query: Query = sqlx::query(AssertSqlSafe(text));
                 parts
                     .iter()
@@ -80,25 +81,26 @@ impl<'b> Script<'b> {
         Ok(())
     }
 
-    /// Returns the text of all parts, each with a statement for the same number of rows, and that number. `None` where one
-    /// statement for each part serves better.
-    fn common_text(&mut self, parts: &[Part<'_>]) -> Option<(Arc<str>, usize)> {
-        let most = parts.iter().map(|part| part.rows).max()?;
-        if parts.len() == 1 || most > ROWS_MAX {
-            return None;
+    /// Makes room for the text among those that are kept prepared.
+    async fn keep(&mut self, text: &Arc<str>) -> Result<(), sqlx::Error> {
+        if self.texts.0.len() >= BATCH_TEXTS_MAX && !self.texts.0.contains(text) {
+            self.texts.0.clear();
+            self.connection.clear_cached_statements().await?;
         }
-        let size = parts.first()?.sql.fitting(most).1;
-        let texts: Vec<&str> = parts.iter().map(|part| &**part.sql.fitting(most).0).collect();
-        let text = Arc::from(texts.join(";"));
-        let known = self.texts.0.contains(&text);
-        if !known && self.texts.0.len() >= BATCH_TEXTS_MAX {
-            return None;
-        }
-        if !known {
-            self.texts.0.insert(Arc::clone(&text));
-        }
-        Some((text, size))
+        self.texts.0.insert(Arc::clone(text));
+        Ok(())
     }
+}
+
+/// Returns one text for all parts and the number of rows in each of its statements. `None` if the parts are to run one by one.
+fn common_text(parts: &[Part<'_>]) -> Option<(Arc<str>, usize)> {
+    let most = parts.iter().map(|part| part.rows).max()?;
+    if parts.len() == 1 || parts.len() > BATCH_PARTS_MAX || most > ROWS_MAX {
+        return None;
+    }
+    let size = parts.first()?.sql.fitting(most).1;
+    let texts: Vec<&str> = parts.iter().map(|part| &**part.sql.fitting(most).0).collect();
+    Some((texts.join(";").into(), size))
 }
 
 impl Part<'_> {
@@ -123,8 +125,6 @@ impl Part<'_> {
 
 #[cfg(test)]
 mod tests {
-    use sqlx::Connection;
-
     use super::*;
 
     /// Two tables and a statement for each.
@@ -170,17 +170,21 @@ mod tests {
     async fn texts_are_bounded_and_every_batch_is_written() {
         let (mut connection, [one, two]) = open().await;
         let mut texts = Texts::default();
-        for round in 1..=BATCH_TEXTS_MAX + 3 {
-            let mut script = Script::new(&mut connection, &mut texts);
-            for _ in 0..round {
-                script.add(&one, vec![1], |query, n: &i64| query.bind(*n).bind("name"));
+        let mut batches = 0;
+        for parts in 2..=BATCH_PARTS_MAX + 1 {
+            for rows in [1, 2, 4, 8] {
+                let mut script = Script::new(&mut connection, &mut texts);
+                for _ in 1..parts {
+                    script.add(&one, (0..rows).collect(), |query, n: &i64| query.bind(*n).bind("name"));
+                }
+                script.add(&two, vec![1], |query, n: &i64| query.bind(*n));
+                script.run().await.unwrap();
+                drop(script);
+                batches += 1;
             }
-            script.add(&two, vec![1], |query, n: &i64| query.bind(*n));
-            script.run().await.unwrap();
-            drop(script);
         }
-        assert_eq!(texts.0.len(), BATCH_TEXTS_MAX);
+        assert!(batches > BATCH_TEXTS_MAX && texts.0.len() <= BATCH_TEXTS_MAX, "{} texts", texts.0.len());
         let written = numbers(&mut connection, "SELECT count(*) FROM two").await;
-        assert_eq!(written, [i64::try_from(BATCH_TEXTS_MAX + 3).unwrap()]);
+        assert_eq!(written, [i64::try_from(batches).unwrap()]);
     }
 }

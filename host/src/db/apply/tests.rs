@@ -21,6 +21,10 @@ async fn count_of(db: &Database, table: &str) -> i64 {
     sqlx::query_scalar(sql).fetch_one(&*db.readers()).await.unwrap()
 }
 
+async fn ids_of(db: &Database, sql: &'static str) -> Vec<String> {
+    sqlx::query_scalar(sql).fetch_all(&*db.readers()).await.unwrap()
+}
+
 /// Somebody's `sqlite3` beside the host.
 async fn write_as_somebody_else(file: &TestFile, sql: &'static str) {
     use sqlx::Connection;
@@ -66,12 +70,11 @@ async fn a_hundred_and_twenty_seven_records_and_events_arrive_in_order() {
 }
 
 #[tokio::test]
-async fn each_row_of_a_batch_is_written_whatever_their_number() {
+async fn batch_of_any_size_is_written_completely() {
     let model = model(vec![]);
     let file = TestFile::with(&model).await;
     let (mut writer, mut version) = (file.db.writer(), 0);
     for rows in [1, 2, 3, 31, 33, 64, 65, 129] {
-        let begin = version;
         let mut changes = Vec::new();
         for _ in 0..rows {
             version += 1;
@@ -79,9 +82,29 @@ async fn each_row_of_a_batch_is_written_whatever_their_number() {
             changes.push(change(&model, version, TENANT).put(&id, "{}").event(&id));
         }
         writer.apply(&batch(&format!("b{rows}"), changes)).await.unwrap();
-        assert_eq!(count_of(&file.db, "notes_things").await, i64::try_from(version).unwrap(), "records after {begin}");
-        assert_eq!(count_of(&file.db, "events").await, i64::try_from(version).unwrap(), "events after {begin}");
+        let written: Vec<String> = (1..=version).map(|version| format!("id{version}")).collect();
+        let records = ids_of(&file.db, "SELECT id FROM notes_things ORDER BY version").await;
+        assert_eq!(records, written, "records of a batch of {rows}");
+        assert_eq!(
+            ids_of(&file.db, "SELECT id FROM events ORDER BY seq").await,
+            written,
+            "events of a batch of {rows}"
+        );
     }
+}
+
+#[tokio::test]
+async fn three_of_five_records_are_deleted_together() {
+    let model = model(vec![]);
+    let file = TestFile::with(&model).await;
+    let mut writer = file.db.writer();
+    let put = ["a", "b", "c", "d", "e"].into_iter().zip(1..);
+    let put = put.map(|(id, version)| change(&model, version, TENANT).put(id, "{}")).collect();
+    writer.apply(&batch("put", put)).await.unwrap();
+    let delete = ["a", "c", "e"].into_iter().zip(6..);
+    let delete = delete.map(|(id, version)| change(&model, version, TENANT).delete(id)).collect();
+    writer.apply(&batch("delete", delete)).await.unwrap();
+    assert_eq!(ids_of(&file.db, "SELECT id FROM notes_things ORDER BY id").await, ["b", "d"]);
 }
 
 #[tokio::test]

@@ -22,8 +22,10 @@ pub(super) struct WriterSlot {
     looked_at_log: Option<Instant>,
     /// How the connection is set.
     pub(super) durability: Durability,
-    /// Transactions since the last look.
-    pub(super) begun: u32,
+    /// Transactions begun since the last check.
+    pub(super) transactions_begun: u32,
+    /// The connection has freed its cached pages, and no transaction has begun since.
+    pub(super) is_freed: bool,
 }
 
 /// Whether decisions made in memory still rest on the state of the file.
@@ -79,7 +81,8 @@ impl WriterSlot {
             lock: None,
             looked_at_log: None,
             durability: Durability::Full,
-            begun: 0,
+            transactions_begun: 0,
+            is_freed: false,
         }
     }
 
@@ -138,15 +141,16 @@ impl Database {
     }
 
     /// Frees the pages that the writer's connection keeps in memory, if few transactions began since the last call: those that come
-    /// find their pages in the cache of the system. Returns whether it did.
+    /// find their pages in the cache of the system. Returns whether it did: once after the last transaction.
     pub async fn free_cache_if_idle(&self) -> Result<bool, DbError> {
         let mut slot = self.inner.writer.lock().await;
-        if std::mem::take(&mut slot.begun) > IDLE_TRANSACTIONS_MAX {
+        if std::mem::take(&mut slot.transactions_begun) > IDLE_TRANSACTIONS_MAX || slot.is_freed {
             return Ok(false);
         }
         let Some(connection) = slot.connection.as_mut() else { return Ok(false) };
         // The caches of readers are small.
         sqlx::query("PRAGMA shrink_memory").execute(connection).await?;
+        slot.is_freed = true;
         Ok(true)
     }
 

@@ -42,6 +42,7 @@ async fn cache_is_freed_only_while_few_write() {
     let file = TestFile::open().await;
     let free = async || file.db.free_cache_if_idle().await.unwrap();
     assert!(free().await);
+    assert!(!free().await, "nothing was written since");
     for _ in 0..=IDLE_TRANSACTIONS_MAX {
         let touch = async |write: &mut WriteTransaction| {
             sqlx::query("DELETE FROM fan_outs").execute(write.connection()).await?;

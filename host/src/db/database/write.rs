@@ -100,7 +100,8 @@ impl Database {
             return Err(DbError::Closed);
         }
         self.inner.health.check()?;
-        slot.begun = slot.begun.saturating_add(1);
+        slot.transactions_begun = slot.transactions_begun.saturating_add(1);
+        slot.is_freed = false;
         let mut connection = match slot.connection.take() {
             Some(connection) => connection,
             None => {

@@ -6,6 +6,7 @@
 
 use sqlx::AssertSqlSafe;
 
+use super::list::indexes_of;
 use crate::changes::change_set::Timestamp;
 use crate::db::apply::rows::int;
 use crate::db::apply::{EventSeq, Lane};
@@ -15,9 +16,6 @@ use crate::db::{Database, DbError};
 use crate::limits::DELIVERIES_PRUNED_AT_ONCE;
 
 type Names = Vec<(Lane, EventSeq)>;
-
-/// The conditions of the indexes that together list all deliveries of an endpoint.
-const PARTS: [&str; 2] = ["state = 0", "state <> 0"];
 
 impl Database {
     /// Deletes what ended before this time, as long as `go_on` says so; returns how many deliveries.
@@ -90,19 +88,20 @@ impl Database {
 
     async fn prune_without_endpoint(&self, go_on: GoOn<'_>) -> Result<u64, DbError> {
         let mut deleted = 0;
-        for part in PARTS {
-            for lane in self.find_orphans(part).await? {
-                deleted += self.delete_lane(part, lane, go_on).await?;
+        for (index, condition) in indexes_of(None) {
+            let part = format!("deliveries INDEXED BY {index} WHERE {condition}");
+            for lane in self.find_orphans(&part).await? {
+                deleted += self.delete_lane(&part, lane, go_on).await?;
             }
         }
         Ok(deleted)
     }
 
-    /// Lanes of deliveries that are no endpoint's any more. Steps from lane to lane, not from row to row.
+    /// Lanes of deliveries that are no endpoint's any more. `part` is an index that lists some of them, with its condition. Steps from lane to lane, not from row to row.
     async fn find_orphans(&self, part: &str) -> Result<Vec<Lane>, DbError> {
         let sql = format!(
-            "WITH RECURSIVE there(lane) AS (SELECT min(lane) FROM deliveries WHERE {part} UNION ALL \
-             SELECT (SELECT min(lane) FROM deliveries WHERE {part} AND lane > there.lane) FROM there \
+            "WITH RECURSIVE there(lane) AS (SELECT min(lane) FROM {part} UNION ALL \
+             SELECT (SELECT min(lane) FROM {part} AND lane > there.lane) FROM there \
              WHERE there.lane IS NOT NULL) \
              SELECT lane FROM there WHERE lane IS NOT NULL AND lane NOT IN (SELECT lane FROM lanes)"
         );
@@ -113,7 +112,7 @@ impl Database {
     }
 
     async fn delete_lane(&self, part: &str, lane: Lane, go_on: GoOn<'_>) -> Result<u64, DbError> {
-        let sql = format!("SELECT lane, event FROM deliveries WHERE lane = ? AND {part} LIMIT ?");
+        let sql = format!("SELECT lane, event FROM {part} AND lane = ? LIMIT ?");
         let mut deleted = 0;
         while go_on() {
             let mut search = self.begin_survey().await?;

@@ -47,18 +47,20 @@ pub(super) const DELIVERY_COLUMNS: &str =
     "d.event AS event, e.id, e.type, e.subject, d.state, d.attempts, e.at AS committed_at, d.due";
 
 /// The indexes that list deliveries of an endpoint by event, with the condition of each: those in this state, or all.
-fn indexes_of(state: Option<DeliveryState>) -> &'static [(&'static str, &'static str)] {
-    const FRESH: (&str, &str) = ("deliveries_fresh", "d.state = 0");
+pub(super) fn indexes_of(state: Option<DeliveryState>) -> &'static [(&'static str, &'static str)] {
+    const FRESH: (&str, &str) = ("deliveries_fresh", "state = 0");
     match state {
-        None => &[FRESH, ("deliveries_tried", "d.state <> 0")],
+        None => &[FRESH, ("deliveries_tried", "state <> 0")],
         Some(DeliveryState::Pending) => &[FRESH],
-        Some(DeliveryState::Retrying) => &[("deliveries_tried", "d.state <> 0 AND d.state = 1")],
-        Some(DeliveryState::Delivered) => &[("deliveries_tried", "d.state <> 0 AND d.state = 2")],
-        Some(DeliveryState::Failed) => &[("deliveries_given_up", "d.state = 3")],
+        // Few wait, so they are sorted.
+        Some(DeliveryState::Retrying) => &[("deliveries_due", "state = 1")],
+        Some(DeliveryState::Delivered) => &[("deliveries_tried", "state <> 0 AND state = 2")],
+        Some(DeliveryState::Failed) => &[("deliveries_given_up", "state = 3")],
     }
 }
 
-/// A query for each of these indexes. SQLite merges their rows if they are in order, and stops at the limit.
+/// A query for each of these indexes. SQLite merges their rows if they are in order, and stops at the limit. Those that wait for a retry
+/// are in the order of their attempts.
 pub(super) fn union_of(state: Option<DeliveryState>, select: impl Fn(&str, &str) -> String) -> String {
     let parts: Vec<String> = indexes_of(state).iter().map(|(index, condition)| select(index, condition)).collect();
     parts.join(" UNION ALL ")

@@ -11,6 +11,7 @@ use wasmtime::{
 
 use super::CallState;
 
+/// Must match `package` in `wit/`. `Callable::new` fails otherwise.
 const HANDLER: &str = "tenon:plugin/handler@0.1.0";
 
 /// A component with its imports resolved: one instance of it serves one call.
@@ -20,7 +21,7 @@ pub struct Callable {
     run: Export,
 }
 
-/// Place of an exported function.
+/// Index of an exported function in its component.
 pub struct Export(ComponentExportIndex);
 
 impl Callable {

@@ -8,14 +8,9 @@ use crate::limits::CALL_SEEDS_PER_READ;
 
 pub type Seed = [u8; 32];
 
-/// Seeds that no call has used yet. A read costs half a microsecond, and hardly more for all of them.
-struct Unused {
-    seeds: [Seed; CALL_SEEDS_PER_READ],
-    count: usize,
-}
-
 thread_local! {
-    static UNUSED: RefCell<Unused> = const { RefCell::new(Unused { seeds: [[0; 32]; CALL_SEEDS_PER_READ], count: 0 }) };
+    /// Seeds that no call has used yet. A read costs half a microsecond, and hardly more for all of them.
+    static UNUSED: RefCell<Vec<Seed>> = const { RefCell::new(Vec::new()) };
 }
 
 /// Returns the seed of one call.
@@ -25,12 +20,16 @@ thread_local! {
 /// The operating system has no random numbers.
 pub fn next() -> Result<Seed, getrandom::Error> {
     UNUSED.with_borrow_mut(|unused| {
-        if unused.count == 0 {
-            getrandom::fill(unused.seeds.as_flattened_mut())?;
-            unused.count = CALL_SEEDS_PER_READ;
+        if unused.is_empty() {
+            unused.resize(CALL_SEEDS_PER_READ, Seed::default());
+            if let Err(error) = getrandom::fill(unused.as_flattened_mut()) {
+                unused.clear();
+                return Err(error);
+            }
         }
-        unused.count -= 1;
-        Ok(unused.seeds.get_mut(unused.count).map(std::mem::take).unwrap_or_default())
+        let seed = unused.last_mut().map(std::mem::take);
+        unused.pop();
+        seed.ok_or(getrandom::Error::UNEXPECTED)
     })
 }
 
@@ -50,6 +49,6 @@ mod tests {
     #[test]
     fn used_seed_is_not_kept() {
         let seed = next().unwrap();
-        UNUSED.with_borrow(|unused| assert!(!unused.seeds.contains(&seed)));
+        UNUSED.with_borrow(|unused| assert!(!unused.contains(&seed)));
     }
 }

@@ -40,7 +40,7 @@ pub enum TaskEnd {
     Fault(Failed),
     /// Not its own fault: no seat, no disk, no end of conflicts.
     Postponed(Failure),
-    /// The run of a [`SettledEffect`] did not end its task. Nothing was written: its outcome must be, first.
+    /// The run of a [`SettledEffect`] did not end the task. Nothing is written, so the outcome must be written next.
     Unwritten,
 }
 
@@ -58,7 +58,7 @@ impl TaskEnd {
     }
 }
 
-/// An effect with its outcome, which is not written yet: the commit of the run that is told it ends the effect.
+/// An effect whose outcome is not on disk yet. The commit of the run that receives the outcome removes the effect.
 pub struct SettledEffect {
     /// As it was written when the last attempt began.
     pub begun: Progress,
@@ -96,6 +96,13 @@ impl<'a> Turn<'a> {
         turn.held.is_some().then_some(turn)
     }
 
+    /// Takes a slot of each if both are free.
+    pub fn try_take(slots: [&'a Semaphore; 2]) -> Option<Turn<'a>> {
+        let [first, second] = slots;
+        let held = Some([first.try_acquire().ok()?, second.try_acquire().ok()?]);
+        Some(Turn { slots, held })
+    }
+
     async fn take_again(&mut self) {
         let [first, second] = self.slots;
         if let (Ok(first), Ok(second)) = (first.acquire().await, second.acquire().await) {
@@ -115,7 +122,7 @@ struct TaskCall<'a> {
 }
 
 impl Calls {
-    /// `settled`: of an effect whose outcome is not written yet.
+    /// `settled` is the effect whose outcome the run receives, if that outcome is not on disk yet.
     pub async fn run_task(
         &self,
         generation: &Arc<Generation>,
@@ -356,5 +363,21 @@ fn principal(tenant: &str) -> Principal {
         subject: "task".to_owned(),
         scopes: Vec::new(),
         attributes: Vec::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn turn_is_taken_at_once_only_if_both_slots_are_free() {
+        let (of_tenant, of_plugin) = (Semaphore::new(1), Semaphore::new(1));
+        let turn = Turn::try_take([&of_tenant, &of_plugin]);
+        assert!(turn.is_some());
+        drop(turn);
+        let _other = of_plugin.try_acquire().unwrap();
+        assert!(Turn::try_take([&of_tenant, &of_plugin]).is_none());
+        assert_eq!(of_tenant.available_permits(), 1, "the slot of the tenant is returned");
     }
 }

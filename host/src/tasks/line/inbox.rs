@@ -1,7 +1,7 @@
 //! Collects the reports of commits about a line: which of its records are due, and when the next one is.
 //!
-//! Shared by the engine, which puts reports in, and the line, which takes them out while it is at work. Bounded: beyond the
-//! limit it keeps only that there was more, which the database has.
+//! The engine adds reports, and the line takes them while it works. At most `TASKS_REPORTED_MAX` ids are kept. Beyond that, `is_partial`
+//! is set and the line searches the database.
 
 use std::sync::Arc;
 
@@ -27,7 +27,7 @@ pub(super) struct Reported {
 }
 
 impl Inbox {
-    /// The record falls due then. Without `id`, any record may.
+    /// Reports that the record is due at `due`. Without `id`, any record of the line may be due.
     pub fn put(&self, due: Timestamp, id: Option<&Arc<str>>, now: Timestamp) {
         self.reported.lock().add(due, id, now);
         self.arrived.notify_one();
@@ -38,7 +38,8 @@ impl Inbox {
         self.put(0, None, 0);
     }
 
-    /// For a line that has ended its work with `next` due: when it has to work again. `None`: nothing of it is stored.
+    /// Returns when a line that has ended its work must run again. `next` is the time that the line returned. `None`: no record of the
+    /// line is stored.
     pub fn rest(&self, next: Option<Timestamp>) -> Option<Timestamp> {
         let mut reported = self.reported.lock();
         reported.next = reported.next.into_iter().chain(next).min();

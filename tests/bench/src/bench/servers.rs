@@ -42,7 +42,7 @@ impl Kind {
             Kind::Plugin => "Tenon, WASM plugin",
             Kind::SameHost => "Tenon, same rules native",
             Kind::Native => "axum + sqlx",
-            Kind::WasmtimeServe => "a hello of `wasmtime serve`",
+            Kind::WasmtimeServe => "`wasmtime serve`, hello world",
         }
     }
 

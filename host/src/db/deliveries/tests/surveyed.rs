@@ -103,6 +103,10 @@ async fn plan_of(db: &Database, sql: &str) -> String {
 async fn what_is_looked_for_is_found_along_an_index() {
     let bench = busy().await;
     let plan = async |sql: &str| plan_of(&bench.file.db, sql).await;
+    let all = plan(&survey_sql(None)).await;
+    assert!(all.contains("deliveries_fresh") && all.contains("deliveries_tried"), "{all}");
+    let retrying = plan(&survey_sql(Some(DeliveryState::Retrying))).await;
+    assert!(retrying.contains("deliveries_due (lane=?)"), "{retrying}");
     for (state, index) in [
         (None, "deliveries_tried"),
         (Some(DeliveryState::Pending), "deliveries_fresh"),

@@ -26,7 +26,7 @@ pub fn track(call: &Call) -> Outcome {
     let told = Told { fix, at_ms };
     let vehicle = drivers::vehicle_of(&driver).and_then(|id| vehicles::load(call, &id).ok());
     let moves = told.moves(shapes::recorded_at_ms(&driver));
-    // The answer, unless it differs from what is stored.
+    // The stored text, if the answer is the same.
     let mut stored = None;
     if moves {
         drivers::moved(call, &mut driver, told)?;
