@@ -1,10 +1,8 @@
 //! Callers that are dropped, tasks that have ended: nothing is reset, and no caller waits for ever.
 
 use std::pin::pin;
-use std::time::Duration;
 
 use super::*;
-use crate::limits::FOREIGN_WRITE_CHECK_MS;
 
 /// Drops the future after so many polls. Returns whether it was still pending.
 async fn drop_after<F: Future>(polls: usize, work: F) -> bool {
@@ -67,11 +65,6 @@ async fn an_idle_writer_notices_a_foreign_write() {
         crate::changes::testing::number(&found.body)
     };
     assert_eq!(read().await, 1, "the cache is not checked for each read");
-    tokio::time::pause();
-    // Tokio rounds the end of the writer's wait up to a whole millisecond.
-    tokio::time::advance(Duration::from_millis(FOREIGN_WRITE_CHECK_MS + 2)).await;
-    while bench.committer.stats().resets.foreign_writes == 0 {
-        tokio::task::yield_now().await;
-    }
+    faults::let_writer_notice(&bench).await;
     assert_eq!(read().await, 41);
 }

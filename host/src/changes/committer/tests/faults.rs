@@ -1,8 +1,11 @@
 //! Faults of the database, at every step of a batch.
 
+use std::time::Duration;
+
 use super::*;
 use crate::changes::change_set::Space;
 use crate::changes::testing::{decided_by, scope, transfer};
+use crate::limits::FOREIGN_WRITE_CHECK_MS;
 
 /// Many calls at once while one batch after the other fails: each that was acknowledged counts exactly once. Says how many
 /// were, and how many failed.
@@ -221,6 +224,16 @@ async fn when_somebody_else_wrote_the_calls_see_it() {
     write_from_outside(&bench, r#"{"n":41}"#).await;
     let runs = bench.run(async |draft| increment(draft, "one").await).await.unwrap();
     assert_eq!((bench.stored("one").await, runs), (Some(42), 2));
+}
+
+/// Lets the writer check the file, and waits until it has noticed the foreign write.
+pub(super) async fn let_writer_notice(bench: &Bench) {
+    tokio::time::pause();
+    // Tokio rounds the end of the writer's wait up to a whole millisecond.
+    tokio::time::advance(Duration::from_millis(FOREIGN_WRITE_CHECK_MS + 2)).await;
+    while bench.committer.stats().resets.foreign_writes == 0 {
+        tokio::task::yield_now().await;
+    }
 }
 
 pub(super) async fn write_from_outside(bench: &Bench, body: &str) {

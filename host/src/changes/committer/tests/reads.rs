@@ -1,11 +1,8 @@
 //! Reads that are observed after their call has ended.
 
-use std::time::Duration;
-
 use super::*;
 use crate::changes::draft::{Comparison, Condition, Query, Value};
 use crate::changes::testing::Worked;
-use crate::limits::FOREIGN_WRITE_CHECK_MS;
 
 /// Registers what `work` reads.
 async fn registered(bench: &Bench, work: impl AsyncFn(&mut Draft) -> Worked<()>) -> Option<RegisteredReads> {
@@ -111,10 +108,6 @@ async fn idle_writer_notices_a_foreign_write_to_a_collection_that_was_only_searc
     let reads = registered(&bench, async |draft| search(draft).await).await.unwrap();
     faults::write_from_outside(&bench, r#"{"n":41}"#).await;
     assert!(reads.are_unchanged(), "the file is not checked for each answer");
-    tokio::time::pause();
-    tokio::time::advance(Duration::from_millis(FOREIGN_WRITE_CHECK_MS)).await;
-    while bench.committer.stats().resets.foreign_writes == 0 {
-        tokio::task::yield_now().await;
-    }
+    faults::let_writer_notice(&bench).await;
     assert!(!reads.are_unchanged());
 }
