@@ -15,6 +15,7 @@ pub mod authoring;
 pub mod disk;
 pub mod lifecycle;
 pub mod payments;
+pub mod quiet;
 pub mod readme;
 pub mod report;
 pub mod servers;

@@ -11,6 +11,7 @@ use super::{
     authoring::AuthoringReport,
     lifecycle::{CallReport, LifecycleReport},
     payments::PaymentReport,
+    quiet::load_average,
     servers::Kind,
     swapping::SwapReport,
     targets::{self, Verdict},
@@ -85,11 +86,10 @@ pub struct BenchReport {
 
 impl BenchReport {
     pub fn new(plan: &BenchPlan) -> anyhow::Result<BenchReport> {
-        let load = fs::read_to_string("/proc/loadavg")?;
         let machine = Machine {
             processors: std::thread::available_parallelism()?.get(),
             kernel: fs::read_to_string("/proc/sys/kernel/osrelease")?.trim().to_owned(),
-            load_average: load.split(' ').next().unwrap_or_default().to_owned(),
+            load_average: format!("{:.2}", load_average()?),
             rounds: plan.rounds,
             seconds: plan.seconds,
         };

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Parser;
 use tenon_bench::{
-    bench::{self, BenchPlan, readme},
+    bench::{self, BenchPlan, quiet, readme},
     guests,
 };
 
@@ -52,6 +52,9 @@ async fn main() -> anyhow::Result<()> {
     let mut plan = if arguments.quick { BenchPlan::quick(&folder) } else { BenchPlan::full(&folder) };
     plan.rounds = arguments.rounds.unwrap_or(plan.rounds);
     plan.seconds = arguments.seconds.unwrap_or(plan.seconds);
+    if !arguments.quick {
+        quiet::wait().await?;
+    }
     let report = match &arguments {
         Arguments { webhooks: true, .. } => bench::run_webhooks(&plan).await?,
         Arguments { payments: true, .. } => bench::run_payments(&plan).await?,
