@@ -133,6 +133,24 @@ async fn calls_that_hang_keep_neither_another_tenant_nor_another_destination_wai
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn host_that_stops_begins_no_call_that_waits_for_a_slot() {
+    // One first call for each destination, and 128 further ones of a tenant, are under way at once.
+    const UNDER_WAY_MAX: usize = 5 + 128;
+    let slow = TestReceiver::start(Reply::Nothing).await;
+    let more =
+        (1..5).map(|number| format!("[plugins.clockwork.destinations.slow{number}]\nbase-url = \"{}\"\n", slow.base()));
+    let host = calling(slow.base(), &more.collect::<String>()).start().await;
+    let client = host.client("clockwork", "acme").await;
+    for number in 0..160 {
+        let destination = ["bank", "slow1", "slow2", "slow3", "slow4"][number % 5];
+        start_call(&client, &format!("n{number}"), json!({"destination": destination, "timeout_ms": 4_000})).await;
+    }
+    slow.wait_for(UNDER_WAY_MAX).await;
+    host.stop().await;
+    assert_eq!(slow.arrived().len(), UNDER_WAY_MAX);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn who_is_told_the_outcome_may_start_the_same_call_anew() {
     let (_host, client, bank) = still_host(Reply::Status(200)).await;
     start_call(&client, "again", json!({"destination": "bank"})).await;

@@ -3,7 +3,7 @@
 //! The start of an attempt is on disk before the attempt is made. After a crash, such an attempt counts as one that may have happened.
 //! Its outcome is on disk before anything follows from it, or in the same commit.
 
-use std::time::Duration;
+use std::{sync::atomic::Ordering, time::Duration};
 
 use tokio::time::sleep;
 
@@ -47,6 +47,10 @@ pub(super) async fn work(shared: &Shared, slots: &TenantSlots, place: &TaskPlace
             Err(error) => return failed(place, &error),
         },
     };
+    // The host may have begun to stop while the effect waited, or its plugin may be gone, and the destination with it.
+    if shared.stopping.load(Ordering::Relaxed) || (shared.parts.serving)(place.scope.plugin()).is_none() {
+        return Worked::Postponed;
+    }
     match begin(shared, place).await {
         Ok(None) => Worked::NotDue,
         Ok(Some((Step::Tell, _))) => {

@@ -52,7 +52,7 @@ pub(super) fn indexes_of(state: Option<DeliveryState>) -> &'static [(&'static st
     match state {
         None => &[FRESH, ("deliveries_tried", "state <> 0")],
         Some(DeliveryState::Pending) => &[FRESH],
-        // Few wait, so they are sorted.
+        // Those that wait are sorted: they are fewer than those that were delivered.
         Some(DeliveryState::Retrying) => &[("deliveries_due", "state = 1")],
         Some(DeliveryState::Delivered) => &[("deliveries_tried", "state <> 0 AND state = 2")],
         Some(DeliveryState::Failed) => &[("deliveries_given_up", "state = 3")],
