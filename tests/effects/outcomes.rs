@@ -1,5 +1,7 @@
 //! What becomes of an effect, and what the plugin is told.
 
+use tenon::limits::TENANT_FURTHER_EFFECTS_RUNNING_MAX;
+
 use super::*;
 
 #[tokio::test(flavor = "multi_thread")]
@@ -134,8 +136,8 @@ async fn calls_that_hang_keep_neither_another_tenant_nor_another_destination_wai
 
 #[tokio::test(flavor = "multi_thread")]
 async fn host_that_stops_begins_no_call_that_waits_for_a_slot() {
-    // One first call for each destination, and 128 further ones of a tenant, are under way at once.
-    const UNDER_WAY_MAX: usize = 5 + 128;
+    // A tenant has one first call for each destination and some further ones under way at once.
+    const UNDER_WAY_MAX: usize = 5 + TENANT_FURTHER_EFFECTS_RUNNING_MAX;
     let slow = TestReceiver::start(Reply::Nothing).await;
     let more =
         (1..5).map(|number| format!("[plugins.clockwork.destinations.slow{number}]\nbase-url = \"{}\"\n", slow.base()));

@@ -30,10 +30,6 @@ use crate::{
 };
 
 pub(super) async fn work(shared: &Shared, slots: &TenantSlots, place: &TaskPlace, rank: Rank) -> Worked {
-    // Without its plugin nobody knows what the operator calls its destinations.
-    if (shared.parts.serving)(place.scope.plugin()).is_none() {
-        return Worked::Postponed;
-    }
     let free = slots.effects.try_acquire(rank).and_then(|own| Some((own, shared.slots.try_acquire(rank)?)));
     let (own, slot) = match free {
         Some(slots) => slots,
@@ -47,7 +43,7 @@ pub(super) async fn work(shared: &Shared, slots: &TenantSlots, place: &TaskPlace
             Err(error) => return failed(place, &error),
         },
     };
-    // The host may have begun to stop while the effect waited, or its plugin may be gone, and the destination with it.
+    // While the effect waited, the host may have begun to stop, or its plugin may have gone, and its destinations with it.
     if shared.stopping.load(Ordering::Relaxed) || (shared.parts.serving)(place.scope.plugin()).is_none() {
         return Worked::Postponed;
     }

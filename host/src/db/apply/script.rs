@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use sqlx::{AssertSqlSafe, Connection, SqliteConnection};
 
-use super::rows::{ChunkedSql, Query, ROWS_MAX};
+use super::rows::{ChunkedSql, Query, ROWS_MAX, write_ranges};
 use crate::limits::{BATCH_PARTS_MAX, BATCH_TEXTS_MAX};
 
 /// The texts that are prepared. Outlives batches.
@@ -74,7 +74,7 @@ impl<'b> Script<'b> {
             }
             None => {
                 for part in &parts {
-                    part.run(self.connection).await?;
+                    write_ranges(self.connection, &part.sql, part.rows, &part.bind).await?;
                 }
             }
         }
@@ -108,18 +108,6 @@ impl Part<'_> {
     fn bind_all(&self, query: Query, size: usize) -> Query {
         let missing = size.saturating_sub(self.rows).saturating_mul(self.sql.cells());
         (0..missing).fold((self.bind)(query, 0..self.rows), |query, _| query.bind(None::<i64>))
-    }
-
-    async fn run(&self, connection: &mut SqliteConnection) -> Result<(), sqlx::Error> {
-        let mut begin = 0;
-        while begin < self.rows {
-            let (sql, size) = self.sql.fitting(self.rows - begin);
-            let end = begin.saturating_add(size).min(self.rows);
-            let query: Query = sqlx::query(AssertSqlSafe(sql.clone()));
-            (self.bind)(query, begin..end).execute(&mut *connection).await?;
-            begin = end;
-        }
-        Ok(())
     }
 }
 

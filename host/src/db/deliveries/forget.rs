@@ -97,7 +97,8 @@ impl Database {
         Ok(deleted)
     }
 
-    /// Lanes of deliveries that are no endpoint's any more. `part` is an index that lists some of them, with its condition. Steps from lane to lane, not from row to row.
+    /// Returns the lanes of deliveries whose endpoint is gone. `part` is an index that lists some deliveries, with its condition. The query
+    /// steps from lane to lane, not from row to row.
     async fn find_orphans(&self, part: &str) -> Result<Vec<Lane>, DbError> {
         let sql = format!(
             "WITH RECURSIVE there(lane) AS (SELECT min(lane) FROM {part} UNION ALL \
