@@ -123,6 +123,18 @@ async fn profile_without_calls_has_a_hint() {
 }
 
 #[tokio::test]
+async fn profile_without_samples_replaces_no_file() {
+    let (host, folder) = (TestHost::misbehave().await, tempdir().unwrap());
+    let file = folder.path().join("kept.json");
+    std::fs::write(&file, "mine").unwrap();
+    let line = ["plugin", "profile", "misbehave", "--seconds", "1", "--force", "--output", file.to_str().unwrap()];
+    let refused = bad(&host, &line).await;
+    assert!(refused.contains("No file was written. There are no samples"), "{refused}");
+    assert_eq!(std::fs::read(&file).unwrap(), b"mine");
+    host.stop().await;
+}
+
+#[tokio::test]
 async fn unknown_plugins_and_wrong_durations_are_refused() {
     let host = TestHost::misbehave().await;
     let unknown = profile(&host, "wharf", 1).await.expect(404).json();

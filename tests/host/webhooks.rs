@@ -81,6 +81,9 @@ async fn a_command_about_what_there_is_not_is_refused_and_leaves_no_line_in_the_
         let answer = host.operator().get(&format!("/v1/webhooks/{wrong}")).await.expect(400);
         assert_eq!(answer.text_at("/error"), "invalid", "{wrong}");
     }
+    let unknown = host.operator().get("/v1/webhooks/deliveries?endpoint=none").await.expect(404).json();
+    assert_eq!(unknown["message"], "There is no endpoint \"none\".");
+    host.operator().get(&format!("/v1/webhooks/deliveries?endpoint={hook}")).await.check(200);
     host.stop().await;
 }
 

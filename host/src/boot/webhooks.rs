@@ -48,6 +48,7 @@ impl Connected {
     ) -> Result<wire::Page<wire::DeliveryStatus>, Refusal> {
         let DeliveriesQuestion { filter, state, after, limit } = question;
         let (plugin, tenant, is_first) = (filter.plugin.clone(), filter.tenant.clone(), after.is_none());
+        let name = to_filter(filter);
         let state = match state.as_deref() {
             Some(name) => Some(DeliveryState::parse(name).ok_or_else(|| no_such_state(name))?),
             None => None,
@@ -56,14 +57,23 @@ impl Connected {
             Some(text) => place(&text).ok_or_else(|| wrong_page(&text))?,
             None => (0, EventSeq::MAX),
         };
-        let rows = self.database.survey_deliveries(&to_filter(filter), state, after, limit).await;
+        let rows = self.database.survey_deliveries(&name, state, after, limit).await;
         let rows = rows.map_err(|error| failed(error.to_string()))?;
         if is_first && rows.is_empty() {
             self.check_filter(plugin.as_deref(), tenant.as_deref()).await?;
+            self.check_endpoint(&name).await?;
         }
         let last = rows.last().filter(|_| rows.len() >= limit as usize);
         let next = last.map(|row| format!("{}-{}", row.lane, row.delivery.seq));
         Ok(wire::Page { entries: rows.into_iter().map(delivery_status).collect(), next })
+    }
+
+    /// # Errors
+    /// The filter names an endpoint that does not exist.
+    async fn check_endpoint(&self, filter: &EndpointFilter) -> Result<(), Refusal> {
+        let Some(endpoint) = &filter.endpoint else { return Ok(()) };
+        let rows = self.database.survey_endpoints(filter, 0, 1).await.map_err(|error| failed(error.to_string()))?;
+        if rows.is_empty() { Err(no_such_endpoint(endpoint)) } else { Ok(()) }
     }
 
     pub(super) async fn survey_attempts(

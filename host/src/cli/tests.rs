@@ -228,7 +228,7 @@ fn what_is_sent_again_says_how_much_and_when() {
     let folder = tempfile::tempdir().unwrap();
     let admin = crate::admin::serve_fake_host(folder.path());
     let text = run("webhook recover ep --since 2h", folder.path(), &admin).unwrap().text;
-    assert_eq!(text, "7 deliveries to ep (notes, acme/test): sent again now.\n");
+    assert_eq!(text, "7 deliveries to ep (notes, acme/test): scheduled for another attempt.\n");
     let text = run("webhook redeliver ep event_1", folder.path(), &admin).unwrap().text;
     assert_eq!(text, "1 delivery to ep (notes, acme/test): sent again once the endpoint is enabled.\n");
     let text = run("webhook endpoints --tenant acme/test --after 7", folder.path(), &admin).unwrap().text;

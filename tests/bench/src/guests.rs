@@ -41,8 +41,13 @@ pub fn workspace_root() -> PathBuf {
 pub fn component(name: &str) -> anyhow::Result<Vec<u8>> {
     let path = component_path(name);
     std::fs::read(&path).with_context(|| {
-        let targets = if profile() == "plugin" { "plugins guests" } else { "plugins-release" };
-        format!("{} is missing: run `make {targets}`", path.display())
+        let command = match (profile(), name) {
+            ("plugin", _) => "make plugins guests",
+            // `make bench` alone builds the peer for `wasmtime serve`.
+            (_, "greeter") => "make bench",
+            _ => "make plugins-release",
+        };
+        format!("{} is missing: run `{command}`", path.display())
     })
 }
 

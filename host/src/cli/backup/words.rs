@@ -54,7 +54,7 @@ fn held(report: &BackupReport) -> String {
     let checked = if report.thorough { "pages, indexes" } else { "pages" };
     format!(
         "{bytes} bytes as of {}, the database (schema {}) and {components} components; checked: {checked}, \
-         {journal_lines} lines of journals, {ledger_sums} sums of the ledger",
+         {journal_lines} journal entries, {ledger_sums} ledger balances",
         printable(&report.made_at),
         report.schema
     )

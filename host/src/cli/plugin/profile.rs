@@ -70,6 +70,9 @@ impl Profile {
         }
         let path = format!("/v1/plugins/{}/profile?seconds={}", segment(&self.plugin), self.seconds);
         let report: ProfileReport = self.show_progress(self.access.post(&path)).await?;
+        if report.samples == 0 {
+            return Err(CliError::Failed(format!("No file was written. {}", report.notes.join(" "))));
+        }
         write(&file, report.profile.get(), self.force)?;
         let file = file.display().to_string();
         if !self.json {

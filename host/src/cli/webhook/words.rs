@@ -97,7 +97,7 @@ pub fn ordered(report: &ResendReport) -> String {
         1 => "1 delivery".to_owned(),
         many => format!("{many} deliveries"),
     };
-    let when = if report.enabled { "sent again now" } else { "sent again once the endpoint is enabled" };
+    let when = if report.enabled { "scheduled for another attempt" } else { "sent again once the endpoint is enabled" };
     let ResendReport { plugin, tenant, endpoint, .. } = report;
     show::printable_lines(&format!("{what} to {endpoint} ({plugin}, {tenant}): {when}.\n"))
 }
