@@ -10,14 +10,18 @@ PLUGINS := -p fleet -p clearing -p wallet -p hello-plugin -p sandbox-providers
 # Components only: they have nothing to test on this machine.
 NOT_NATIVE := --exclude misbehave --exclude chameleon --exclude outsider --exclude reader --exclude greeter
 
-.PHONY: help run test check plugins plugins-release guests bench soak soak-kill9 soak-tests demo-swap setup browser conformance
+.PHONY: help run host test check plugins plugins-release guests bench soak soak-kill9 soak-tests demo-swap setup browser conformance
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-run: plugins ## build everything and serve on 127.0.0.1:8080 (operators: 9090); flags: make run ARGS="--listen 127.0.0.1:8081"
-	$(CARGO) build --release -p tenon
+# Plugins and host at the same time: the last crate of the host is one unit of code, and leaves a core free.
+run: ## build everything and serve on 127.0.0.1:8080 (operators: 9090); flags: make run ARGS="--listen 127.0.0.1:8081"
+	$(MAKE) --jobs=2 plugins host
 	exec $(BUILT)/release/tenon serve $(ARGS)
+
+host: setup # the program itself, optimised
+	$(CARGO) build --release -p tenon
 
 # Plugins and lints at the same time: while one compiles a single large crate, the other has a core.
 test: browser conformance ## everything that must hold, about half an hour from nothing
