@@ -57,10 +57,10 @@ use tokio::{
 
 use crate::{
     admin::token,
-    budget::{machine, plan::Plan},
+    budget::machine,
     chains::Watching,
     clock::Clock,
-    config::{Config, ConfigError, Environment},
+    config::{Config, ConfigError, Environment, memory_plan::Plan},
     db::apply::Failpoint,
     delivery::Delivery,
     destinations::Destinations,

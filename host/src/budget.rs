@@ -7,7 +7,7 @@
 //! keep every call from running. Within each sum one tenant, or one address of callers without a key, may hold its share.
 //!
 //! All other memory has bounds of its own: the overlay, the queue of the committer, caches of the database,
-//! buffers of connections, slots of the pool. `machine` reads how much memory there is, and how many files; `plan` adds everything up.
+//! buffers of connections, slots of the pool. `machine` reads how much memory there is, and how many files.
 
 use std::sync::{
     Arc,
@@ -18,16 +18,23 @@ use bytes::Bytes;
 use tokio::time::Instant;
 
 use crate::{
-    config::MemoryConfig,
     fair::{Bounds, Fair, NotGranted, Permit, Queueing, Request},
     limits::{BODIES_PERCENT, CALL_MEMORY_BYTES_MIN, MEMORY_WAITING_EACH_MAX, MEMORY_WAITING_MAX},
 };
 
 pub mod machine;
-pub mod plan;
 
 /// Tenant, or address of a caller without a key.
 pub type Payer = Arc<str>;
+
+/// Settings of the memory of requests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MemoryConfig {
+    /// Bodies, running calls and answers together.
+    pub budget_bytes: u64,
+    /// Share of it that one tenant may use.
+    pub tenant_percent: u64,
+}
 
 pub struct Budget {
     calls: Arc<Fair<Payer>>,

@@ -30,7 +30,7 @@ mod wasi;
 use tenon_bindings::tenon::plugin as wit;
 use wasmtime::component::{HasSelf, Linker};
 
-use crate::changes::draft::DraftError;
+use crate::commit::draft::DraftError;
 
 pub use passwords::Passwords;
 pub use questions::{Questions, Reply};

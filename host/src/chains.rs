@@ -27,8 +27,9 @@ use tenon_chains::Chain;
 use tokio::{sync::watch, task::JoinHandle};
 
 use crate::{
-    changes::{committer::Committer, scope::Scope},
+    changes::scope::Scope,
     clock::Clock,
+    commit::committer::Committer,
     db::{Database, DbError},
 };
 

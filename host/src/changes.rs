@@ -1,37 +1,28 @@
-//! The change set and the committer: what one call wants changed, whether it still may, and how it becomes durable.
+//! Change sets: the values that one call leaves behind, and that the database stores.
 //!
-//! - `scope`: plugin and tenant; the one place that confines every read and write.
-//! - `change_set`: the plain value that a call leaves behind.
-//! - `overlay`: what was accepted already, durable or not, since the oldest running call began.
-//! - `decide`: the pure function `(overlay, change set) -> accepted | what no longer holds`.
-//! - `committer`: the queue, the batches, who waits for what.
-//! - `envelope`: what surrounds the payload of an event.
-//! - `endpoint`: where events are delivered to, as a plain value.
-//! - `timer`, `effect`: a durable timer, and a call that follows a commit, as plain values.
-//! - `chain`: what is watched on blockchains, as plain values.
-//! - `credential`: a key or token that a plugin hands out, as a plain value.
-//! - `destination`: a server that a tenant has named, as a plain value.
-//! - `operator_action`: what an operator did, as a plain value.
-//! - `outgoing`: a call to somebody else, and what came back, as plain values.
-//! - `own`: changes that the host itself makes.
-//! - `draft`: one call's view: reads that are noted, writes that are collected.
+//! Plain values without behaviour. This room lies below the database; `commit` decides about change sets and makes them durable.
+//!
+//! - `scope`: plugin and tenant, which confine every read and write.
+//! - `change_set`: everything that one call wants changed, with what it read.
+//! - `envelope`: the members around the payload of an event.
+//! - `host_collections`: the collections that the host declares for every plugin.
+//! - `endpoint`: an endpoint of webhooks.
+//! - `timer`, `effect`: a durable timer; an outgoing call that follows a commit.
+//! - `chain`: watched addresses and transactions of blockchains.
+//! - `credential`: a key or token that a plugin issues.
+//! - `destination`: a server that a tenant has named.
+//! - `operator_action`: an action of an operator.
+//! - `outgoing`: an outgoing call and its response.
 
 pub mod chain;
 pub mod change_set;
-pub mod committer;
 pub mod credential;
-pub mod decide;
 pub mod destination;
-pub mod draft;
 pub mod effect;
 pub mod endpoint;
 pub mod envelope;
+pub mod host_collections;
 pub mod operator_action;
 pub mod outgoing;
-pub mod overlay;
-pub mod own;
 pub mod scope;
 pub mod timer;
-
-#[cfg(test)]
-pub(crate) mod testing;

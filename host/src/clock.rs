@@ -7,7 +7,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use tokio::sync::watch;
 
-use crate::changes::change_set::Timestamp;
+/// Milliseconds since 1970-01-01T00:00:00Z.
+pub type Timestamp = u64;
 
 #[derive(Clone, Debug)]
 pub struct Clock(Source);

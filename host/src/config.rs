@@ -9,12 +9,13 @@
 //! - `sources`: flags and variables. `section`: one table of the file while it is read. `mistakes`: what is wrong.
 //! - `file`: the whole file. `syntax`: a text that is not TOML. `oauth`: tokens. `plugin`: one plugin's section;
 //!   `destination`: one server that its calls may go to; `plugin_values`: both as typed values. `place`: addresses and paths
-//!   from any source. `certificates`: files of certificates. `production`: settings that production refuses or warns of.
+//!   from any source. `memory_plan`: the memory that all settings allow together. `certificates`: files of certificates. `production`: settings that production refuses or warns of.
 
 mod certificates;
 mod destination;
 mod file;
 pub mod keys;
+pub mod memory_plan;
 pub mod mistakes;
 mod oauth;
 mod place;
@@ -44,9 +45,9 @@ pub use plugin_values::{
 pub use sources::{Flags, Variables};
 
 use crate::{
-    budget::machine,
+    budget::{MemoryConfig, machine},
     limits,
-    outbound::{AddressRule, Scheme},
+    outbound::OutboundConfig,
     secrets::{SecretText, certificate::CertificateFiles},
 };
 
@@ -87,15 +88,6 @@ pub struct Config {
     pub access_log: bool,
     /// Findings for the operator; none of them keeps the host from starting.
     pub warnings: Vec<Mistake>,
-}
-
-/// The memory of requests.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct MemoryConfig {
-    /// Bodies, running calls and answers together.
-    pub budget_bytes: u64,
-    /// Share of it that one tenant may use.
-    pub tenant_percent: u64,
 }
 
 /// Which blockchains there are.
@@ -166,31 +158,6 @@ impl HttpConfig {
             tls: None,
         }
     }
-}
-
-/// Where calls of the host may go besides public addresses, and whom they trust.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct OutboundConfig {
-    pub test: AddressRule,
-    pub live: AddressRule,
-    /// PEM files with roots besides those that are built in.
-    pub roots: Vec<PathBuf>,
-}
-
-impl OutboundConfig {
-    /// For a tenant such as "acme/live".
-    pub fn rule(&self, tenant: &str) -> &AddressRule {
-        if is_live(tenant) { &self.live } else { &self.test }
-    }
-
-    /// Live tenants are served over TLS only.
-    pub fn scheme(tenant: &str) -> Scheme {
-        if is_live(tenant) { Scheme::HttpsOnly } else { Scheme::HttpToo }
-    }
-}
-
-fn is_live(tenant: &str) -> bool {
-    tenant.ends_with("/live")
 }
 
 /// An organization as keys have it.

@@ -1,7 +1,7 @@
 //! All SQL. One function for each question, named as the question; it returns domain types, never rows.
 //!
 //! SQLite today. The only room that knows which database it is; nothing outside may assume one process, but
-//! `changes::overlay` and `auth::oauth`, which say so.
+//! `commit::overlay` and `auth::oauth`, which say so.
 //!
 //! - `database`: open, close, the lock on the file, the writer's connection, the readers.
 //! - `files`: the files of a database, inspected without opening them.

@@ -33,8 +33,9 @@ use futures_util::future::BoxFuture;
 use tokio::{sync::watch, task::JoinHandle};
 
 use crate::{
-    changes::{committer::Committer, credential::Attribute, scope::Scope},
+    changes::{credential::Attribute, scope::Scope},
     clock::Clock,
+    commit::committer::Committer,
     config::WebhookConfig,
     db::{Database, DbError},
     metrics::DeliveryMetrics,

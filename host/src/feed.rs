@@ -23,7 +23,8 @@ use tokio::{
 pub use crate::db::feed::FeedFilter as Filter;
 use crate::{
     budget::Budget,
-    changes::{committer::Committer, scope::Scope},
+    changes::scope::Scope,
+    commit::committer::Committer,
     db::Database,
     fair::pace::Pacer,
     limits::{STREAM_CHUNKS_WAITING_MAX, STREAMS_MAX, STREAMS_PER_TENANT_MAX},

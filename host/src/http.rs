@@ -16,8 +16,8 @@ use std::{future::Future, sync::Arc};
 use bytes::Bytes;
 use tokio::sync::mpsc;
 
+use crate::clock::Timestamp;
 use crate::{
-    changes::change_set::Timestamp,
     failure::Failure,
     plugin::{
         exchange::{Admitted, FeedWish, Reply},

@@ -1,6 +1,6 @@
 //! Tenon: a host for WebAssembly plugins that carry the rules of HTTP interfaces.
 //!
-//! Rooms point one way: `boot → http → plugin → capability → changes → db`. The host knows no business word.
+//! Rooms point one way: `boot → http → plugin → capability → commit → db → changes`. The host knows no business word.
 
 #![cfg_attr(
     test,
@@ -24,6 +24,7 @@ pub mod chains;
 pub mod changes;
 pub mod cli;
 pub mod clock;
+pub mod commit;
 pub mod config;
 pub mod db;
 pub mod delivery;
@@ -35,6 +36,7 @@ pub mod http;
 pub mod keyring;
 pub mod limits;
 pub mod log;
+pub mod manifest;
 pub mod metrics;
 pub mod outbound;
 pub mod plugin;

@@ -13,6 +13,7 @@
 mod address;
 mod below;
 mod client;
+mod config;
 mod connect;
 mod exchange;
 mod failure;
@@ -31,6 +32,7 @@ mod tls;
 pub use address::{AddressRule, Forbidden};
 pub use below::{PathRefusal, check_base_url, join};
 pub use client::{Answer, Call, Client};
+pub use config::{OutboundConfig, is_live};
 pub use exchange::BodyEnd;
 pub use failure::{Failure, FailureClass};
 pub use hops::{HOPS_HEADER, HopsRefusal, next_hops, read_hops};

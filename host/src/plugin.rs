@@ -1,6 +1,5 @@
 //! Plugins: from the bytes of a component to a callable generation, and one call into it.
 //!
-//! - `manifest`: what a plugin says of itself.
 //! - `engine`: wasmtime and its settings. `grants`: what a plugin may import. `inspect`: what a component wants.
 //! - `generation`: a checked, callable version of a plugin; made by `load` alone.
 //! - `routes`: which request belongs to which operation. `wording`: failures in the interface's own words.
@@ -24,7 +23,6 @@ pub mod generation;
 pub mod grants;
 pub mod inspect;
 pub mod load;
-pub mod manifest;
 pub mod native;
 pub mod profile;
 pub mod registry;

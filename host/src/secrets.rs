@@ -29,7 +29,7 @@ use subtle::ConstantTimeEq;
 use zeroize::Zeroizing;
 
 pub use kept_answer::{AnswerContext, open_answer, seal_answer};
-pub use master::{MASTER_KEY_FILE, MasterKeys, new_key_text};
+pub use master::{MASTER_KEY_FILE, MasterKeys, MissingKey, new_key_text};
 pub use rotation::{Rotation, SealedRow, SealedRows, rotate};
 pub use sealed::SecretName;
 pub use sealing_root::SealingRoot;

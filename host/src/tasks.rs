@@ -1,6 +1,6 @@
 //! Durable timers and outgoing calls: what was committed to happen later happens, also after a crash.
 //!
-//! Owns when a record of `db::model::TASKS` or `EFFECTS` is looked at, how often it is tried, and what is noted about it. A
+//! Owns when a record of `host_collections::TASKS` or `EFFECTS` is looked at, how often it is tried, and what is noted about it. A
 //! task runs through the same door as a request (`plugin::call`), an effect goes out through `destinations`. The database
 //! is the queue: in memory there is only when each plugin and tenant has something due, and which records commits have just
 //! reported. Invariants:
@@ -35,8 +35,9 @@ use tokio::{
 };
 
 use crate::{
-    changes::{committer::Committer, scope::Scope},
+    changes::scope::Scope,
     clock::Clock,
+    commit::committer::Committer,
     db::{Database, DbError},
     destinations::Destinations,
     limits::{

@@ -30,7 +30,8 @@ pub use webhooks::{
     ResendReport,
 };
 
-use crate::{changes::change_set::Timestamp, secrets::SecretText};
+use crate::clock::Timestamp;
+use crate::secrets::SecretText;
 
 /// A point in time: milliseconds here, "2026-01-02T03:04:05.678Z" in JSON.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

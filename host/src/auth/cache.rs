@@ -9,10 +9,8 @@ use std::{collections::HashMap, sync::Arc};
 use parking_lot::RwLock;
 
 use super::keys::KnownKey;
-use crate::{
-    changes::change_set::Timestamp,
-    limits::{KEY_CACHE_ENTRIES, KEY_CACHE_MS},
-};
+use crate::clock::Timestamp;
+use crate::limits::{KEY_CACHE_ENTRIES, KEY_CACHE_MS};
 
 #[derive(Default)]
 pub(super) struct Cache {

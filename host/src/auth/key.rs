@@ -8,12 +8,9 @@ use std::{fmt, sync::Arc};
 use zeroize::Zeroizing;
 
 use super::AuthError;
+use crate::clock::Timestamp;
 pub use crate::secrets::key_text::hash_text;
-use crate::{
-    changes::{change_set::Timestamp, credential::CredentialKind},
-    limits::KEY_SECRET_CHARACTERS,
-    secrets::key_text::base62,
-};
+use crate::{changes::credential::CredentialKind, limits::KEY_SECRET_CHARACTERS, secrets::key_text::base62};
 
 /// Test and live never meet: the environment is part of the tenant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -25,9 +25,9 @@ use super::{
     signing::SigningKeys,
     store::{KeyStore, StoreError},
 };
+use crate::clock::Timestamp;
 use crate::{
     changes::{
-        change_set::Timestamp,
         credential::{Attribute, CredentialChange, CredentialKind, is_scope},
         operator_action::OperatorAction,
         scope::Scope,

@@ -33,7 +33,8 @@ pub use jws::Algorithm;
 pub use store::OAuthStore;
 
 use super::{AuthError, Denied, Principal, store::StoreError};
-use crate::{changes::change_set::Timestamp, limits::TOKEN_LEEWAY_MS, outbound::Client};
+use crate::clock::Timestamp;
+use crate::{limits::TOKEN_LEEWAY_MS, outbound::Client};
 
 /// Where tokens are asked for, below the issuer.
 pub const TOKEN_PATH: &str = "/oauth2/token";

@@ -9,9 +9,9 @@ use std::{collections::HashMap, sync::Arc};
 use parking_lot::Mutex;
 
 use super::{AuthError, KeyRow, cache::is_fresh, store::KeyStore};
+use crate::clock::Timestamp;
 use crate::{
     changes::{
-        change_set::Timestamp,
         credential::{Attribute, copy_name},
         scope::Scope,
     },

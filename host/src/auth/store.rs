@@ -5,8 +5,9 @@ use std::sync::Arc;
 use futures_util::future::BoxFuture;
 
 use super::KeyRow;
+use crate::clock::Timestamp;
 use crate::{
-    changes::{change_set::Timestamp, credential::Attribute, operator_action::OperatorAction, scope::Scope},
+    changes::{credential::Attribute, operator_action::OperatorAction, scope::Scope},
     secrets::SealedRow,
 };
 

@@ -10,7 +10,7 @@ use std::{
 use serde::{Deserialize, Serialize};
 
 use super::{BackupError, COMPONENTS_FOLDER, DATABASE_FILE, MANIFEST_FILE, files};
-use crate::{changes::change_set::Timestamp, limits::BACKUP_MANIFEST_BYTES_MAX, regular_file};
+use crate::{clock::Timestamp, limits::BACKUP_MANIFEST_BYTES_MAX, regular_file};
 
 /// Counts up when an older program could misread it.
 const FORMAT: u32 = 1;

@@ -14,8 +14,8 @@ use super::{
     files::{self, Content},
 };
 use crate::{
-    changes::change_set::Timestamp,
     changes::operator_action::OperatorAction,
+    clock::Timestamp,
     db::{Database, DbError, Old, Replacement, disk, swaps::SwapRow},
     limits::SPARE_DISK_BYTES,
 };

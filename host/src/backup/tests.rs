@@ -1,6 +1,7 @@
 use std::{fs, os::unix::fs::PermissionsExt, sync::Arc};
 
 use super::*;
+use crate::changes::host_collections::EFFECTS;
 use crate::{
     changes::operator_action::OperatorAction,
     changes::{
@@ -9,7 +10,6 @@ use crate::{
     },
     db::{
         Database, DbOptions, Old,
-        model::EFFECTS,
         tasks::TaskFilter,
         testing::{TestFile, batch, change, model, url_in, write_first_version},
     },

@@ -13,7 +13,7 @@ use super::{
     manifest::component_path,
 };
 use crate::{
-    changes::change_set::Timestamp,
+    clock::Timestamp,
     db::{
         Database, DbError, disk,
         journal::{Chain, Flaw},

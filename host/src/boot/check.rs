@@ -13,6 +13,7 @@ use super::{
     rooms::new_loader,
     stores::Stores,
 };
+use crate::manifest::Manifest;
 use crate::{
     admin::{
         Refusal,
@@ -31,7 +32,6 @@ use crate::{
         components,
         generation::Generation,
         load::{Candidate, Loader, Steps, SwapRefusal},
-        manifest::Manifest,
         reload::{DataGate, Passing, check, journal},
         wording::HEADERS_RULE,
     },

@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
+use crate::clock::Timestamp;
 use crate::{
     auth::{Environment, Keys, keys::NewKey},
-    changes::change_set::Timestamp,
     config::Config,
     secrets::private_file,
 };

@@ -6,13 +6,14 @@ use anyhow::Context;
 use futures_util::future::BoxFuture;
 use zeroize::Zeroizing;
 
+use crate::clock::Timestamp;
 use crate::{
     auth::{
         Environment,
         oauth::{Algorithm, ClientRow, Issuer, KeySet, KeySource, OAuthError, OAuthStore, Settings},
         store::StoreError,
     },
-    changes::{change_set::Timestamp, operator_action::OperatorAction},
+    changes::operator_action::OperatorAction,
     config::{self, Config, IssuerConfig, IssuerKeys},
     db::{Database, DbError, clients::StoredClient},
     secrets::{MasterKeys, SecretName},

@@ -18,6 +18,7 @@ use tenon_chains::simulated::Simulated;
 use tokio::sync::watch;
 
 use super::{Table, audit, backups::Backups, progress, serving::Configured, stores::Stores};
+use crate::clock::Timestamp;
 use crate::{
     admin::{
         Operations, Refusal,
@@ -31,8 +32,9 @@ use crate::{
     auth::{AuthError, Keys, oauth::OAuth},
     budget::Budget,
     chains::Chains,
-    changes::{change_set::Timestamp, committer::Committer, operator_action::OperatorAction},
+    changes::operator_action::OperatorAction,
     clock::Clock,
+    commit::committer::Committer,
     db::{Database, disk::DiskGauge, swaps::SwapFilter},
     delivery::Views,
     http::ConnectionCounts,

@@ -213,7 +213,7 @@ mod tests {
             route[name] = json!(value);
         }
         manifest["routes"] = json!([route]);
-        let manifest: crate::plugin::manifest::Manifest = serde_json::from_value(manifest).unwrap();
+        let manifest: crate::manifest::Manifest = serde_json::from_value(manifest).unwrap();
         let mounted = Mounted {
             owner: (),
             plugin: "notes".into(),

@@ -25,9 +25,9 @@ use crate::{
     budget::Budget,
     capability::{self, Shared},
     chains::Chains,
-    changes::committer::{Committer, CommitterSettings, CommitterTask},
     clock::Clock,
-    config::{Config, PluginConfig},
+    commit::committer::{Committer, CommitterSettings, CommitterTask},
+    config::{Config, Environment, PluginConfig},
     db::{Database, DbOptions, apply::Failpoints, disk::DiskGauge},
     delivery,
     destinations::{self, Destinations, Neighbours},
@@ -46,7 +46,7 @@ use crate::{
         registry::Registry,
         reload::{ReadPlugins, ReloadParts, Reloader},
     },
-    secrets::{MasterKeys, SealingRoot, SecretText, private_file},
+    secrets::{MasterKeys, MissingKey, SealingRoot, SecretText, private_file},
 };
 
 /// What is shared by everything that runs.
@@ -330,7 +330,11 @@ impl Rooms {
 }
 
 fn load_master_keys(config: &Config) -> anyhow::Result<Arc<MasterKeys>> {
-    Ok(Arc::new(MasterKeys::load(config.master_key.as_ref(), &config.data_dir, config.environment)?))
+    let if_missing = match config.environment {
+        Environment::Development => MissingKey::Create,
+        Environment::Production => MissingKey::Refuse,
+    };
+    Ok(Arc::new(MasterKeys::load(config.master_key.as_ref(), &config.data_dir, if_missing)?))
 }
 
 async fn open_database(config: &Config, missing_key: Option<PathBuf>) -> anyhow::Result<Database> {

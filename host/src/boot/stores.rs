@@ -7,15 +7,15 @@ use std::sync::Arc;
 use futures_util::future::BoxFuture;
 use zeroize::Zeroizing;
 
+use crate::clock::Timestamp;
+use crate::manifest::Manifest;
 use crate::{
     auth::{
         Environment, KeyRow,
         store::{KeyStore, StoreError},
     },
-    changes::{
-        change_set::Timestamp, committer::Committer, credential::Attribute, operator_action::OperatorAction,
-        scope::Scope,
-    },
+    changes::{credential::Attribute, operator_action::OperatorAction, scope::Scope},
+    commit::committer::Committer,
     db::{
         Database, DbError,
         accounts::LedgerSum,
@@ -27,7 +27,6 @@ use crate::{
     keyring::SeedStore,
     plugin::{
         load::model_of,
-        manifest::Manifest,
         reload::{
             DataGate, Passing,
             journal::{SwapAction, SwapEntry, SwapJournal, SwapOutcome},

@@ -12,9 +12,10 @@ use tokio::{
 };
 
 use super::allocator::trim_system_allocator;
+use crate::clock::Timestamp;
 use crate::{
     auth::Keys,
-    changes::{change_set::Timestamp, timer::TaskKind},
+    changes::timer::TaskKind,
     clock::Clock,
     config::{Config, RetentionRule},
     db::{

@@ -19,11 +19,11 @@ use crate::{
     },
     changes::{
         chain::{ChainNote, Following, Watch},
-        draft::raw,
         effect::{Effect, Progress},
         outgoing::OutgoingCall,
         timer::Trouble,
     },
+    commit::draft::raw,
     limits::{CONFIRMATIONS_MAX, EFFECT_DELAYS_MAX, SIGNED_BYTES_MAX},
 };
 

@@ -13,10 +13,8 @@ use zeroize::Zeroizing;
 use super::trap;
 use crate::{
     capability::CallState,
-    changes::{
-        credential::{Attribute, CredentialKind, copy_name, is_scope},
-        draft::{Grant, IssuedCredential},
-    },
+    changes::credential::{Attribute, CredentialKind, copy_name, is_scope},
+    commit::draft::{Grant, IssuedCredential},
     limits::{ATTRIBUTES_MAX, CREDENTIAL_LABEL_BYTES_MAX, EXPIRES_AT_MAX, KEY_SCOPES_MAX},
     secrets::password::{PasswordOutcome, PasswordWork},
 };

@@ -6,10 +6,10 @@ use super::{outgoing, trap};
 use crate::{
     capability::CallState,
     changes::{
-        draft::raw,
         effect::{Effect, Progress},
         timer::Trouble,
     },
+    commit::draft::raw,
     limits::{EFFECT_DELAYS_MAX, TASK_DUE_MAX},
 };
 

@@ -3,7 +3,7 @@
 use tenon_bindings::tenon::plugin::events::{self as wit, Host};
 
 use super::{CallState, trap};
-use crate::changes::draft::{FeedFilter, FeedPage};
+use crate::commit::draft::{FeedFilter, FeedPage};
 
 impl Host for CallState {
     async fn emit(&mut self, event_type: String, subject: String, payload: String) -> wasmtime::Result<String> {

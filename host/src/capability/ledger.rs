@@ -6,7 +6,8 @@ use tenon_bindings::tenon::plugin::ledger::{self as wit, Host};
 use super::trap;
 use crate::{
     capability::CallState,
-    changes::{change_set::Transfer, draft::LedgerRefusal},
+    changes::change_set::Transfer,
+    commit::draft::LedgerRefusal,
     limits::{AMOUNT_DIGITS_MAX, TRANSFERS_MAX},
 };
 

@@ -110,11 +110,11 @@ mod tests {
     use tokio::time::Instant;
 
     use super::*;
+    use crate::budget::MemoryConfig;
     use crate::{
         budget::{Budget, Payer},
         capability::{CallState, Facts, Inputs, LogLimits, Questions, Shared},
-        changes::testing::{Bench, decided_by, endpoint},
-        config::MemoryConfig,
+        commit::testing::{Bench, decided_by, endpoint},
         fair::Request,
         limits::ENDPOINT_PARSED_FACTOR,
     };

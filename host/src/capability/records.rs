@@ -5,7 +5,7 @@ use tenon_bindings::tenon::plugin::records::{self as wit, Host};
 use super::trap;
 use crate::{
     capability::CallState,
-    changes::draft::{Comparison, Condition, DraftError, Entry, Query, RecordRefusal, Sort, Value},
+    commit::draft::{Comparison, Condition, DraftError, Entry, Query, RecordRefusal, Sort, Value},
     limits::{CONDITIONS_MAX, GET_MANY_IDS_MAX},
 };
 

@@ -23,16 +23,14 @@ use super::{
     memory_meter::{MemoryMeter, whole_steps},
     sampler::{Sampler, Sampling},
 };
+use crate::clock::Timestamp;
+use crate::outbound::OutboundConfig;
 use crate::{
     budget::Charge,
     chains::Chains,
-    changes::{
-        change_set::{DecidedBy, Timestamp},
-        draft::Draft,
-        endpoint::SigningKey,
-        envelope::Envelope,
-    },
-    config::{DestinationConfig, OutboundConfig, PluginLimits},
+    changes::{change_set::DecidedBy, endpoint::SigningKey, envelope::Envelope},
+    commit::draft::Draft,
+    config::{DestinationConfig, PluginLimits},
     fair::cores::CoreUse,
     keyring::Keyring,
     limits::{
@@ -40,7 +38,6 @@ use crate::{
         PLUGIN_LOG_LINES_PER_SECOND_MAX,
     },
     outbound::{Outside, UrlRefusal, check_base_url, check_url},
-    secrets::Signer,
 };
 
 /// What all plugins of a host share.
@@ -378,7 +375,7 @@ impl CallState {
     /// What an endpoint of the calling tenant signs with. `None` for an anonymous call.
     pub fn secret_text(&self, endpoint: &str, key: &SigningKey) -> Option<String> {
         let scope = self.draft.call().scope.as_ref()?;
-        let secret = self.facts.shared.outside.signing.text(&Signer { scope, endpoint, key });
+        let secret = self.facts.shared.outside.signing.text(&key.signer(scope, endpoint));
         secret.ok().map(|secret| secret.expose().to_owned())
     }
 

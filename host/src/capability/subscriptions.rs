@@ -5,10 +5,8 @@ use tenon_bindings::tenon::plugin::subscriptions::{self as wit, Host};
 use super::trap;
 use crate::{
     capability::CallState,
-    changes::{
-        draft::{DeliveryState, DraftError, EndpointEntry, StoredAttempt, StoredDelivery, TooMany},
-        endpoint::{Algorithm, Endpoint, Signature, SignatureKey, SigningKey},
-    },
+    changes::endpoint::{Algorithm, Endpoint, Signature, SignatureKey, SigningKey},
+    commit::draft::{DeliveryState, DraftError, EndpointEntry, StoredAttempt, StoredDelivery, TooMany},
     limits::{
         DELIVERIES_LISTED_MAX, ENDPOINT_FILTER_MAX, ENDPOINT_NOTE_BYTES_MAX, ENDPOINT_PARSED_FACTOR,
         ENDPOINT_SIGNATURES_MAX, ENDPOINTS_BYTES_MAX, ENDPOINTS_MAX, SECRET_OVERLAP_MS,

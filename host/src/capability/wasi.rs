@@ -11,9 +11,9 @@ use wasmtime_wasi::{
     p2::pipe::MemoryOutputPipe,
 };
 
+use crate::clock::Timestamp;
 use crate::{
     capability::CallState,
-    changes::change_set::Timestamp,
     limits::{GUEST_OUTPUT_BYTES_MAX, RESOURCE_HANDLES_MAX, WASI_RANDOM_BYTES_MAX},
 };
 

@@ -14,13 +14,14 @@ use tokio::{
 };
 
 use super::{NetworkName, Parts, Side};
+use crate::changes::host_collections::CHAIN_NOTES;
 use crate::{
     changes::{
         chain::{ChainNote, Following, Sighting, Watch},
-        committer::News,
         scope::Scope,
     },
-    db::{Database, DbError, apply::HostRecord, model::CHAIN_NOTES},
+    commit::committer::News,
+    db::{Database, DbError, apply::HostRecord},
     limits::TASK_PAUSE_MS,
     stop::told,
 };

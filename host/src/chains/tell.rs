@@ -16,9 +16,11 @@ use super::{
 use crate::{
     changes::{
         chain::{ChainNote, Following, Sighting},
+        scope::Scope,
+    },
+    commit::{
         draft::{Draft, DraftError},
         own::{Change, Host, OwnError},
-        scope::Scope,
     },
     limits::TELLINGS_AT_ONCE,
 };

@@ -15,14 +15,11 @@ use tokio::{
 };
 
 use super::{Chains, Parts, Side, Watching};
+use crate::changes::host_collections::TASKS;
 use crate::{
-    changes::{
-        chain::{ChainNote, Following},
-        committer::News,
-        testing::Bench,
-    },
+    changes::chain::{ChainNote, Following},
     clock::Clock,
-    db::model::TASKS,
+    commit::{committer::News, testing::Bench},
 };
 
 const HOUR_MS: u64 = 60 * 60 * 1_000;

@@ -1,4 +1,4 @@
-//! What the host keeps of blockchains for a plugin and tenant: the bodies of records of `db::model::CHAIN_NOTES`.
+//! What the host keeps of blockchains for a plugin and tenant: the bodies of records of `host_collections::CHAIN_NOTES`.
 //!
 //! Plain values. Invariant: a record's id follows from its body, so nothing is watched or followed twice.
 

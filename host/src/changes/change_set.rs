@@ -8,12 +8,10 @@ use std::sync::Arc;
 use ethnum::I256;
 
 use super::{credential::CredentialChange, operator_action::OperatorAction, scope::Scope};
+use crate::clock::Timestamp;
 
 /// From one sequence for the whole database; never used twice. 0 stands for "absent".
 pub type Version = u64;
-
-/// Milliseconds since 1970-01-01T00:00:00Z.
-pub type Timestamp = u64;
 
 /// What can be read, and therefore conflict. One namespace for everything, so that `decide` has one rule.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

@@ -6,7 +6,8 @@ use std::{fmt, sync::Arc};
 
 use sha2::{Digest, Sha256};
 
-use super::{change_set::Timestamp, scope::Scope};
+use super::scope::Scope;
+use crate::clock::Timestamp;
 use crate::{
     limits::{ATTRIBUTE_NAME_BYTES_MAX, ATTRIBUTE_VALUE_BYTES_MAX},
     secrets::SecretName,

@@ -1,4 +1,4 @@
-//! A destination of a tenant: a server that its calls may go to. The body of a record of `db::model::DESTINATIONS`.
+//! A destination of a tenant: a server that its calls may go to. The body of a record of `host_collections::DESTINATIONS`.
 //!
 //! A plain value. Its secrets are sealed and bound to all that says where they are sent: a record that was moved to another
 //! tenant or name, or given another address, does not open.

@@ -1,4 +1,4 @@
-//! An outgoing call that follows a commit: the body of a record of `db::model::EFFECTS`, from its start until its outcome
+//! An outgoing call that follows a commit: the body of a record of `host_collections::EFFECTS`, from its start until its outcome
 //! has been told.
 //!
 //! A plain value, and the rules of what comes next: pure. Invariants: "not sent" is said only where surely nothing reached
@@ -8,10 +8,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use super::{
-    change_set::Timestamp,
     outgoing::{OutgoingAnswer, OutgoingCall},
     timer::Trouble,
 };
+use crate::clock::Timestamp;
 use crate::limits::RETRY_AFTER_MS_MAX;
 
 #[derive(Clone, Debug, Serialize, Deserialize)]

@@ -1,5 +1,5 @@
 //! An endpoint of webhooks: where events of a tenant are delivered to, and how they are signed. The body of a record of
-//! `db::model::ENDPOINTS`.
+//! `host_collections::ENDPOINTS`.
 //!
 //! A plain value. Holds no secret: what it signs with is derived from the host's own root (`secrets::webhook`) and from
 //! `key` here, so that nothing sealed has to be kept for each endpoint; or it is an API key of the tenant's (`auth::keys`).
@@ -7,7 +7,8 @@
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use super::{change_set::Timestamp, credential::Attribute};
+use super::{credential::Attribute, scope::Scope};
+use crate::{clock::Timestamp, secrets::Signer};
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -96,6 +97,20 @@ pub struct SigningKey {
     /// Until then the secret before this one signs as well.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub previous_until: Option<Timestamp>,
+}
+
+impl SigningKey {
+    /// Identifies the secrets of the endpoint that has this key.
+    pub fn signer<'a>(&'a self, scope: &'a Scope, endpoint: &'a str) -> Signer<'a> {
+        Signer {
+            plugin: scope.plugin(),
+            tenant: scope.tenant(),
+            endpoint,
+            nonce: &self.nonce,
+            number: self.number,
+            previous_until: self.previous_until,
+        }
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

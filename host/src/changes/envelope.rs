@@ -6,7 +6,7 @@
 
 use serde_json::Value;
 
-use super::change_set::Timestamp;
+use crate::clock::Timestamp;
 
 /// A template, ready to be filled. The default: the payload alone.
 #[derive(Clone, Debug, Default, PartialEq)]

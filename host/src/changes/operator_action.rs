@@ -3,7 +3,7 @@
 //!
 //! Invariant: it holds no secret. Keys, clients and seeds are named by their ids.
 
-use super::change_set::Timestamp;
+use crate::clock::Timestamp;
 
 /// Names of all actions other than swaps. An older version may have written lines with others.
 pub const ACTIONS: [&str; 19] = [

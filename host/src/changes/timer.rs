@@ -1,4 +1,4 @@
-//! A durable timer, the body of a record of `db::model::TASKS`; and where tasks of every kind stand.
+//! A durable timer, the body of a record of `host_collections::TASKS`; and where tasks of every kind stand.
 //!
 //! A plain value. Invariant: it has a time to run at, or the host has given it up and an operator decides.
 
@@ -7,8 +7,9 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use super::{change_set::Timestamp, scope::Scope};
-use crate::db::model::{EFFECTS, TASKS};
+use super::scope::Scope;
+use crate::changes::host_collections::{EFFECTS, TASKS};
+use crate::clock::Timestamp;
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

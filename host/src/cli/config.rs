@@ -6,8 +6,8 @@ use serde_json::json;
 use super::{CliError, Outcome, show};
 use crate::{
     boot,
-    budget::{machine, plan::Plan},
-    config::{self, ConfigError, Environment, Flags, Mistake, Severity, Variables, reference},
+    budget::machine,
+    config::{self, ConfigError, Environment, Flags, Mistake, Severity, Variables, memory_plan::Plan, reference},
 };
 
 /// The configuration: check it, show every key

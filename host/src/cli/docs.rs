@@ -2,11 +2,11 @@
 
 use std::{collections::BTreeSet, path::PathBuf};
 
+use crate::manifest::Manifest;
 use crate::{
     config::reference,
     failure::Failure,
     metrics::{FaultKind, HostReading, Metrics, SwapOutcome, TaskReading},
-    plugin::manifest::Manifest,
 };
 
 const BEGIN: &str = "<!-- generated: keys of plugins.toml -->\n";

@@ -11,10 +11,11 @@ use ipnet::IpNet;
 use toml::de::DeTable;
 
 use super::{
-    ChainsConfig, CompileConfig, Config, Environment, Flags, HttpConfig, MemoryConfig, Mistake, OutboundConfig,
-    PluginConfig, Purpose, RetentionRule, Variables, certificates,
+    ChainsConfig, CompileConfig, Config, Environment, Flags, HttpConfig, Mistake, PluginConfig, Purpose, RetentionRule,
+    Variables, certificates,
     destination::Surroundings,
     keys,
+    memory_plan::{connections_within, default_connections, files_for},
     mistakes::{Mistakes, suggest},
     oauth,
     place::Places,
@@ -23,12 +24,9 @@ use super::{
     section::{Placed, Section},
     syntax,
 };
-use crate::budget::{
-    machine,
-    plan::{connections_within, default_connections, files_for},
-};
+use crate::budget::{MemoryConfig, machine};
 use crate::limits::{BUDGET_BYTES_DEFAULT, BUDGET_BYTES_MIN, BUDGET_PERCENT};
-use crate::outbound::AddressRule;
+use crate::outbound::{AddressRule, OutboundConfig};
 use crate::secrets::{MASTER_KEY_FILE, MasterKeys, SecretText};
 
 const LISTEN_DEFAULT: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 8080);

@@ -2,8 +2,11 @@
 
 use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
 
-use super::{is_live, keys};
-use crate::{limits, outbound::Login};
+use super::keys;
+use crate::{
+    limits,
+    outbound::{Login, is_live},
+};
 
 /// A `[plugins.NAME]` section.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,4 +1,4 @@
-//! One batch of accepted change sets in one transaction. Nothing is judged here: `changes::decide` did.
+//! One batch of accepted change sets in one transaction. Nothing is judged here: `commit::decide` did.
 //!
 //! - `fold`: the last state of each record, guard and balance. `statements`: how each kind of row is written.
 //! - `credentials`: keys and tokens. `journal`: the chains of hashes. `outbox`: events and their deliveries.
@@ -22,7 +22,8 @@ use ethnum::I256;
 use super::database::{Invalidation, WriteTransaction, is_surely_undone};
 use super::model::DataModel;
 use super::{Database, DbError, swaps};
-use crate::changes::change_set::{ChangeSet, Timestamp, Version};
+use crate::changes::change_set::{ChangeSet, Version};
+use crate::clock::Timestamp;
 use fold::Folded;
 use journal::Chains;
 #[cfg(test)]

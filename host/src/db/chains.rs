@@ -5,9 +5,9 @@ use std::sync::Arc;
 use sqlx::AssertSqlSafe;
 
 use super::apply::rows::int;
-use super::model::CHAIN_NOTES;
 use super::records::unsigned;
 use super::{Database, DbError};
+use crate::changes::host_collections::CHAIN_NOTES;
 use crate::changes::scope::Scope;
 
 /// The last block of a network that was looked at: its height, and the hash that it had.

@@ -10,7 +10,8 @@ use super::database::WriteTransaction;
 use super::records::unsigned;
 use super::swaps::note_optional;
 use super::{Database, DbError};
-use crate::changes::{change_set::Timestamp, operator_action::OperatorAction};
+use crate::changes::operator_action::OperatorAction;
+use crate::clock::Timestamp;
 
 /// A client as it is stored.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -13,9 +13,9 @@ use super::keys::SealedKey;
 use super::records::unsigned;
 use super::retention::GoOn;
 use super::{Database, DbError};
-use crate::changes::change_set::Timestamp;
 use crate::changes::credential::{Attribute, CredentialKind};
 use crate::changes::scope::Scope;
+use crate::clock::Timestamp;
 use crate::limits::{CREDENTIALS_LIVE_MAX, PRUNE_ROWS};
 
 /// One that a plugin issued.

@@ -27,7 +27,7 @@ use super::apply::rows::{ChunkedSql, int, write_rows};
 use super::apply::{EventSeq, Lane};
 use super::database::WriteTransaction;
 use super::{Database, DbError};
-use crate::changes::change_set::Timestamp;
+use crate::clock::Timestamp;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DeliveryState {

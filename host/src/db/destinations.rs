@@ -2,8 +2,8 @@
 
 use sqlx::AssertSqlSafe;
 
-use super::model::DESTINATIONS;
 use super::{Database, DbError};
+use crate::changes::host_collections::DESTINATIONS;
 use crate::changes::scope::Scope;
 
 impl Database {

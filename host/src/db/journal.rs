@@ -20,7 +20,8 @@ use sqlx::sqlite::SqliteRow;
 use sqlx::{Row, SqliteConnection};
 
 use super::DbError;
-use crate::changes::change_set::{DecidedBy, JournalLine, Timestamp};
+use crate::changes::change_set::{DecidedBy, JournalLine};
+use crate::clock::Timestamp;
 
 pub use follow::{Chain, ChainFilter, ChainsPage, Flaw, FlawKind, FollowBounds};
 pub use list::{LineBounds, LineFilter, LinePage};

@@ -11,7 +11,8 @@ use super::records::unsigned;
 use super::secrets::{self, StoredSecret};
 use super::swaps::{note_action, note_optional};
 use super::{Database, DbError};
-use crate::changes::{change_set::Timestamp, credential::CredentialKind, operator_action::OperatorAction};
+use crate::changes::{credential::CredentialKind, operator_action::OperatorAction};
+use crate::clock::Timestamp;
 use crate::limits::ISSUED_LISTED_MAX;
 
 /// A key as it is stored.

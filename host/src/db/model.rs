@@ -22,6 +22,7 @@ pub(super) use declare::is_path;
 pub use prepare::{PrepareOptions, Prepared};
 
 use crate::changes::change_set::Field;
+use crate::changes::host_collections;
 use extract::{FieldTree, Strictness};
 
 #[derive(Debug, thiserror::Error)]
@@ -61,29 +62,6 @@ impl From<sqlx::Error> for ModelError {
 #[error("{0}")]
 pub struct NotJson(pub String);
 
-/// Where an endpoint of webhooks, a waiting task, an effect on its way, a destination of a tenant stands: records like any
-/// other, of collections that the host declares for every plugin and that no plugin reaches through `records`.
-pub const ENDPOINTS: &str = "host-endpoints";
-pub const TASKS: &str = "host-tasks";
-pub const EFFECTS: &str = "host-effects";
-pub const DESTINATIONS: &str = "host-destinations";
-/// What is watched on blockchains, followed there, and was seen and is not final.
-pub const CHAIN_NOTES: &str = "host-chains";
-
-/// Of an effect: to which destination it goes.
-pub const EFFECT_DESTINATION: &str = "call.destination";
-
-/// With the fields by which they are looked for: to whom they go, and when they fall due.
-const HOST_COLLECTIONS: [(&str, &[&str]); 5] = [
-    (ENDPOINTS, &[]),
-    (TASKS, &["due"]),
-    (EFFECTS, &[EFFECT_DESTINATION, "due"]),
-    (DESTINATIONS, &[]),
-    (CHAIN_NOTES, &[]),
-];
-
-pub(super) const HOST_PREFIX: &str = "host-";
-
 /// The data version of what the host stores for itself.
 pub const HOST_DATA_VERSION: u32 = 1;
 
@@ -97,7 +75,7 @@ pub enum Owner {
 
 impl Owner {
     fn of(collection: &str) -> Owner {
-        if collection.starts_with(HOST_PREFIX) { Owner::Host } else { Owner::Plugin }
+        if host_collections::is_host_collection(collection) { Owner::Host } else { Owner::Plugin }
     }
 }
 

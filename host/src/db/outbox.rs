@@ -3,8 +3,8 @@
 use super::apply::rows::int;
 use super::records::unsigned;
 use super::{Database, DbError};
-use crate::changes::change_set::Timestamp;
 use crate::changes::scope::Scope;
+use crate::clock::Timestamp;
 use crate::limits::OUTBOX_SHOWN_BYTES;
 
 /// What would have been sent.

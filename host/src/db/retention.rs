@@ -8,7 +8,7 @@ use sqlx::AssertSqlSafe;
 use super::apply::rows::int;
 use super::records::unsigned;
 use super::{Database, DbError};
-use crate::changes::change_set::Timestamp;
+use crate::clock::Timestamp;
 use crate::limits::{BATCHES_KEPT, PRUNE_ROWS, ROW_BYTES};
 
 /// A table that grows.

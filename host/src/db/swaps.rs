@@ -6,7 +6,8 @@ use sqlx::SqliteConnection;
 use super::apply::rows::int;
 use super::records::unsigned;
 use super::{Database, DbError};
-use crate::changes::{change_set::Timestamp, operator_action::OperatorAction};
+use crate::changes::operator_action::OperatorAction;
+use crate::clock::Timestamp;
 use crate::limits::SWAPS_LISTED_MAX;
 
 /// One line. Hashes are those of components, in hex.

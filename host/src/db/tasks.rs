@@ -5,12 +5,12 @@ use std::sync::Arc;
 use sqlx::{AssertSqlSafe, SqliteConnection};
 
 use super::model::catalogue::{Catalogue, Table};
-use super::model::{EFFECT_DESTINATION, EFFECTS};
 use super::records::unsigned;
 use super::{Database, DbError};
-use crate::changes::change_set::Timestamp;
+use crate::changes::host_collections::{EFFECT_DESTINATION, EFFECTS};
 use crate::changes::scope::Scope;
 use crate::changes::timer::{TaskKind, TaskLine, TaskPlace};
+use crate::clock::Timestamp;
 
 /// A timer or an effect, as operators look at it.
 #[derive(Clone, Debug)]

@@ -3,12 +3,14 @@
 use std::sync::Arc;
 
 use super::apply::{AcceptedChanges, Batch};
-use super::model::{DataModel, ENDPOINTS, PrepareOptions};
+use super::model::{DataModel, PrepareOptions};
 use super::{Database, DbOptions};
-use crate::changes::change_set::{ChangeSet, DeliveryCommand, Event, NewRecord, RecordWrite, Timestamp, Version};
+use crate::changes::change_set::{ChangeSet, DeliveryCommand, Event, NewRecord, RecordWrite, Version};
 use crate::changes::endpoint::{Endpoint, SigningKey};
+use crate::changes::host_collections::ENDPOINTS;
 use crate::changes::scope::Scope;
-use crate::plugin::manifest;
+use crate::clock::Timestamp;
+use crate::manifest;
 
 pub(crate) use super::migrations::write_first_version;
 

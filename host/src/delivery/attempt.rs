@@ -14,13 +14,14 @@ use super::{
     schedule::Outcome,
     signing::{self, Message, OwnHeader, SigningSecret},
 };
+use crate::clock::Timestamp;
 use crate::{
-    changes::{change_set::Timestamp, endpoint::SignatureKey},
+    changes::endpoint::SignatureKey,
     config::Success,
     db::apply::{EventSeq, Lane, StoredEvent},
     limits::ATTEMPT_ANSWER_BYTES_MAX,
     outbound::{Answer, Call, Failure, HOPS_HEADER, Party, next_hops, retry_after_ms},
-    secrets::{SecretText, Signer},
+    secrets::SecretText,
 };
 
 pub struct Job {
@@ -86,7 +87,7 @@ pub async fn perform(parts: &Parts, mut job: Job) -> Ended {
         }
     };
     let call = Call {
-        party: Party::of(&job.facts.scope),
+        party: Party::of(job.facts.scope.organization()),
         target,
         method: Method::POST,
         headers,
@@ -112,7 +113,7 @@ impl AsRef<[u8]> for Body {
 
 async fn headers(parts: &Parts, facts: &LaneFacts, event: &StoredEvent, at: Timestamp) -> Result<HeaderMap, String> {
     let api_keys = find_api_keys(parts, facts, at).await?;
-    let signer = Signer { scope: &facts.scope, endpoint: &facts.id, key: &facts.endpoint.key };
+    let signer = facts.endpoint.key.signer(&facts.scope, &facts.id);
     let words = |error: &dyn std::fmt::Display| error.to_string();
     let secrets = parts.outside.signing.secrets(&signer, at).map_err(|error| words(&error))?;
     let secrets: Result<Vec<_>, _> = secrets.iter().map(|secret| SigningSecret::from_bytes(secret.as_ref())).collect();

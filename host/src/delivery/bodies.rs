@@ -3,8 +3,8 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
+use crate::clock::Timestamp;
 use crate::{
-    changes::change_set::Timestamp,
     db::apply::{EventSeq, StoredEvent},
     limits::{DELIVERY_BODIES_BYTES_MAX, DELIVERY_BODY_KEPT_MS},
 };

@@ -3,14 +3,12 @@
 
 use std::sync::Arc;
 
-use crate::changes::{
-    change_set::Timestamp,
+use crate::changes::{endpoint::Disabled, operator_action::OperatorAction, scope::Scope};
+use crate::clock::Timestamp;
+use crate::commit::{
     committer::Committer,
     draft::{Draft, DraftError},
-    endpoint::Disabled,
-    operator_action::OperatorAction,
     own::{self, Host, OwnError},
-    scope::Scope,
 };
 
 #[derive(Clone, Debug)]

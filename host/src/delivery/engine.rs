@@ -30,7 +30,8 @@ use super::{
     views::Question,
 };
 use crate::{
-    changes::{committer::News, endpoint::Disabled},
+    changes::endpoint::Disabled,
+    commit::committer::News,
     db::{
         DbError,
         apply::{EventSeq, Lane},

@@ -9,9 +9,11 @@ use std::{
 };
 
 use super::schedule::{LaneSettings, RetrySchedule, TenantId};
+use crate::clock::Timestamp;
+use crate::outbound::OutboundConfig;
 use crate::{
-    changes::{change_set::Timestamp, endpoint::Endpoint, scope::Scope},
-    config::{OutboundConfig, WebhookConfig},
+    changes::{endpoint::Endpoint, scope::Scope},
+    config::WebhookConfig,
     db::apply::Lane,
     limits::{RETRY_JITTER_PERCENT, UNSIGNED_TOLD_MS},
     outbound::{Target, UrlRefusal, check_url},

@@ -13,8 +13,8 @@ use tokio::{
     time::{Instant, sleep, sleep_until},
 };
 
+use crate::clock::Timestamp;
 use crate::{
-    changes::change_set::Timestamp,
     db::{
         Database,
         apply::{EventSeq, Lane},

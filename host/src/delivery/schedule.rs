@@ -31,7 +31,7 @@ use std::{
     sync::Arc,
 };
 
-use crate::changes::change_set::Timestamp;
+use crate::clock::Timestamp;
 
 mod backlog;
 mod breaker;

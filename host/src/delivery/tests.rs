@@ -11,19 +11,18 @@ use tokio::{
 use zeroize::Zeroizing;
 
 use super::*;
+use crate::outbound::OutboundConfig;
 use crate::{
-    changes::{
+    changes::{endpoint::Endpoint, envelope::Envelope},
+    commit::{
         committer::{CommitterSettings, News},
-        endpoint::Endpoint,
-        envelope::Envelope,
         testing::{Bench, call, scope},
     },
-    config::OutboundConfig,
     db::{deliveries::StoredDelivery, testing::endpoint},
     limits::NEWS_KEPT,
     metrics::Metrics,
     outbound::{AddressRule, Roots, SystemResolver},
-    secrets::{SealingRoot, Signer, SigningRoot},
+    secrets::{SealingRoot, SigningRoot},
 };
 
 mod again;

@@ -73,7 +73,7 @@ impl Attempt<'_> {
         let owner = (self.scope.plugin(), self.server.tenant.as_ref());
         let name = TokenName::new(owner, self.destination, client);
         // The token of an operator's destination is fetched for all tenants.
-        let party = self.server.tenant.as_ref().map_or(Party::Host, |_| Party::of(self.scope));
+        let party = self.server.tenant.as_ref().map_or(Party::Host, |_| Party::of(self.scope.organization()));
         let ask = {
             let (parts, client) = (self.parts.clone(), client.clone());
             let (rule, scheme) = (self.server.rule.clone(), self.server.scheme);
@@ -94,7 +94,7 @@ impl Attempt<'_> {
             headers.insert(AUTHORIZATION, value);
         }
         let call = Call {
-            party: Party::of(self.scope),
+            party: Party::of(self.scope.organization()),
             target: target.clone(),
             method: request.method.clone(),
             headers,

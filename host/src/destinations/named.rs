@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use super::{CallFailure, Neighbour, Parts};
+use crate::outbound::OutboundConfig;
 use crate::{
     changes::{destination::Destination, scope::Scope},
-    config::{DestinationKind, OutboundConfig},
+    config::DestinationKind,
     outbound::{AddressRule, Login, Scheme},
 };
 

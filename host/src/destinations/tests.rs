@@ -12,13 +12,11 @@ use parking_lot::Mutex;
 use tokio::net::TcpListener;
 
 use super::*;
+use crate::outbound::OutboundConfig;
 use crate::{
-    changes::{
-        destination::Destination,
-        outgoing::OutgoingContent,
-        testing::{Bench, scope},
-    },
-    config::{DestinationKind, OutboundConfig},
+    changes::{destination::Destination, outgoing::OutgoingContent},
+    commit::testing::{Bench, scope},
+    config::DestinationKind,
     outbound::{AddressRule, Answer, BodyEnd, ClientAuthentication, Login, Lookup, OAuthClient, Party, Resolve, Roots},
     secrets::{SealingRoot, SecretText, SigningRoot},
 };

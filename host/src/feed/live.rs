@@ -10,7 +10,8 @@ use tokio::sync::{
 };
 
 use crate::{
-    changes::{committer::News, scope::Scope},
+    changes::scope::Scope,
+    commit::committer::News,
     db::apply::StoredEvent,
     limits::{STREAM_EVENT_BYTES_KEPT, STREAM_EVENTS_KEPT},
     stop::told,

@@ -21,6 +21,7 @@ use super::{
     refused::Refused,
     service::{Course, Routed, Service},
 };
+use crate::manifest::Authentication;
 use crate::{
     auth::{
         self, Denied, Principal, PrincipalKind,
@@ -36,7 +37,6 @@ use crate::{
     outbound::{HopsRefusal, read_hops},
     plugin::{
         exchange::Admitted,
-        manifest::Authentication,
         routes::{ContextValue, Mounted, Route},
     },
 };

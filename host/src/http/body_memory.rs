@@ -98,7 +98,7 @@ mod tests {
     use futures_util::FutureExt;
 
     use super::*;
-    use crate::config::MemoryConfig;
+    use crate::budget::MemoryConfig;
 
     /// Bodies may have 400 bytes, one payer 200 of them.
     fn budget() -> Arc<Budget> {

@@ -309,7 +309,7 @@ mod tests {
     use hyper::body::Frame;
 
     use super::*;
-    use crate::config::MemoryConfig;
+    use crate::budget::MemoryConfig;
 
     fn head(headers: &[(&'static str, &'static str)]) -> request::Parts {
         let mut head = http::Request::new(()).into_parts().0;

@@ -117,9 +117,9 @@ impl PacedAnswer {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::budget::MemoryConfig;
     use crate::{
         budget::{Budget, Payer},
-        config::MemoryConfig,
         fair::Request,
     };
 

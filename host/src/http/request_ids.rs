@@ -7,7 +7,8 @@ use std::sync::{
 
 use http::HeaderMap;
 
-use crate::{changes::change_set::Timestamp, limits::REQUEST_ID_CHARACTERS_MAX};
+use crate::clock::Timestamp;
+use crate::limits::REQUEST_ID_CHARACTERS_MAX;
 
 pub(super) const X_REQUEST_ID: &str = "x-request-id";
 

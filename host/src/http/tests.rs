@@ -13,6 +13,8 @@ use tokio::{
 };
 
 use super::*;
+use crate::budget::MemoryConfig;
+use crate::manifest::Manifest;
 use crate::{
     auth::{
         Keys,
@@ -21,13 +23,12 @@ use crate::{
         oauth::tests::oauth,
     },
     budget::Budget,
-    config::{Environment, HttpConfig, MemoryConfig, PluginConfig, PluginLimits},
+    config::{Environment, HttpConfig, PluginConfig, PluginLimits},
     fair::Request,
     http::listener::{Paces, serve_at},
     limits::{HEADER_OVERHEAD_BYTES, HTTP2_SMALL_REQUESTS},
     plugin::{
         exchange::{Answer, Content},
-        manifest::Manifest,
         routes::Mounted,
         wording::Wording,
     },

@@ -2,10 +2,8 @@
 
 use std::sync::Arc;
 
-use crate::{
-    config::OutboundConfig,
-    secrets::{SealingRoot, SigningRoot},
-};
+use super::OutboundConfig;
+use crate::secrets::{SealingRoot, SigningRoot};
 
 #[derive(Debug)]
 pub struct Outside {

@@ -15,7 +15,6 @@ use std::{
 };
 
 use crate::{
-    changes::scope::Scope,
     fair::{Bounds, Fair, Request},
     limits::{OUTBOUND_LOOKUPS_EACH_MAX, OUTBOUND_LOOKUPS_MAX},
 };
@@ -32,8 +31,8 @@ pub enum Party {
 }
 
 impl Party {
-    pub fn of(scope: &Scope) -> Party {
-        Party::Organization(scope.organization().into())
+    pub fn of(organization: &str) -> Party {
+        Party::Organization(organization.into())
     }
 }
 
@@ -100,14 +99,7 @@ mod tests {
     use super::*;
 
     fn party(tenant: &str) -> Party {
-        Party::of(&Scope::new("notes".into(), tenant.into()).unwrap())
-    }
-
-    #[test]
-    fn plugins_and_environments_of_an_organization_are_one_party() {
-        let party = |plugin: &str, tenant: &str| Party::of(&Scope::new(plugin.into(), tenant.into()).unwrap());
-        assert_eq!(party("notes", "acme/test"), party("things", "acme/live"));
-        assert_ne!(party("notes", "acme/test"), party("notes", "globex/test"));
+        Party::of(tenant)
     }
 
     /// The system hangs at the name "silent" until the sender is dropped.

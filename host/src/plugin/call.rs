@@ -42,8 +42,8 @@ use super::{
 };
 use crate::{
     budget::{Budget, Charge, Payer},
-    changes::{committer::Committer, draft::Draft},
     clock::Clock,
+    commit::{committer::Committer, draft::Draft},
     db::disk::DiskGauge,
     destinations::Destinations,
     failure::Failure,

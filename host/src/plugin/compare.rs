@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use super::manifest::{Manifest, Route};
+use crate::manifest::{Manifest, Route};
 
 /// What a difference means for the swap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -15,10 +15,10 @@ pub use crate::capability::Facts;
 use super::{
     call::{Bulkhead, Callable, PoolPart},
     estimate::MemoryEstimate,
-    manifest::{Manifest, Task},
     native::Native,
     wording::Wording,
 };
+use crate::manifest::{Manifest, Task};
 use crate::{
     config::PluginConfig,
     db::model::DataModel,

@@ -28,10 +28,10 @@ use super::{
     engine::ServingEngine,
     generation::{Code, Facts, Generation},
     grants, inspect,
-    manifest::{EventType, Manifest},
     native::Natives,
     wording::Wording,
 };
+use crate::manifest::{EventType, Manifest};
 use crate::{
     capability::{LogLimits, Shared, sampler::Sampling},
     changes::{change_set::DecidedBy, envelope::Envelope},

@@ -14,10 +14,8 @@ use std::{sync::Arc, time::Duration};
 use tokio::sync::{Mutex, OwnedMutexGuard, OwnedSemaphorePermit, Semaphore};
 
 use super::{backtrace, generation::Generation};
-use crate::{
-    capability::sampler::{Frame, HostWork, Sampler, Samples},
-    changes::change_set::Timestamp,
-};
+use crate::capability::sampler::{Frame, HostWork, Sampler, Samples};
+use crate::clock::Timestamp;
 
 pub use functions::FunctionSamples;
 

@@ -31,7 +31,8 @@ use self::{
     worker::{Message, Worker},
 };
 pub use super::load::SwapRefusal;
-use super::{components, load::Loader, manifest::Manifest, registry::Publish};
+use super::{components, load::Loader, registry::Publish};
+use crate::manifest::Manifest;
 use crate::{config::PluginConfig, limits};
 
 /// The `[plugins.*]` sections as they are now; every mistake at once where the file is wrong.

@@ -17,8 +17,9 @@ use std::{
 use http::{HeaderName, HeaderValue, Method};
 use percent_encoding::percent_decode_str;
 
-use super::{estimate::MemoryEstimate, manifest, wording::Wording};
+use super::{estimate::MemoryEstimate, wording::Wording};
 use crate::config::PluginConfig;
+use crate::manifest;
 
 pub use rendered::Rendered;
 

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode, header};
 
-use super::manifest::{FailureWording, Manifest};
+use crate::manifest::{FailureWording, Manifest};
 use crate::{config::ORIGIN_HEADER_NAMES, failure::Failure};
 
 /// Stands for the id of the request within a text of a body.

@@ -14,7 +14,7 @@ use super::{
     private_file,
     sealed::{self, SecretName},
 };
-use crate::{config::Environment, limits};
+use crate::limits;
 
 /// Its name in the data folder.
 pub const MASTER_KEY_FILE: &str = "master.key";
@@ -28,6 +28,14 @@ pub(super) struct MasterKey {
     pub seals: KeyBytes,
 }
 
+/// What `MasterKeys::load` does if there is no key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MissingKey {
+    /// Writes a new key into the file.
+    Create,
+    Refuse,
+}
+
 /// Never empty: the first one seals.
 pub struct MasterKeys {
     current: MasterKey,
@@ -35,14 +43,14 @@ pub struct MasterKeys {
 }
 
 impl MasterKeys {
-    /// From the variable, else from the file; made there where development may.
+    /// Reads the keys from the variable, or from the file if the variable is not set.
     ///
     /// # Errors
     /// Each names the variable or the file.
     pub fn load(
         variable: Option<&SecretText>,
         data_dir: &Path,
-        environment: Environment,
+        if_missing: MissingKey,
     ) -> Result<MasterKeys, SecretError> {
         if let Some(text) = variable {
             return MasterKeys::parse(text.expose()).map_err(|error| in_place("TENON_MASTER_KEY".to_owned(), error));
@@ -51,7 +59,7 @@ impl MasterKeys {
         if let Some(keys) = MasterKeys::read(&path)? {
             return Ok(keys);
         }
-        if environment == Environment::Production {
+        if if_missing == MissingKey::Refuse {
             return Err(SecretError::NoKey(path));
         }
         let text = new_key_text()?;

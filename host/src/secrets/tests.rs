@@ -3,7 +3,7 @@ use std::os::unix::fs::PermissionsExt;
 use parking_lot::Mutex;
 
 use super::*;
-use crate::{config::Environment, regular_file};
+use crate::regular_file;
 
 const OLD: &str = "0000000000000000000000000000000000000000000000000000000000000001";
 const NEW: &str = "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAI=";
@@ -101,10 +101,10 @@ fn texts_that_are_no_keys_are_refused_without_being_repeated() {
 #[test]
 fn development_makes_a_key_once_and_production_never() {
     let folder = tempfile::tempdir().unwrap();
-    let refused = MasterKeys::load(None, folder.path(), Environment::Production);
+    let refused = MasterKeys::load(None, folder.path(), MissingKey::Refuse);
     assert!(matches!(refused, Err(SecretError::NoKey(_))));
-    let made = MasterKeys::load(None, folder.path(), Environment::Development).unwrap();
-    let read = MasterKeys::load(None, folder.path(), Environment::Production).unwrap();
+    let made = MasterKeys::load(None, folder.path(), MissingKey::Create).unwrap();
+    let read = MasterKeys::load(None, folder.path(), MissingKey::Refuse).unwrap();
     assert_eq!(made.current_id(), read.current_id());
     let mode = std::fs::metadata(folder.path().join(MASTER_KEY_FILE)).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o600);
@@ -116,7 +116,7 @@ fn a_key_file_that_others_can_read_is_refused() {
     let path = folder.path().join(MASTER_KEY_FILE);
     private_file::create(&path, OLD).unwrap();
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o640)).unwrap();
-    let error = MasterKeys::load(None, folder.path(), Environment::Development).unwrap_err();
+    let error = MasterKeys::load(None, folder.path(), MissingKey::Create).unwrap_err();
     assert!(error.to_string().contains("chmod 600"), "{error}");
 }
 
@@ -125,7 +125,7 @@ fn file_without_keys_is_named_once() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join(MASTER_KEY_FILE);
     private_file::create(&path, "swordfish").unwrap();
-    let error = MasterKeys::load(None, folder.path(), Environment::Production).unwrap_err().to_string();
+    let error = MasterKeys::load(None, folder.path(), MissingKey::Refuse).unwrap_err().to_string();
     assert_eq!(error.matches(&path.display().to_string()).count(), 1, "{error}");
     assert!(error.contains("key 1 is not one") && !error.contains("swordfish"), "{error}");
 }
@@ -135,7 +135,7 @@ fn fifo_in_the_place_of_a_key_file_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join(MASTER_KEY_FILE);
     regular_file::make_fifo(&path);
-    let error = MasterKeys::load(None, folder.path(), Environment::Development).unwrap_err();
+    let error = MasterKeys::load(None, folder.path(), MissingKey::Create).unwrap_err();
     assert!(error.to_string().ends_with("it is a FIFO, not a regular file"), "{error}");
 }
 

@@ -10,7 +10,6 @@ use super::{
     SecretError, SecretText,
     aead::{self, KeyBytes},
 };
-use crate::changes::{endpoint::SigningKey, scope::Scope};
 
 /// In front of the base64 of a secret, as Standard Webhooks writes it.
 pub const WEBHOOK_SECRET_PREFIX: &str = "whsec_";
@@ -23,12 +22,18 @@ pub fn webhook_secret_text(secret: &[u8]) -> SecretText {
 /// 32 random bytes, made once for a database and kept for ever.
 pub struct SigningRoot(KeyBytes);
 
-/// Whose secret it is.
+/// Identifies the secrets of an endpoint of webhooks.
 #[derive(Clone, Copy)]
 pub struct Signer<'a> {
-    pub scope: &'a Scope,
+    pub plugin: &'a str,
+    pub tenant: &'a str,
     pub endpoint: &'a str,
-    pub key: &'a SigningKey,
+    /// Drawn when the endpoint is created, so that a new endpoint of the same name has other secrets.
+    pub nonce: &'a str,
+    /// Counts rotations.
+    pub number: u32,
+    /// When the secret before the last rotation stops signing, in milliseconds since 1970.
+    pub previous_until: Option<u64>,
 }
 
 impl SigningRoot {
@@ -38,14 +43,14 @@ impl SigningRoot {
 
     /// The secret that signs now.
     pub fn secret(&self, signer: &Signer<'_>) -> Result<Zeroizing<[u8; 32]>, SecretError> {
-        self.derive(signer, signer.key.number)
+        self.derive(signer, signer.number)
     }
 
     /// All that sign at this time, the newest first.
     pub fn secrets(&self, signer: &Signer<'_>, now: u64) -> Result<Vec<Zeroizing<[u8; 32]>>, SecretError> {
         let mut secrets = vec![self.secret(signer)?];
-        let overlaps = signer.key.previous_until.is_some_and(|until| now < until);
-        if let (true, Some(before)) = (overlaps, signer.key.number.checked_sub(1)) {
+        let overlaps = signer.previous_until.is_some_and(|until| now < until);
+        if let (true, Some(before)) = (overlaps, signer.number.checked_sub(1)) {
             secrets.push(self.derive(signer, before)?);
         }
         Ok(secrets)
@@ -57,8 +62,8 @@ impl SigningRoot {
     }
 
     fn derive(&self, signer: &Signer<'_>, number: u32) -> Result<KeyBytes, SecretError> {
-        let Signer { scope, endpoint, key } = signer;
-        let name = aead::bind(&[scope.plugin(), scope.tenant(), endpoint, &key.nonce, &number.to_string()]);
+        let Signer { plugin, tenant, endpoint, nonce, .. } = signer;
+        let name = aead::bind(&[plugin, tenant, endpoint, nonce, &number.to_string()]);
         aead::derive_key(self.0.as_ref(), b"webhook", &name)
     }
 }
@@ -73,11 +78,13 @@ impl std::fmt::Debug for SigningRoot {
 mod tests {
     use super::*;
 
+    fn signer<'a>(tenant: &'a str, endpoint: &'a str, number: u32) -> Signer<'a> {
+        Signer { plugin: "notes", tenant, endpoint, nonce: "n", number, previous_until: Some(10) }
+    }
+
     fn secret(root: u8, tenant: &str, endpoint: &str, number: u32) -> Vec<u8> {
-        let scope = Scope::new("fleet".into(), tenant.into()).unwrap();
-        let key = SigningKey { nonce: "n".into(), number, previous_until: Some(10) };
-        let signer = Signer { scope: &scope, endpoint, key: &key };
-        SigningRoot::new(Zeroizing::new([root; 32])).secret(&signer).unwrap().to_vec()
+        let root = SigningRoot::new(Zeroizing::new([root; 32]));
+        root.secret(&signer(tenant, endpoint, number)).unwrap().to_vec()
     }
 
     #[test]
@@ -92,10 +99,8 @@ mod tests {
 
     #[test]
     fn the_secret_before_the_last_rotation_signs_until_its_time_is_over() {
-        let scope = Scope::new("fleet".into(), "acme/test".into()).unwrap();
         let root = SigningRoot::new(Zeroizing::new([1; 32]));
-        let key = SigningKey { nonce: "n".into(), number: 2, previous_until: Some(10) };
-        let signer = Signer { scope: &scope, endpoint: "a", key: &key };
+        let signer = signer("acme/test", "a", 2);
         let signing = |now| root.secrets(&signer, now).unwrap().len();
         assert_eq!((signing(9), signing(10)), (2, 1));
         assert_eq!(root.secrets(&signer, 9).unwrap()[1].to_vec(), secret(1, "acme/test", "a", 1));

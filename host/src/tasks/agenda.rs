@@ -4,7 +4,8 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use crate::changes::{change_set::Timestamp, timer::TaskLine};
+use crate::changes::timer::TaskLine;
+use crate::clock::Timestamp;
 
 #[derive(Default)]
 pub struct Agenda {

@@ -14,14 +14,16 @@ use super::{
     line::{self, Worked},
     slots::{Rank, TenantSlots},
 };
+use crate::clock::Timestamp;
 use crate::{
     changes::{
-        change_set::Timestamp,
-        draft::{Draft, DraftError},
         effect::{AttemptEnd, Effect, Step, TOO_LONG},
         outgoing::OutgoingAnswer,
-        own::{Change, Host, OwnError},
         timer::TaskPlace,
+    },
+    commit::{
+        draft::{Draft, DraftError},
+        own::{Change, Host, OwnError},
     },
     destinations::Certainty,
     limits::{EFFECT_ANSWER_BYTES_MAX, EFFECT_ATTEMPT_MS_MAX, TASK_PAUSE_MS},

@@ -23,12 +23,10 @@ use super::{
     agenda::Agenda,
     line::{self, Inbox},
 };
+use crate::clock::Timestamp;
 use crate::{
-    changes::{
-        change_set::Timestamp,
-        committer::News,
-        timer::{TaskKind, TaskLine},
-    },
+    changes::timer::{TaskKind, TaskLine},
+    commit::committer::News,
     db::{DbError, apply::HostRecord},
     limits::{TASK_PAUSE_MS, TASKS_STOP_MS},
     stop::told,

@@ -16,11 +16,9 @@ use super::{
     Shared, effect, note,
     slots::{Rank, TenantSlots},
 };
+use crate::clock::Timestamp;
 use crate::{
-    changes::{
-        change_set::Timestamp,
-        timer::{TaskKind, TaskLine, TaskPlace},
-    },
+    changes::timer::{TaskKind, TaskLine, TaskPlace},
     db::DbError,
     limits::{DESTINATION_EFFECTS_RUNNING_MAX, TASK_PAUSE_MS, TENANT_TASKS_IN_HAND_MAX},
     plugin::{

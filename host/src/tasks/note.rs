@@ -2,12 +2,15 @@
 //! or cancels it at the same time wins.
 
 use super::Parts;
+use crate::clock::Timestamp;
 use crate::{
     changes::{
-        change_set::{Timestamp, Version},
+        change_set::Version,
+        timer::{TaskKind, TaskPlace, Trouble},
+    },
+    commit::{
         draft::{Draft, DraftError},
         own::{Change, Host, OwnError},
-        timer::{TaskKind, TaskPlace, Trouble},
     },
     limits::{TASK_DUE_MAX, TASK_FAULT_BYTES_MAX},
     plugin::call::Failed,

@@ -1,13 +1,15 @@
 //! What operators do to tasks and effects: once more, or never again.
 
 use crate::changes::{
-    change_set::Timestamp,
-    committer::Committer,
-    draft::{Draft, DraftError},
     effect::Progress,
     operator_action::OperatorAction,
-    own::{Change, Host, OwnError},
     timer::{TaskKind, TaskPlace, Trouble},
+};
+use crate::clock::Timestamp;
+use crate::commit::{
+    committer::Committer,
+    draft::{Draft, DraftError},
+    own::{Change, Host, OwnError},
 };
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -10,10 +10,8 @@ use super::{
     grant::GrantError,
     jws::{Claims, Jws},
 };
-use crate::{
-    changes::change_set::Timestamp,
-    limits::{ASSERTION_ID_BYTES_MAX, ASSERTION_LIFE_MS_MAX, TOKEN_LEEWAY_MS},
-};
+use crate::clock::Timestamp;
+use crate::limits::{ASSERTION_ID_BYTES_MAX, ASSERTION_LIFE_MS_MAX, TOKEN_LEEWAY_MS};
 
 /// An assertion, taken apart.
 pub(super) struct Assertion<'t> {

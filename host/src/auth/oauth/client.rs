@@ -8,10 +8,8 @@ use subtle::ConstantTimeEq;
 use zeroize::Zeroizing;
 
 use super::KeySet;
-use crate::{
-    auth::{Environment, Principal, PrincipalKind, key::hash_text},
-    changes::change_set::Timestamp,
-};
+use crate::auth::{Environment, Principal, PrincipalKind, key::hash_text};
+use crate::clock::Timestamp;
 
 /// As the database keeps it.
 #[derive(Clone)]

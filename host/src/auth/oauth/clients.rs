@@ -8,13 +8,14 @@ use parking_lot::RwLock;
 use zeroize::Zeroizing;
 
 use super::{ClientRow, CreatedClient, KeySet, NewClient, OAuthStore, StoreError, client::ClientProof};
+use crate::clock::Timestamp;
 use crate::{
     auth::{
         AuthError,
         key::{generate_id, generate_secret, hash_text},
         keys::{check_organization, check_scopes},
     },
-    changes::{change_set::Timestamp, operator_action::OperatorAction},
+    changes::operator_action::OperatorAction,
     limits::{CLIENT_SECRET_OVERLAP_MS, CLIENTS_MAX},
 };
 

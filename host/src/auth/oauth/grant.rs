@@ -12,9 +12,9 @@ use super::{
     assertion::{Assertion, Verified},
     client::has_secret,
 };
+use crate::clock::Timestamp;
 use crate::{
     auth::{key::generate_id, store::StoreError},
-    changes::change_set::Timestamp,
     secrets::SecretText,
 };
 

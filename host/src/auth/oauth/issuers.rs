@@ -14,9 +14,9 @@ use super::{
     KeySet,
     jws::{Claims, Jws},
 };
+use crate::clock::Timestamp;
 use crate::{
     auth::{Environment, Principal, PrincipalKind, keys::check_organization},
-    changes::change_set::Timestamp,
     limits::{JWKS_AGE_MS_MAX, JWKS_BYTES_MAX, JWKS_PAUSE_MS, JWKS_REQUEST_MS, KEY_BYTES_MAX},
     outbound::{AddressRule, BodyEnd, Call, Client, Party, Scheme, check_url},
 };

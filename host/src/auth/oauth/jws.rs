@@ -7,10 +7,8 @@ use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use crate::{
-    changes::change_set::Timestamp,
-    limits::{SIGNED_TOKEN_BYTES_MAX, TOKEN_LEEWAY_MS},
-};
+use crate::clock::Timestamp;
+use crate::limits::{SIGNED_TOKEN_BYTES_MAX, TOKEN_LEEWAY_MS};
 
 /// What tokens are signed with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

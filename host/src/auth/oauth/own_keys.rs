@@ -16,10 +16,8 @@ use super::{
     overlap_ms,
     signing::{self, SigningKey},
 };
-use crate::{
-    changes::{change_set::Timestamp, operator_action::OperatorAction},
-    limits::OWN_KEYS_MAX,
-};
+use crate::clock::Timestamp;
+use crate::{changes::operator_action::OperatorAction, limits::OWN_KEYS_MAX};
 
 pub(super) struct OwnKeys {
     keys: ArcSwap<Vec<Kept>>,

@@ -6,10 +6,8 @@ use futures_util::future::BoxFuture;
 use zeroize::Zeroizing;
 
 use super::{ClientRow, OAuthError};
-use crate::{
-    auth::store::StoreError,
-    changes::{change_set::Timestamp, operator_action::OperatorAction},
-};
+use crate::clock::Timestamp;
+use crate::{auth::store::StoreError, changes::operator_action::OperatorAction};
 
 /// Boxed futures, since it is asked seldom: clients and keys are in memory.
 pub trait OAuthStore: Send + Sync + 'static {

@@ -15,10 +15,8 @@ use super::{
     issuers::Issuer,
     jws::{Claims, Jws},
 };
-use crate::{
-    changes::change_set::Timestamp,
-    limits::{KEY_SCOPES_MAX, VERIFIED_TOKENS_MAX},
-};
+use crate::clock::Timestamp;
+use crate::limits::{KEY_SCOPES_MAX, VERIFIED_TOKENS_MAX};
 
 /// Tokens that were found to be good, by their hash.
 #[derive(Default)]

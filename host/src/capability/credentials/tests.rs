@@ -3,8 +3,8 @@ use std::{collections::HashMap, sync::Arc};
 use super::*;
 use crate::{
     capability::{Facts, Inputs, Questions, Shared},
-    changes::draft::CallIdentity,
-    changes::testing::{Bench, call, decided_by, scope},
+    commit::draft::CallIdentity,
+    commit::testing::{Bench, call, decided_by, scope},
     config::PluginLimits,
     limits::PASSWORDS_MAX,
     secrets::{SealingRoot, key_text::hash_text},

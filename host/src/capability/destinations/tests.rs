@@ -3,7 +3,7 @@ use std::{collections::HashMap, sync::Arc};
 use super::*;
 use crate::{
     capability::{Facts, Inputs, Questions, Shared},
-    changes::testing::{Bench, call, decided_by, scope},
+    commit::testing::{Bench, call, decided_by, scope},
     config::{DestinationConfig, DestinationKind, PluginLimits},
     secrets::SealingRoot,
 };

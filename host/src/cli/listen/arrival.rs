@@ -6,9 +6,9 @@ use http::{HeaderMap, StatusCode, request::Parts};
 use serde::Serialize;
 use serde_json::{Value, value::RawValue};
 
+use crate::clock::Timestamp;
 use crate::{
     admin::wire::Moment,
-    changes::change_set::Timestamp,
     cli::show,
     delivery::signing::{SigningSecret, WEBHOOK_ID, verify},
 };

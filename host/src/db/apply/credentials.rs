@@ -7,9 +7,10 @@ use sqlx::SqliteConnection;
 use super::Batch;
 use super::rows::{ChunkedSql, Query, int, write_rows};
 use super::script::Script;
-use crate::changes::change_set::{ChangeSet, Timestamp};
+use crate::changes::change_set::ChangeSet;
 use crate::changes::credential::{Attribute, CredentialChange, NewCredential};
 use crate::changes::scope::Scope;
+use crate::clock::Timestamp;
 use crate::db::DbError;
 
 static KEYS: LazyLock<ChunkedSql> = LazyLock::new(|| {

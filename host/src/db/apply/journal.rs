@@ -6,8 +6,9 @@ use std::sync::LazyLock;
 use super::Batch;
 use super::rows::{ChunkedSql, int};
 use super::script::Script;
-use crate::changes::change_set::{JournalLine, Timestamp};
+use crate::changes::change_set::JournalLine;
 use crate::changes::scope::Scope;
+use crate::clock::Timestamp;
 use crate::db::DbError;
 use crate::db::journal::{Hash, hash_line, hash_of};
 

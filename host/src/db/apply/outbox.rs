@@ -13,11 +13,12 @@ use sqlx::{AssertSqlSafe, SqliteConnection};
 use super::rows::{ChunkedSql, Query, int};
 use super::script::Script;
 use super::{AcceptedChanges, Batch};
-use crate::changes::change_set::{DeliveryCommand, Event, RecordWrite, Timestamp, Version};
+use crate::changes::change_set::{DeliveryCommand, Event, RecordWrite, Version};
 use crate::changes::endpoint::Endpoint;
+use crate::changes::host_collections::{ENDPOINTS, is_host_collection};
 use crate::changes::scope::Scope;
+use crate::clock::Timestamp;
 use crate::db::model::catalogue::Catalogue;
-use crate::db::model::{ENDPOINTS, HOST_PREFIX};
 use crate::db::records::unsigned;
 use crate::db::{Database, DbError};
 use crate::limits::{BATCH_RECOVERED_MAX, SUBSCRIPTIONS_CACHED};
@@ -164,7 +165,7 @@ impl Outbox {
         let mut rows: Vec<(&AcceptedChanges, &Event, EventSeq)> = Vec::new();
         for accepted in &batch.changes {
             for record in &accepted.changes.records {
-                if record.collection.starts_with(HOST_PREFIX) {
+                if is_host_collection(&record.collection) {
                     outgoing.host_records.push(self.host_record(script, accepted, record).await?);
                 }
             }

@@ -6,8 +6,9 @@ use super::fold::{Folded, RecordState, TableWrites};
 use super::rows::{ChunkedSql, Query, bind_field, int};
 use super::script::Script;
 use super::{AcceptedChanges, Batch};
-use crate::changes::change_set::{Field, KeptAnswer, NewRecord, Timestamp, Transfer, Version};
+use crate::changes::change_set::{Field, KeptAnswer, NewRecord, Transfer, Version};
 use crate::changes::scope::Scope;
+use crate::clock::Timestamp;
 use crate::db::DbError;
 
 static BATCHES: LazyLock<ChunkedSql> =

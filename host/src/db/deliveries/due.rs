@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::changes::change_set::Timestamp;
 use crate::changes::scope::Scope;
+use crate::clock::Timestamp;
 use crate::db::apply::rows::int;
 use crate::db::apply::{EventSeq, Lane, StoredEvent};
 use crate::db::records::unsigned;

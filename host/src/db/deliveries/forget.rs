@@ -7,7 +7,7 @@
 use sqlx::AssertSqlSafe;
 
 use super::list::indexes_of;
-use crate::changes::change_set::Timestamp;
+use crate::clock::Timestamp;
 use crate::db::apply::rows::int;
 use crate::db::apply::{EventSeq, Lane};
 use crate::db::database::WriteTransaction;

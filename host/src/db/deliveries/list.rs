@@ -6,8 +6,8 @@ use sqlx::sqlite::SqliteRow;
 use sqlx::{AssertSqlSafe, Row};
 
 use super::DeliveryState;
-use crate::changes::change_set::Timestamp;
 use crate::changes::scope::Scope;
+use crate::clock::Timestamp;
 use crate::db::apply::{EventSeq, Lane};
 use crate::db::records::unsigned;
 use crate::db::{Database, DbError};

@@ -9,11 +9,11 @@ use sqlx::{AssertSqlSafe, Row as _};
 
 use super::list::{DELIVERY_COLUMNS, delivery_of, union_of};
 use super::{DeliveryState, StoredDelivery};
-use crate::changes::change_set::Timestamp;
+use crate::changes::host_collections::ENDPOINTS;
 use crate::changes::scope::Scope;
+use crate::clock::Timestamp;
 use crate::db::apply::rows::int;
 use crate::db::apply::{EventSeq, Lane};
-use crate::db::model::ENDPOINTS;
 use crate::db::records::unsigned;
 use crate::db::{Database, DbError};
 

@@ -4,7 +4,7 @@ use futures_util::TryStreamExt;
 use sqlx::{AssertSqlSafe, Row};
 
 use super::{Form, StoredLine};
-use crate::changes::change_set::Timestamp;
+use crate::clock::Timestamp;
 use crate::db::{Database, DbError};
 
 /// `None`: whatever it is.

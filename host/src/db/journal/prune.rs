@@ -4,7 +4,7 @@
 
 use std::collections::HashMap;
 
-use crate::changes::change_set::Timestamp;
+use crate::clock::Timestamp;
 use crate::db::database::WriteTransaction;
 use crate::db::{Database, DbError};
 

@@ -21,7 +21,7 @@ use super::{Collection, DataModel, NotJson};
 use crate::changes::change_set::{Field, NewRecord};
 use crate::db::apply::rows::ChunkedSql;
 use crate::db::{Database, DbError};
-use crate::plugin::manifest;
+use crate::manifest;
 
 pub(in crate::db) struct Catalogue {
     /// By name.

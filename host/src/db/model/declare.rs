@@ -6,11 +6,12 @@ use std::sync::Arc;
 use sha2::{Digest, Sha256};
 
 use super::extract::FieldTree;
-use super::{Collection, Column, DataModel, HOST_COLLECTIONS, HOST_PREFIX, Index, IndexField, ModelError, Owner};
+use super::{Collection, Column, DataModel, Index, IndexField, ModelError, Owner};
+use crate::changes::host_collections::{HOST_COLLECTIONS, HOST_PREFIX};
 use crate::limits::{
     COLLECTIONS_MAX, FIELD_PATH_BYTES_MAX, INDEX_FIELDS_MAX, INDEXED_FIELDS_MAX, INDEXES_MAX, NAME_BYTES_MAX,
 };
-use crate::plugin::manifest;
+use crate::manifest;
 
 impl DataModel {
     /// `reads_from`: the oldest data version that the plugin reads; `None`: `data_version` only.

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use super::{DataModel, ModelError, PrepareOptions};
 use crate::changes::change_set::Field;
 use crate::db::testing::{TestFile, batch, change, index, model, scope};
-use crate::plugin::manifest;
+use crate::manifest;
 
 const TENANT: &str = "acme/test";
 

@@ -12,12 +12,14 @@ use tokio::{
 };
 
 use super::{Engine, fresh_row};
+use crate::changes::host_collections::ENDPOINTS;
+use crate::clock::Timestamp;
 use crate::{
-    changes::{change_set::Timestamp, committer::News, endpoint::Endpoint},
+    changes::endpoint::Endpoint,
+    commit::committer::News,
     db::{
         DbError,
         apply::{EventSeq, HostRecord, Lane, Outgoing, StoredEvent},
-        model::ENDPOINTS,
     },
     delivery::{fan_out::Made, lanes::LaneFacts, schedule::Opening},
     limits::{CATCH_UP_PAUSE_MS, DELIVERY_LOAD_PAUSE_MS},

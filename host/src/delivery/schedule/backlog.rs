@@ -8,7 +8,8 @@
 use std::collections::HashSet;
 
 use super::facts::Seq;
-use crate::{changes::change_set::Timestamp, limits};
+use crate::clock::Timestamp;
+use crate::limits;
 
 #[derive(Debug, Default)]
 pub(super) struct Backlog {

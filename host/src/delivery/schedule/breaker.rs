@@ -3,7 +3,8 @@
 //! Closed: attempts go as they may. Open, after several failures in a row: one attempt at a time, with a pause after each
 //! that doubles up to a cap. Any success closes it. It starts nothing and counts nothing as an attempt itself.
 
-use crate::{changes::change_set::Timestamp, limits};
+use crate::clock::Timestamp;
+use crate::limits;
 
 /// Whether the breaker was open when an attempt was started: only such attempts lengthen the pause. The others were on
 /// their way before it opened, and would stretch it to the cap all at once.

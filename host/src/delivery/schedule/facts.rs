@@ -5,7 +5,8 @@
 use std::sync::Arc;
 
 use super::RetrySchedule;
-use crate::{changes::change_set::Timestamp, limits};
+use crate::clock::Timestamp;
+use crate::limits;
 
 /// The lane of one endpoint. A number stands for one endpoint as long as the process lives.
 pub type LaneId = u64;

@@ -7,7 +7,8 @@ use super::{
     facts::{Decision, Disabled, Finished, LaneId, Outcome, RetryRow, Seq},
     lane::{Class, Lane, Running, State},
 };
-use crate::{changes::change_set::Timestamp, limits};
+use crate::clock::Timestamp;
+use crate::limits;
 
 const DROPPED: Finished = Finished { delivery: Decision::Dropped, disabled: None, failing_since: None };
 

@@ -12,7 +12,7 @@ use super::{
     lane::{Class, Lane, State},
     slots::Slots,
 };
-use crate::changes::change_set::Timestamp;
+use crate::clock::Timestamp;
 
 /// The notes that there are of one lane.
 #[derive(Clone, Copy, Debug, Default)]

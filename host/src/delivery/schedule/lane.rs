@@ -18,7 +18,7 @@ use super::{
     fresh::FreshQueue,
     index::Place,
 };
-use crate::changes::change_set::Timestamp;
+use crate::clock::Timestamp;
 
 mod start;
 

@@ -8,7 +8,7 @@ use super::{
     facts::{FreshRow, LaneId, Load, RetryRow, Rows},
     lane::Lane,
 };
-use crate::changes::change_set::Timestamp;
+use crate::clock::Timestamp;
 
 impl Scheduler {
     /// Rows to load now; call it until there is nothing more. Each `Load` is answered by `loaded_fresh`, `loaded_retries`

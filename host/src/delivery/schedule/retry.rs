@@ -2,7 +2,8 @@
 //!
 //! Pure arithmetic: the time and the random number are arguments. What comes out is never earlier than the schedule.
 
-use crate::{changes::change_set::Timestamp, limits};
+use crate::clock::Timestamp;
+use crate::limits;
 
 /// The delays after the first, second, … failed attempt of one delivery. There is one attempt more than there are delays.
 #[derive(Clone, Debug, PartialEq, Eq)]

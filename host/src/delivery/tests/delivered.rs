@@ -12,7 +12,8 @@ async fn an_event_arrives_once_with_its_bytes_and_a_signature_of_its_endpoint() 
     assert_eq!((&arrived.id, &*arrived.body), (&id, "{\"n\":1}"));
     let entry =
         Endpoint::parse(&world.bench.database.list_endpoints().await.unwrap()[0].body.clone().unwrap()).unwrap();
-    let signer = Signer { scope: &scope(TENANT), endpoint: "ep", key: &entry.key };
+    let scope = scope(TENANT);
+    let signer = entry.key.signer(&scope, "ep");
     let secret = signing::SigningSecret::parse(world.parts.outside.signing.text(&signer).unwrap().expose()).unwrap();
     signing::verify(&arrived.headers, arrived.body.as_bytes(), &[secret], START / 1_000).unwrap();
     let row = world.until_state("ep", &id, "delivered").await;

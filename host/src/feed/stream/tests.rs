@@ -3,9 +3,9 @@ use parking_lot::Mutex;
 use tokio::time::sleep;
 
 use super::*;
+use crate::budget::MemoryConfig;
 use crate::{
-    changes::testing::{Bench, scope},
-    config::MemoryConfig,
+    commit::testing::{Bench, scope},
     fair::Request,
     feed::{Open, Seat},
     limits::{PACE_BURST_US, STREAM_CHUNK_US, STREAM_EVENTS_KEPT},

@@ -9,7 +9,8 @@
 use std::fmt::Write;
 
 use super::{RouteTable, base_of, escape, openapi_path};
-use crate::plugin::{manifest::Manifest, routes::Mounted};
+use crate::manifest::Manifest;
+use crate::plugin::routes::Mounted;
 
 use document::{Document, members_of, shown_name};
 use section::Section;

@@ -7,10 +7,7 @@ use super::{
     receiver::{OK, Receiver, answer_all},
     *,
 };
-use crate::{
-    changes::scope::Scope,
-    limits::{OUTBOUND_ADDRESSES_MAX, OUTBOUND_CONNECT_MS},
-};
+use crate::limits::{OUTBOUND_ADDRESSES_MAX, OUTBOUND_CONNECT_MS};
 
 const CLOSING: &[u8] = b"HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: 0\r\n\r\n";
 
@@ -121,8 +118,7 @@ async fn a_name_server_that_never_answers_costs_the_time_for_connecting() {
 async fn name_is_looked_up_for_the_party_of_its_call() {
     let names = Names::new(&[]);
     let client = client_with(Arc::clone(&names));
-    let tenant = Scope::new("notes".into(), "acme/test".into()).unwrap();
-    for party in [Party::Host, Party::of(&tenant)] {
+    for party in [Party::Host, Party::of("acme")] {
         let call = Call { party: party.clone(), ..call("https://unknown.example/") };
         client.send(&call, &loopback()).await.unwrap_err();
         assert_eq!(names.lookups.lock().pop(), Some(party));

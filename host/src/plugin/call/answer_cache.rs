@@ -2,7 +2,7 @@
 //!
 //! A call is a function of its request and of what it reads. If the guest states that its answer depends on nothing else
 //! (`answers.repeatable`), an equal request gets the same answer without a run, until something that the call read is written.
-//! Never decides whether that is so (`changes::overlay::read_sets`). Invariants: an answer belongs to one generation and
+//! Never decides whether that is so (`commit::overlay::read_sets`). Invariants: an answer belongs to one generation and
 //! one principal; it is given only if no accepted write has changed what it rests on; the bytes of all answers are bounded.
 
 use std::sync::{
@@ -14,7 +14,7 @@ use indexmap::IndexMap;
 use parking_lot::Mutex;
 
 use crate::{
-    changes::committer::RegisteredReads,
+    commit::committer::RegisteredReads,
     limits::{ANSWER_CACHE_BYTES_MAX, ANSWER_CACHE_ENTRY_BYTES, CACHED_ANSWER_BYTES_MAX},
     plugin::exchange::{Admitted, Answer, Content},
 };
@@ -164,7 +164,7 @@ mod tests {
     use bytes::Bytes;
 
     use super::*;
-    use crate::changes::testing::{Bench, increment};
+    use crate::commit::testing::{Bench, increment};
 
     fn answer(bytes: usize) -> Answer {
         Answer { status: 200, headers: Vec::new(), media_type: None, body: Bytes::from(vec![b'x'; bytes]) }

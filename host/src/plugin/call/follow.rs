@@ -10,7 +10,7 @@ use tokio::time::timeout;
 
 use super::{Calls, running::Caller};
 use crate::{
-    changes::{committer::CommitError, draft::DraftError},
+    commit::{committer::CommitError, draft::DraftError},
     failure::Failure,
     limits::{DURABLE_WAIT_MS, RUNS_MAX, TASK_PAYLOAD_BYTES_MAX},
     plugin::{

@@ -15,7 +15,7 @@ use super::{CallState, Callable, Inputs};
 use crate::{
     budget::Charge,
     capability::{Facts, LimitReached, Questions},
-    changes::draft::{Draft, DraftError},
+    commit::draft::{Draft, DraftError},
     config::PluginLimits,
     fair::cores::CoreUse,
     limits::{

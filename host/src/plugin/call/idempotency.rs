@@ -17,7 +17,8 @@ use tokio::{
 
 use crate::{
     auth::Principal,
-    changes::{change_set::KeptAnswer, draft::Draft},
+    changes::change_set::KeptAnswer,
+    commit::draft::Draft,
     failure::Failure,
     limits::IDEMPOTENCY_WAITING_MAX,
     plugin::exchange::{Admitted, Answer, Reply},

@@ -6,9 +6,9 @@ use tenon_bindings::{
     tenon::plugin::types::{Blob, Content as GuestContent, Pair, Principal as GuestPrincipal},
 };
 
+use crate::clock::Timestamp;
 use crate::{
     auth::Principal,
-    changes::change_set::Timestamp,
     plugin::exchange::{Admitted, Answer, Content},
 };
 

@@ -19,11 +19,10 @@ use super::{
 use crate::{
     budget::{Charge, Payer},
     capability::{self, Questions, announce_dropped, log_limit::Admission},
-    changes::{
+    changes::{outgoing::OutgoingCall, scope::Scope},
+    commit::{
         committer::{Changes, CommitError, Conflict, RegisteredReads, Turn},
         draft::{CallIdentity, Draft},
-        outgoing::OutgoingCall,
-        scope::Scope,
     },
     failure::Failure,
     fair::{Queueing, Request, cores::CoreUse},

@@ -14,14 +14,15 @@ use tokio::{
 };
 
 use super::{Call, Caller, Calls, Contest, GuestFault, Unsettled, guest::Run};
+use crate::clock::Timestamp;
 use crate::{
     capability::outgoing,
     changes::{
-        change_set::{Timestamp, Version},
-        draft::{Draft, DraftError},
+        change_set::Version,
         effect::{Effect, Outcome, Progress},
         timer::{TaskKind, TaskPlace, Trouble},
     },
+    commit::draft::{Draft, DraftError},
     failure::Failure,
     limits::RUNS_MAX,
     plugin::generation::Generation,

@@ -8,18 +8,13 @@ pub mod sizes;
 
 use std::collections::HashSet;
 
+use crate::manifest::{Collection, FailureWording, Index, Manifest};
 use crate::{
     changes::envelope::Envelope,
     config::PluginConfig,
     failure::Failure,
     limits::{TASK_DELAY_MS_MAX, TASK_DELAYS_MAX, VERSION_BYTES_MAX},
-    plugin::{
-        grants,
-        load::Offers,
-        manifest::{Collection, FailureWording, Index, Manifest},
-        routes::ContextValue,
-        wording::is_origin_header,
-    },
+    plugin::{grants, load::Offers, routes::ContextValue, wording::is_origin_header},
 };
 
 /// Everything that is wrong with the manifest of `plugin`, as sentences.

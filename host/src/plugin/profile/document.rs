@@ -7,9 +7,9 @@ use fxprof_processed_profile::{
     StackHandle, Timestamp as Time,
 };
 
+use crate::clock::Timestamp;
 use crate::{
     capability::sampler::{Frame, Samples},
-    changes::change_set::Timestamp,
     limits::EPOCH_TICK_MS,
 };
 

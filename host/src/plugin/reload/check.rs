@@ -9,12 +9,12 @@ use super::{
     prepare::{self, Preparation, Source},
     settle::Content,
 };
+use crate::manifest::Manifest;
 use crate::{
     config::PluginConfig,
     plugin::{
         components,
         load::{Candidate, Loader, Steps, SwapRefusal},
-        manifest::Manifest,
     },
 };
 

@@ -8,13 +8,13 @@ use futures_util::FutureExt;
 use tokio::task::spawn_blocking;
 
 use super::{DataGate, Passing, settle::Content};
+use crate::manifest::Manifest;
 use crate::{
     config::PluginConfig,
     plugin::{
         compare::{self, Weight},
         generation::Generation,
         load::{Candidate, Loader, Steps, SwapRefusal},
-        manifest::Manifest,
     },
 };
 

@@ -4,8 +4,9 @@
 
 use super::{
     BTreeMap, Clash, ContextValue, HashMap, HeaderName, HeaderValue, Method, Mounted, Path, Route, RouteTable, Shapes,
-    Versions, manifest, pattern::Pattern,
+    Versions, pattern::Pattern,
 };
+use crate::manifest;
 use std::sync::Arc;
 
 /// Addresses of the host itself, which no route may match.

@@ -8,7 +8,8 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 
-use crate::{changes::change_set::Timestamp, limits::TASKS_REPORTED_MAX};
+use crate::clock::Timestamp;
+use crate::limits::TASKS_REPORTED_MAX;
 
 #[derive(Default)]
 pub(in crate::tasks) struct Inbox {

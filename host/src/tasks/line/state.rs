@@ -9,7 +9,8 @@ use indexmap::IndexSet;
 use tokio::task::JoinError;
 
 use super::{Worked, inbox::Reported};
-use crate::{changes::change_set::Timestamp, db::tasks::FirstTasks};
+use crate::clock::Timestamp;
+use crate::db::tasks::FirstTasks;
 
 pub(super) struct LineState {
     running_max: usize,

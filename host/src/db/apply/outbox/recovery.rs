@@ -8,7 +8,7 @@
 use sqlx::SqliteConnection;
 
 use super::{EventSeq, Lane};
-use crate::changes::change_set::Timestamp;
+use crate::clock::Timestamp;
 use crate::db::DbError;
 use crate::db::apply::rows::int;
 

@@ -3,12 +3,10 @@
 //! `readiness` is what the scheduler notes; `start` asks it again when the slot is there, so that nothing is ever early.
 
 use super::{Class, Lane, Readiness, Running, State, Waiting};
-use crate::{
-    changes::change_set::Timestamp,
-    delivery::schedule::{
-        breaker::Began,
-        facts::{Attempt, Seq},
-    },
+use crate::clock::Timestamp;
+use crate::delivery::schedule::{
+    breaker::Began,
+    facts::{Attempt, Seq},
 };
 
 impl Lane {

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::{is_plain, sizes};
-use crate::plugin::manifest::{Manifest, Route};
+use crate::manifest::{Manifest, Route};
 
 const METHODS: [&str; 5] = ["GET", "POST", "PUT", "PATCH", "DELETE"];
 const CONTEXT: [&str; 3] = ["base-url", "client-address", "idempotency-key"];

@@ -2,15 +2,13 @@
 //!
 //! Pure. Callers without a key receive the wording of failures, and nobody is charged for it.
 
+use crate::manifest::{FailureWording, Manifest};
 use crate::{
     limits::{
         MANIFEST_VALUES_MAX, PATH_BYTES_MAX, PATH_PARAMETERS_MAX, PATH_SEGMENTS_MAX, ROUTES_MAX,
         WORDING_BODY_BYTES_MAX, WORDING_HEADER_BYTES_MAX, WORDING_HEADERS_MAX, WORDING_REQUEST_IDS_MAX,
     },
-    plugin::{
-        manifest::{FailureWording, Manifest},
-        wording::REQUEST_ID,
-    },
+    plugin::wording::REQUEST_ID,
 };
 
 /// Checks the text before it is parsed: parsed values take much more memory than their text.

@@ -1,0 +1,33 @@
+//! The collections that the host declares for every plugin. Their records are stored like those of a plugin, but no plugin reaches
+//! them through `records`.
+
+/// Endpoints of webhooks.
+pub const ENDPOINTS: &str = "host-endpoints";
+/// Timers that have not fired yet.
+pub const TASKS: &str = "host-tasks";
+/// Outgoing calls that follow a commit.
+pub const EFFECTS: &str = "host-effects";
+/// Servers that a tenant has named.
+pub const DESTINATIONS: &str = "host-destinations";
+/// Addresses and transactions that the host watches on blockchains.
+pub const CHAIN_NOTES: &str = "host-chains";
+
+/// The field of an effect that holds the name of its destination.
+pub const EFFECT_DESTINATION: &str = "call.destination";
+
+/// Each collection with its indexed fields.
+pub const HOST_COLLECTIONS: [(&str, &[&str]); 5] = [
+    (ENDPOINTS, &[]),
+    (TASKS, &["due"]),
+    (EFFECTS, &[EFFECT_DESTINATION, "due"]),
+    (DESTINATIONS, &[]),
+    (CHAIN_NOTES, &[]),
+];
+
+/// Begins the name of each of them. No plugin may declare such a name.
+pub const HOST_PREFIX: &str = "host-";
+
+/// Whether this is one of the host's collections.
+pub fn is_host_collection(name: &str) -> bool {
+    name.starts_with(HOST_PREFIX)
+}

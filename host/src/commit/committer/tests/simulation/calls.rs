@@ -1,0 +1,198 @@
+//! The calls of the simulation: their operations, and the values that they read.
+
+use std::cell::{Cell, RefCell};
+use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
+use std::sync::Arc;
+
+use crate::changes::change_set::KeptAnswer;
+use crate::changes::envelope::Envelope;
+use crate::commit::committer::{CommitError, Committer};
+use crate::commit::draft::{CallIdentity, Draft, DraftError, LedgerRefusal, RecordRefusal};
+use crate::commit::testing::{call as identity, number, transfer};
+use crate::db::model::DataModel;
+
+use super::stepper::{Phase, pause};
+
+pub const BANK: &str = "bank";
+
+/// An operation of a call. Titles are unique; `None` has none.
+#[derive(Clone, Debug)]
+pub enum Op {
+    Read { id: String },
+    Write { id: String, title: Option<String> },
+    Delete { id: String },
+    Transfer { id: String, from: String, to: String, amount: u32 },
+    Answer { name: String },
+    Guard { name: String },
+}
+
+/// Record of one run, one line for each operation.
+#[derive(Clone, Debug, Default)]
+pub struct Attempt {
+    pub ops: Vec<Op>,
+    pub seen: Vec<String>,
+}
+
+/// A call and one of its runs: also the subject of the event that it emits.
+pub type RunId = (u64, u32);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    Acknowledged(RunId),
+    /// It must not have happened.
+    Failed,
+    /// The caller was dropped, or got the error that the outcome is not known.
+    Unknown,
+    /// It changed nothing.
+    Looked,
+}
+
+#[derive(Default)]
+pub struct Log {
+    pub attempts: BTreeMap<RunId, Attempt>,
+    pub ends: BTreeMap<u64, End>,
+    /// Kept answers that an acknowledged call has read.
+    pub answers_read: BTreeSet<String>,
+    pub conflicts: u64,
+    pub discarded: u64,
+}
+
+/// Operations and inputs of one call.
+pub struct Plan {
+    pub call: u64,
+    pub ops: Vec<Op>,
+    /// It refuses in the end.
+    pub refuses: bool,
+    pub model: Arc<DataModel>,
+}
+
+pub struct Desk {
+    pub committer: Committer,
+    pub log: Rc<RefCell<Log>>,
+    pub phase: Rc<Cell<Phase>>,
+}
+
+/// Performs a call as the host does: run, commit, run again; after four losses with the turn.
+pub async fn perform(desk: Desk, plan: Plan) -> End {
+    let mut turn = None;
+    for run in 1..10_000 {
+        let identity = CallIdentity { seed: [0; 32], ..identity(&plan.model, "acme/test") };
+        let mut draft = desk.committer.begin(seeded(identity, plan.call));
+        let mut attempt = Attempt { ops: plan.ops.clone(), seen: Vec::new() };
+        let mut kept = None;
+        for op in &plan.ops {
+            desk.phase.set(Phase::Database);
+            let seen = apply(&mut draft, op).await;
+            desk.phase.set(Phase::Elsewhere);
+            match seen {
+                Ok(seen) => attempt.seen.push(seen),
+                Err(DraftError::Database(_)) => return End::Failed,
+                Err(error) => panic!("{error}"),
+            }
+            if let Op::Answer { name } = op {
+                if attempt.seen.last().is_some_and(|seen| seen == "kept") {
+                    return repeat(&desk, draft, name).await;
+                }
+                kept = Some(KeptAnswer { name: name.as_str().into(), fingerprint: [1; 32], sealed: Arc::from([1_u8]) });
+            }
+            pause().await;
+        }
+        let id = (plan.call, run);
+        let subject = format!("{}-{run}", plan.call);
+        draft.emit(&Envelope::default(), ("call", &subject), "{}", None).unwrap();
+        desk.log.borrow_mut().attempts.insert(id, attempt);
+        let changes = if plan.refuses { draft.into_refusal() } else { draft.into_changes(kept) };
+        match desk.committer.commit(changes, turn.as_mut()).await {
+            Ok(()) if plan.refuses => return End::Looked,
+            Ok(()) => return End::Acknowledged(id),
+            Err(CommitError::Conflict(lost)) => {
+                desk.log.borrow_mut().conflicts += 1;
+                if run >= 4 && turn.is_none() {
+                    turn = Some(desk.committer.take_turn(&lost).await);
+                }
+            }
+            Err(CommitError::Discarded) => {
+                desk.log.borrow_mut().discarded += 1;
+                turn = None;
+            }
+            Err(CommitError::OutcomeUnknown) => return End::Unknown,
+            Err(CommitError::Unavailable(_)) => return End::Failed,
+            // A failpoint met it twice while it was alone in its batch.
+            Err(CommitError::Poisoned(reason)) if reason.contains("failpoint") => return End::Failed,
+            Err(error) => panic!("{error}"),
+        }
+        pause().await;
+    }
+    panic!("a call never gets through")
+}
+
+/// Every run of a call has the same ids.
+fn seeded(identity: CallIdentity, call: u64) -> CallIdentity {
+    let mut seed = [0; 32];
+    seed[..8].copy_from_slice(&call.to_be_bytes());
+    CallIdentity { seed, now: 1_000 + call, ..identity }
+}
+
+async fn repeat(desk: &Desk, draft: Draft, name: &str) -> End {
+    match desk.committer.commit(draft.into_refusal(), None).await {
+        Ok(()) => {
+            desk.log.borrow_mut().answers_read.insert(name.to_owned());
+            End::Looked
+        }
+        Err(_) => End::Failed,
+    }
+}
+
+async fn apply(draft: &mut Draft, op: &Op) -> Result<String, DraftError> {
+    Ok(match op {
+        Op::Read { id } => draft.get("things", id).await?.map_or("-".to_owned(), |entry| entry.body.to_string()),
+        Op::Write { id, title } => {
+            let before = draft.get("things", id).await?;
+            let count = before.as_ref().map_or(1, |entry| number(&entry.body) + 1);
+            let body = body(count, id, title.as_deref());
+            let done = match &before {
+                None => draft.insert("things", id, body).await?,
+                Some(_) => draft.replace("things", id, body).await?,
+            };
+            let before = before.map_or("-".to_owned(), |entry| entry.body.to_string());
+            match done {
+                Ok(()) => before,
+                Err(RecordRefusal::NotUnique(index)) => format!("{before} {index}"),
+                Err(refusal) => panic!("{refusal:?}"),
+            }
+        }
+        Op::Delete { id } => match draft.get("things", id).await? {
+            None => "-".to_owned(),
+            Some(entry) => {
+                draft.delete("things", id).await?.unwrap();
+                entry.body.to_string()
+            }
+        },
+        Op::Transfer { id, from, to, amount } => {
+            if from == BANK {
+                draft.open_external(BANK).await?;
+            }
+            match draft.post(vec![transfer(id, from, to, *amount)]).await? {
+                Ok(()) => "posted".to_owned(),
+                Err(LedgerRefusal::AlreadyPosted(_)) => "posted before".to_owned(),
+                Err(LedgerRefusal::Insufficient(_)) => "insufficient".to_owned(),
+                Err(refusal) => panic!("{refusal:?}"),
+            }
+        }
+        Op::Answer { name } => match draft.find_answer(name).await? {
+            Some(_) => "kept".to_owned(),
+            None => "new".to_owned(),
+        },
+        Op::Guard { name } => {
+            draft.guard(name).await?;
+            String::new()
+        }
+    })
+}
+
+/// The tag is unique in one of the two models.
+pub fn body(count: u64, id: &str, title: Option<&str>) -> String {
+    let title = title.map_or(String::new(), |title| format!(r#","title":"{title}""#));
+    format!(r#"{{"n":{count},"tag":"{id}"{title}}}"#)
+}
