@@ -1,16 +1,17 @@
-//! Change sets: the values that one call leaves behind, and that the database stores.
+//! Change sets: the changes that one call makes, as the database stores them.
 //!
-//! Plain values without behaviour. This room lies below the database; `commit` decides about change sets and makes them durable.
+//! Plain values without behaviour. `db` and `commit` depend on this module: `commit` decides about change sets and
+//! makes them durable.
 //!
 //! - `scope`: plugin and tenant, which confine every read and write.
-//! - `change_set`: everything that one call wants changed, with what it read.
-//! - `envelope`: the members around the payload of an event.
+//! - `change_set`: all changes of one call, with the versions that it read.
+//! - `envelope`: the JSON template around the payload of an event.
 //! - `host_collections`: the collections that the host declares for every plugin.
-//! - `endpoint`: an endpoint of webhooks.
-//! - `timer`, `effect`: a durable timer; an outgoing call that follows a commit.
+//! - `endpoint`: a webhook endpoint.
+//! - `timer`, `effect`: a durable timer, and an outgoing call that follows a commit.
 //! - `chain`: watched addresses and transactions of blockchains.
 //! - `credential`: a key or token that a plugin issues.
-//! - `destination`: a server that a tenant has named.
+//! - `destination`: a server that a tenant has configured.
 //! - `operator_action`: an action of an operator.
 //! - `outgoing`: an outgoing call and its response.
 

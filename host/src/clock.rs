@@ -1,7 +1,7 @@
-//! The one clock: milliseconds since 1970-01-01T00:00:00Z, of the system or of a test that moves it.
+//! The clock of the host: milliseconds since 1970-01-01T00:00:00Z, of the system or of a test that advances it.
 //!
 //! Owns the only reading of `SystemTime` in the host. Never waits: timeouts belong to `tokio::time`, whose clock is
-//! monotonic. The system's clock can be set back by its operator, so nothing may rely on two readings being in order.
+//! monotonic. An operator can set the system's clock back, so no code may rely on two readings being in order.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -19,12 +19,12 @@ enum Source {
     Manual(watch::Sender<Timestamp>),
 }
 
-/// Follows a clock that tests move; on the system's clock there is nothing to follow.
+/// Notifies of advances of a manual clock. Never notifies on the system's clock.
 #[derive(Clone, Debug)]
 pub struct Moves(Option<watch::Receiver<Timestamp>>);
 
 impl Moves {
-    /// Returns once for all moves since it was asked last: who sleeps until a time looks again.
+    /// Waits for an advance since the last call, so that a task that sleeps until a time can check the clock again.
     pub async fn next(&mut self) {
         let moved = match &mut self.0 {
             Some(moves) => moves.changed().await.is_ok(),
@@ -37,17 +37,17 @@ impl Moves {
 }
 
 impl Clock {
-    /// The time of this machine.
+    /// Returns the clock of this machine.
     pub fn system() -> Clock {
         Clock(Source::System)
     }
 
-    /// A clock that stands still until [`Clock::advance`] moves it. Clones move together.
+    /// Returns a clock that stands still until [`Clock::advance`] moves it. Clones share their time.
     pub fn manual(start: Timestamp) -> Clock {
         Clock(Source::Manual(watch::Sender::new(start)))
     }
 
-    /// Milliseconds since 1970-01-01T00:00:00Z; 0 where the system's clock stands before that.
+    /// Returns milliseconds since 1970-01-01T00:00:00Z, or 0 if the system's clock is before that.
     #[expect(clippy::disallowed_methods, reason = "the one source of time")]
     pub fn now(&self) -> Timestamp {
         match &self.0 {
@@ -58,13 +58,14 @@ impl Clock {
         }
     }
 
-    /// Moves a manual clock forward. The system's clock is not ours to move, so there it does nothing.
+    /// Advances a manual clock. Does nothing on the system's clock.
     pub fn advance(&self, milliseconds: u64) {
         if let Source::Manual(time) = &self.0 {
             time.send_modify(|time| *time = time.saturating_add(milliseconds));
         }
     }
 
+    /// Returns a subscription to advances of the clock.
     pub fn moves(&self) -> Moves {
         match &self.0 {
             Source::System => Moves(None),
@@ -78,16 +79,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_manual_clock_moves_only_when_told_and_with_its_clones() {
+    fn manual_clock_shares_its_time_with_its_clones() {
         let clock = Clock::manual(1_000);
-        let seen_elsewhere = clock.clone();
+        let clone = clock.clone();
         assert_eq!(clock.now(), 1_000);
         clock.advance(250);
-        assert_eq!(seen_elsewhere.now(), 1_250);
+        assert_eq!(clone.now(), 1_250);
     }
 
     #[test]
-    fn the_clock_of_the_system_is_past_2024() {
+    fn system_clock_is_past_2024() {
         assert!(Clock::system().now() > 1_704_067_200_000);
     }
 }

@@ -1,6 +1,7 @@
-//! Tenon: a host for WebAssembly plugins that carry the rules of HTTP interfaces.
+//! Tenon: a host for WebAssembly plugins that implement HTTP APIs.
 //!
-//! Rooms point one way: `boot → http → plugin → capability → commit → db → changes`. The host knows no business word.
+//! Modules depend on each other in one direction: `boot → http → plugin → capability → commit → db → changes`. The host
+//! contains no business logic.
 
 #![cfg_attr(
     test,
@@ -29,9 +30,9 @@ pub mod config;
 pub mod db;
 pub mod delivery;
 pub mod destinations;
-pub mod failure;
 pub mod fair;
 pub mod feed;
+pub mod host_error;
 pub mod http;
 pub mod keyring;
 pub mod limits;
@@ -42,5 +43,5 @@ pub mod outbound;
 pub mod plugin;
 pub mod regular_file;
 pub mod secrets;
-pub mod stop;
+pub mod shutdown;
 pub mod tasks;

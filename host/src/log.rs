@@ -1,17 +1,18 @@
-//! Where the host's log goes: readable lines on a terminal, JSON where nobody is looking.
+//! The log of the host: readable lines on a terminal, JSON otherwise.
 //!
-//! Owns the one subscriber. Never decides what is logged: that is each room's business, and none of them may log a
-//! secret, a header's value or a query.
+//! Owns the one subscriber. Each module decides what it logs. No module may log a secret, the value of a header, or a
+//! query.
 
 use std::io::IsTerminal;
 
 use tracing_subscriber::{EnvFilter, fmt, prelude::*};
 
-/// Where nothing was asked for.
+/// Filter used if neither variable is set.
 const DEFAULT_FILTER: &str = "info";
 
-/// Whose inside is shown only to who names them: a compilation alone has 30 000 lines. And a log file beside plugins.toml is
-/// watched: each line about that would make the next one. HTTP/2 warns of what callers do, as often as they do it.
+/// Levels of libraries that the filter does not name. One compilation logs 30 000 lines. `notify` watches a log file
+/// beside plugins.toml as well, so each line that it logged would cause the next one. `h2` warns of every error of a
+/// client.
 const LIBRARIES: [(&str, &str); 6] = [
     ("wasmtime", "warn"),
     ("cranelift", "warn"),
@@ -21,21 +22,21 @@ const LIBRARIES: [(&str, &str); 6] = [
     ("h2", "error"),
 ];
 
-/// The filter that was asked for. `TENON_LOG` goes before `RUST_LOG`, so that a shell set up for other programs
-/// does not decide for this one.
+/// Returns the requested filter, and a warning if it is invalid. `TENON_LOG` takes precedence over `RUST_LOG`, so that
+/// a shell set up for other programs does not change this one.
 pub fn filter(tenon_log: Option<&str>, rust_log: Option<&str>) -> (EnvFilter, Option<String>) {
-    let asked = [("TENON_LOG", tenon_log), ("RUST_LOG", rust_log)]
+    let requested = [("TENON_LOG", tenon_log), ("RUST_LOG", rust_log)]
         .into_iter()
-        .find_map(|(name, text)| text.filter(|text| !text.trim().is_empty()).map(|text| (name, text)));
-    let Some((name, text)) = asked else {
+        .find_map(|(name, value)| value.filter(|value| !value.trim().is_empty()).map(|value| (name, value)));
+    let Some((name, value)) = requested else {
         return (EnvFilter::new(DEFAULT_FILTER), None);
     };
-    match EnvFilter::try_new(text) {
+    match EnvFilter::try_new(value) {
         Ok(filter) => (filter, None),
         Err(error) => (
             EnvFilter::new(DEFAULT_FILTER),
             Some(format!(
-                "{name} is not a log filter ({error}); logging at info. Try {name}=debug or {name}=info,tenon=debug."
+                "{name} is not a valid log filter ({error}); logging at info. Try {name}=debug or {name}=info,tenon=debug."
             )),
         ),
     }
@@ -43,10 +44,10 @@ pub fn filter(tenon_log: Option<&str>, rust_log: Option<&str>) -> (EnvFilter, Op
 
 /// Sends the log of this process to standard error. A second call changes nothing.
 pub fn start(tenon_log: Option<&str>, rust_log: Option<&str>) {
-    let (mut filter, complaint) = filter(tenon_log, rust_log);
-    let asked = filter.to_string();
+    let (mut filter, warning) = filter(tenon_log, rust_log);
+    let requested = filter.to_string();
     for (library, level) in LIBRARIES {
-        if !asked.contains(library)
+        if !requested.contains(library)
             && let Ok(quiet) = format!("{library}={level}").parse()
         {
             filter = filter.add_directive(quiet);
@@ -60,12 +61,13 @@ pub fn start(tenon_log: Option<&str>, rust_log: Option<&str>) {
             .with(layer().json().flatten_event(true).with_span_list(false).with_writer(std::io::stderr))
             .try_init()
     };
-    if let (Ok(()), Some(complaint)) = (started, complaint) {
-        tracing::warn!("{complaint}");
+    if let (Ok(()), Some(warning)) = (started, warning) {
+        tracing::warn!("{warning}");
     }
 }
 
-/// Drops lines that cannot be written. By default, the library reports that on standard error, and panics if this fails as well.
+/// Returns a layer that drops lines that cannot be written. By default, the library reports the failure on standard
+/// error, and panics if that fails as well.
 fn layer<S>() -> fmt::Layer<S> {
     fmt::layer().log_internal_errors(false)
 }
@@ -75,15 +77,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn our_own_variable_goes_before_the_one_of_all_rust_programs() {
+    fn tenon_log_takes_precedence_over_rust_log() {
         assert_eq!(filter(Some("debug"), Some("error")).0.to_string(), "debug");
         assert_eq!(filter(Some(" "), Some("error")).0.to_string(), "error");
     }
 
     #[test]
-    fn a_filter_that_cannot_be_read_is_named_and_info_stays() {
-        let (filter, complaint) = filter(Some("tenon=[[["), None);
+    fn invalid_filter_is_reported_and_replaced_by_info() {
+        let (filter, warning) = filter(Some("tenon=[[["), None);
         assert!(filter.to_string().contains("info"));
-        assert!(complaint.unwrap().starts_with("TENON_LOG is not a log filter"));
+        assert!(warning.unwrap().starts_with("TENON_LOG is not a valid log filter"));
     }
 }

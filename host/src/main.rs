@@ -1,4 +1,4 @@
-//! The program `tenon`.
+//! The `tenon` binary.
 
 use std::process::ExitCode;
 

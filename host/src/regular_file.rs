@@ -1,7 +1,7 @@
-//! Opens regular files, and nothing that keeps a reader waiting.
+//! Opens regular files, and nothing that can block a reader.
 //!
-//! Opening a FIFO blocks until another process opens it as well, and a device may never end: both are refused. Symbolic links are
-//! followed. Never makes a file unless the options of the caller do.
+//! Opening a FIFO blocks until another process opens it as well, and a device may have no end, so both are rejected.
+//! Symbolic links are followed. A file is created only if the caller's options say so.
 
 use std::{
     fs::{self, File, FileType, OpenOptions},
@@ -15,47 +15,47 @@ use rustix::fs::OFlags;
 /// Opens a regular file for reading.
 ///
 /// # Errors
-/// Those of the system. A folder, a FIFO, a socket or a device is named as such.
+/// Errors of the system, and an error that names the kind of a file that is not regular.
 pub fn open(path: &Path) -> io::Result<File> {
     open_with(OpenOptions::new().read(true), path)
 }
 
-/// The same with other options. Replaces their custom flags.
+/// Opens a regular file with the given options. Replaces their custom flags.
 pub fn open_with(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
     check(path)?;
-    // A FIFO may take the place of the file after the check.
+    // A FIFO may replace the file after the check.
     let flags = i32::try_from(OFlags::NONBLOCK.bits()).map_err(io::Error::other)?;
     let file = options.custom_flags(flags).open(path)?;
-    refuse_other(file.metadata()?.file_type())?;
+    require_regular(file.metadata()?.file_type())?;
     Ok(file)
 }
 
 /// Reads a whole regular file of at most `bytes_max` bytes.
 ///
 /// # Errors
-/// As [`open`]; for a longer file, a clause with the limit.
+/// The errors of [`open`], and an error with the limit for a longer file.
 pub fn read(path: &Path, bytes_max: usize) -> io::Result<Vec<u8>> {
     let limit = bytes_max as u64;
     let file = open(path)?;
     let length = file.metadata()?.len();
     let mut bytes = Vec::new();
-    // The file may have grown since.
+    // The file may have grown since its length was read.
     if length > limit || file.take(limit.saturating_add(1)).read_to_end(&mut bytes)? > bytes_max {
         return Err(io::Error::other(format!("it has more than {bytes_max} bytes")));
     }
     Ok(bytes)
 }
 
-/// Refuses a path that leads to anything but a regular file. An absent file passes.
+/// Rejects a path that leads to anything but a regular file. An absent file is accepted.
 pub fn check(path: &Path) -> io::Result<()> {
     match fs::metadata(path) {
-        Ok(found) => refuse_other(found.file_type()),
+        Ok(found) => require_regular(found.file_type()),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
         Err(error) => Err(error),
     }
 }
 
-fn refuse_other(found: FileType) -> io::Result<()> {
+fn require_regular(found: FileType) -> io::Result<()> {
     let name = match () {
         () if found.is_file() => return Ok(()),
         () if found.is_dir() => "a folder",
@@ -66,7 +66,7 @@ fn refuse_other(found: FileType) -> io::Result<()> {
     Err(io::Error::other(format!("it is {name}, not a regular file")))
 }
 
-/// Makes a FIFO that no process opens.
+/// Creates a FIFO that no process opens.
 #[cfg(test)]
 pub(crate) fn make_fifo(path: &Path) {
     use rustix::fs::{CWD, FileType, Mode, mknodat};

@@ -1,25 +1,30 @@
-//! Durable timers and outgoing calls: what was committed to happen later happens, also after a crash.
+//! Durable timers and outgoing calls. Both are scheduled by a commit and survive a crash.
 //!
-//! Owns when a record of `host_collections::TASKS` or `EFFECTS` is looked at, how often it is tried, and what is noted about it. A
-//! task runs through the same door as a request (`plugin::call`), an effect goes out through `destinations`. The database
-//! is the queue: in memory there is only when each plugin and tenant has something due, and which records commits have just
-//! reported. Invariants:
+//! Owns when a record of `host_collections::TASKS` or `EFFECTS` is processed, how often it is tried, and what is
+//! written about it. A task runs like a request (`plugin::call`). An effect is sent through `destinations`. The records
+//! in the database are the queue. Memory holds only the next due time of each plugin and tenant, and the records that
+//! commits have just reported.
 //!
-//! - Nothing runs before its time, and what is due stays in the database until the commit that ends it.
-//! - An attempt is written down before it is made, and how it ended before anything follows from it, or in the same commit.
-//! - What fails waits longer each time, and is never dropped: in the end an operator has it.
+//! Invariants:
 //!
-//! - `agenda`: who has something due, when; pure. `engine`: the loop around it. `line`: one of them at work. `slots`: how
-//!   many calls at once.
+//! - No task runs before its due time. A due record stays in the database until the commit that ends it.
+//! - The start of an attempt is durable before the attempt is made. Its outcome is durable before anything follows from
+//!   it, or in the same commit.
+//! - A failing task waits longer after each fault and is never dropped. After its last attempt an operator decides.
+//!
+//! Modules:
+//!
+//! - `agenda`: due times of the task queues; pure. `engine`: the loop around it. `queue`: the worker of one task queue.
+//!   `slots`: limits of concurrent calls.
 //! - `effect`: one attempt of an outgoing call. `note`: what is written about a task that did not end.
-//! - `operate`: what operators do to those that wait.
+//! - `operate`: what operators do to waiting tasks.
 
 mod agenda;
 mod effect;
 mod engine;
-mod line;
 mod note;
 mod operate;
+mod queue;
 mod slots;
 
 use std::{
@@ -41,7 +46,7 @@ use crate::{
     db::{Database, DbError},
     destinations::Destinations,
     limits::{
-        FIRST_EFFECTS_RUNNING_MAX, FURTHER_EFFECTS_RUNNING_MAX, TASK_LOOKS_MAX, TASKS_RUNNING_MAX, TENANT_SLOTS_KEPT,
+        FIRST_EFFECTS_RUNNING_MAX, FURTHER_EFFECTS_RUNNING_MAX, TASK_QUERIES_MAX, TASKS_RUNNING_MAX, TENANT_SLOTS_KEPT,
     },
     metrics::TaskMetrics,
     plugin::{call::Calls, generation::Generation},
@@ -50,10 +55,10 @@ use crate::{
 pub use operate::{Intervention, intervene};
 use slots::{Slots, TenantSlots};
 
-/// The generation of a plugin that serves now.
+/// Returns the generation of the named plugin that serves now.
 pub type Serving = Arc<dyn Fn(&str) -> Option<Arc<Generation>> + Send + Sync>;
 
-/// What tasks are made of.
+/// Dependencies of [`Tasks`].
 #[derive(Clone)]
 pub struct Parts {
     pub database: Database,
@@ -65,18 +70,18 @@ pub struct Parts {
     pub metrics: TaskMetrics,
 }
 
-/// What all lines share.
+/// State shared by all task queues.
 struct Shared {
     parts: Parts,
-    /// Runs of tasks, by plugin: one that is slow is slow for itself.
+    /// Limits of concurrent task runs by plugin, so that a slow plugin delays only its own tasks.
     tasks: Mutex<HashMap<Arc<str>, Arc<Semaphore>>>,
-    /// Outgoing calls of effects, of all plugins and tenants.
+    /// Limits of concurrent outgoing calls of all plugins and tenants.
     slots: Slots,
-    /// Of each that is at work.
+    /// Limits of each plugin and tenant that has running work.
     tenant_slots: Mutex<HashMap<Scope, Arc<TenantSlots>>>,
-    /// Questions to the database.
-    looks: Semaphore,
-    /// Nothing new is taken up any more.
+    /// Limit of concurrent searches in the database.
+    queries: Semaphore,
+    /// No new work is started.
     stopping: AtomicBool,
 }
 
@@ -86,7 +91,7 @@ impl Shared {
         tasks.entry(plugin.clone()).or_insert_with(|| Arc::new(Semaphore::new(TASKS_RUNNING_MAX))).clone()
     }
 
-    /// Those of tenants at rest are forgotten.
+    /// Returns the limits of a plugin and tenant. Evicts those that are not in use if there are too many.
     fn slots_of(&self, scope: &Scope) -> Arc<TenantSlots> {
         let mut all = self.tenant_slots.lock();
         if all.len() >= TENANT_SLOTS_KEPT {
@@ -102,25 +107,26 @@ pub struct Tasks {
 }
 
 impl Tasks {
-    /// Returns when it is known what is due. Before the first call of a plugin, so that no commit goes unnoticed.
-    #[expect(clippy::disallowed_methods, reason = "the worker of tasks; `stop` awaits it")]
+    /// Starts the engine and returns when it has read all due times. Must be called before the first call of a plugin,
+    /// so that no commit is missed.
+    #[expect(clippy::disallowed_methods, reason = "the engine of tasks; `stop` awaits it")]
     pub async fn start(parts: Parts, stopped: watch::Receiver<bool>) -> Result<Tasks, DbError> {
         let shared = Shared {
             parts,
             tasks: Mutex::default(),
             slots: Slots::new(FIRST_EFFECTS_RUNNING_MAX, FURTHER_EFFECTS_RUNNING_MAX),
             tenant_slots: Mutex::default(),
-            looks: Semaphore::new(TASK_LOOKS_MAX),
+            queries: Semaphore::new(TASK_QUERIES_MAX),
             stopping: AtomicBool::new(false),
         };
         let engine = engine::Engine::open(Arc::new(shared)).await?;
         Ok(Tasks { engine: tokio::spawn(engine.run(stopped)) })
     }
 
-    /// What is under way gets a few seconds; what has not been committed by then is done again at the next start.
+    /// Waits a few seconds for running work. Work that is not committed by then is repeated at the next start.
     pub async fn stop(self) {
         if let Err(error) = self.engine.await {
-            tracing::error!("tasks ended badly: {error}");
+            tracing::error!("engine of tasks failed: {error}");
         }
     }
 }

@@ -1,10 +1,11 @@
-//! What the host keeps of blockchains for a plugin and tenant: the bodies of records of `host_collections::CHAIN_NOTES`.
+//! State of blockchains that the host keeps for a plugin and tenant: the bodies of records of
+//! `host_collections::CHAIN_NOTES`.
 //!
-//! Plain values. Invariant: a record's id follows from its body, so nothing is watched or followed twice.
+//! Plain values. Invariant: the id of a record follows from its body, so nothing is watched or followed twice.
 
 use serde::{Deserialize, Serialize};
 
-/// Told apart by `kind`.
+/// The body of a record. Its member `kind` selects the variant.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum ChainNote {
@@ -13,21 +14,21 @@ pub enum ChainNote {
     Sighting(Sighting),
 }
 
-/// An address of which what arrives is told.
+/// A watched address: a task receives each transfer to it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Watch {
     pub blockchain: String,
     pub address: String,
-    /// After so many it is final.
+    /// Confirmations after which a transfer is final.
     pub confirmations: u32,
-    /// The task that is told.
+    /// Task that receives the transfers.
     pub then: String,
     /// One JSON text.
     pub context: String,
 }
 
-/// A transaction of which the end is told.
+/// A followed transaction: a task receives its final state.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Following {
@@ -38,17 +39,18 @@ pub struct Following {
     pub key: String,
     /// One JSON text.
     pub context: String,
-    /// Given to a node again where none has it any more.
+    /// Signed transaction, submitted again if no node has it any more.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub raw: Option<String>,
 }
 
-/// Something that arrived, was told, and is not final: with all that its telling needs, since the watch may be gone.
+/// A transfer that was reported and is not final yet. Contains everything that a later report needs, because the watch
+/// may be gone by then.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Sighting {
     pub arrival: Arrival,
-    /// The height of its block as it was told.
+    /// Height of its block when it was reported.
     pub block: u64,
     pub confirmations: u32,
     pub then: String,
@@ -56,14 +58,14 @@ pub struct Sighting {
     pub context: String,
 }
 
-/// One movement to a watched address.
+/// One transfer to a watched address.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Arrival {
     pub blockchain: String,
     pub address: String,
     pub hash: String,
-    /// Within its transaction.
+    /// Position within its transaction.
     pub position: u32,
     pub sender: String,
     pub token: Option<String>,
@@ -84,25 +86,25 @@ impl Following {
 }
 
 impl Arrival {
-    /// Where it stands; the key of the task that is told.
-    pub fn place(&self) -> String {
+    /// Returns "blockchain/hash/position", the key of the task that receives it.
+    pub fn key(&self) -> String {
         format!("{}/{}/{}", self.blockchain, self.hash, self.position)
     }
 }
 
 impl Sighting {
     pub fn id(&self) -> String {
-        format!("sighting:{}", self.arrival.place())
+        format!("sighting:{}", self.arrival.key())
     }
 }
 
 impl ChainNote {
-    /// From the body of its record.
+    /// Parses the body of a record.
     pub fn parse(body: &str) -> Result<ChainNote, serde_json::Error> {
         serde_json::from_str(body)
     }
 
-    /// Of its record.
+    /// Returns the id of its record.
     pub fn id(&self) -> String {
         match self {
             ChainNote::Watch(watch) => Watch::id(&watch.blockchain, &watch.address),

@@ -1,6 +1,6 @@
-//! The change set: all that one call wants changed, and all that it saw. The most important type of the host.
+//! The change set: all changes and all reads of one call. The most important type of the host.
 //!
-//! A plain value: it can be printed, compared, stored, replayed. It never touches the database; `decide` judges it and
+//! A plain value: it can be printed, compared, stored, replayed. It never touches the database. `decide` checks it and
 //! `db::apply` writes it.
 
 use std::sync::Arc;
@@ -10,10 +10,11 @@ use ethnum::I256;
 use super::{credential::CredentialChange, operator_action::OperatorAction, scope::Scope};
 use crate::clock::Timestamp;
 
-/// From one sequence for the whole database; never used twice. 0 stands for "absent".
+/// A number from one sequence for the whole database, never used twice. 0 means "absent".
 pub type Version = u64;
 
-/// What can be read, and therefore conflict. One namespace for everything, so that `decide` has one rule.
+/// Identifies anything that can be read and can therefore conflict. One namespace for everything, so that `decide` has
+/// one rule.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Key {
     pub scope: Scope,
@@ -28,19 +29,19 @@ pub enum Space {
     Record(Arc<str>),
     /// A slot of a unique index (collection, id of the index); `name` is the JSON array of its values.
     Unique(Arc<str>, Arc<str>),
-    /// A guard; `name` is what the plugin called it.
+    /// A guard; `name` is its name in the plugin.
     Guard,
-    /// A kept answer; `name` is the hex SHA-256 of owner and idempotency key.
-    Answer,
+    /// An idempotency record; `name` is the hex SHA-256 of owner and idempotency key.
+    IdempotencyRecord,
     /// A ledger transfer; `name` is its id.
     Transfer,
     /// A ledger account; its version changes when it is opened as external, not with its balance.
     Account,
-    /// What an account holds of this asset; `name` is the account. Transfers are checked by amount, not by version.
+    /// The balance of an account in this asset; `name` is the account. Transfers are checked by amount, not by version.
     Balance(Arc<str>),
 }
 
-/// A record as it stands, accepted or durable.
+/// The current state of a record, accepted or durable.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Record {
     pub version: Version,
@@ -51,7 +52,7 @@ pub struct Record {
     pub updated_at: Timestamp,
 }
 
-/// What a call saw. `seen` is 0 where it saw nothing.
+/// A read of a call. `seen` is the version that it read, or 0 if the key was absent.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Read {
     pub key: Key,
@@ -86,8 +87,8 @@ pub struct NewRecord {
     pub fields: Vec<Field>,
 }
 
-/// A slot of a unique index that this call takes (`Some(id)`) or frees (`None`). What it takes is in `reads`, or was
-/// freed by the same call; what it frees belongs to a record in `reads`, and moves only with it.
+/// A slot of a unique index that this call takes (`Some(id)`) or frees (`None`). A slot that it takes is in `reads`, or
+/// was freed by the same call. A slot that it frees belongs to a record in `reads`, and changes only with that record.
 #[derive(Clone, Debug, PartialEq)]
 pub struct UniqueWrite {
     pub key: Key,
@@ -97,9 +98,9 @@ pub struct UniqueWrite {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Transfer {
     pub id: Arc<str>,
-    /// Whose balance becomes less.
+    /// Account whose balance decreases.
     pub debit: Arc<str>,
-    /// Whose balance becomes more.
+    /// Account whose balance increases.
     pub credit: Arc<str>,
     pub asset: Arc<str>,
     /// Whole minor units, above zero.
@@ -107,7 +108,7 @@ pub struct Transfer {
     pub memo: Arc<str>,
 }
 
-/// A balance that the call read, or needs in order to post: what stood there before this call.
+/// A balance that the call read, or needs in order to post: its amount before this call.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BalanceRead {
     pub account: Arc<str>,
@@ -134,43 +135,43 @@ pub struct Event {
     pub subject: Arc<str>,
     /// One JSON text, envelope included: the exact bytes that leave the host.
     pub body: Arc<str>,
-    /// The only endpoint that it goes to, whatever that subscribes to: a test event.
+    /// The only endpoint that receives it, regardless of subscriptions: a test event.
     pub only: Option<Arc<str>>,
     /// Deliveries and calls between hosts that led to the call.
     pub hops: u8,
 }
 
-/// What a call wants done with deliveries that were made before.
+/// A command of a call about existing deliveries.
 #[derive(Clone, Debug, PartialEq)]
 pub enum DeliveryCommand {
-    /// Once more, now; also where it was delivered.
+    /// Delivers the event again now, even if it was delivered before.
     Redeliver { endpoint: Arc<str>, event: Arc<str> },
-    /// Once more, everything that was given up since then.
+    /// Delivers all events again that were given up since that time.
     Recover { endpoint: Arc<str>, since: Timestamp },
 }
 
-/// A line of the tenant's journal, chained by hash when it is applied. Written for answers that refuse as well.
+/// A line of the tenant's journal, chained by hash when it is applied. Refusals write it as well.
 #[derive(Clone, Debug, PartialEq)]
 pub struct JournalLine {
-    /// Who did it: the subject of the principal.
+    /// Subject of the principal that made the call.
     pub subject: Arc<str>,
     pub operation: Arc<str>,
     pub request_id: Arc<str>,
-    /// `None`: written by a version of Tenon that did not note it.
+    /// `None`: written by a version of Tenon that did not record it.
     pub decided_by: Option<Arc<DecidedBy>>,
     /// One JSON text.
     pub entry: Arc<str>,
 }
 
 impl JournalLine {
-    /// Returns the bytes of all strings of the row.
+    /// Returns the number of bytes of all strings of the row.
     pub fn bytes(&self) -> usize {
         let decided_by = self.decided_by.as_ref().map_or(0, |by| by.version.len() + by.component.len());
         self.subject.len() + self.operation.len() + self.request_id.len() + decided_by + self.entry.len()
     }
 }
 
-/// The generation whose rules decided, as it can be found again later.
+/// Identifies the generation that decided, so that it can be found again later.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DecidedBy {
     pub version: String,
@@ -178,9 +179,9 @@ pub struct DecidedBy {
     pub component: String,
 }
 
-/// The answer to keep for an idempotency key, in the same transaction as its effects.
+/// The answer that is stored for an idempotency key, in the same transaction as the changes of its call.
 #[derive(Clone, Debug, PartialEq)]
-pub struct KeptAnswer {
+pub struct IdempotencyRecord {
     /// Hex SHA-256 of owner and key: the `name` of its `Key`.
     pub name: Arc<str>,
     /// SHA-256 of method, full path, query and body.
@@ -189,18 +190,18 @@ pub struct KeptAnswer {
     pub sealed: Arc<[u8]>,
 }
 
-/// All that one call wants changed, and all that it saw.
+/// All changes and all reads of one call.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ChangeSet {
     pub scope: Scope,
-    /// The time of the call; every row that it writes carries it.
+    /// The time of the call, stored in every row that it writes.
     pub now: Timestamp,
     pub reads: Vec<Read>,
     pub records: Vec<RecordWrite>,
     pub uniques: Vec<UniqueWrite>,
-    /// Names of guards that this call bumps; their `Read`s are in `reads`.
+    /// Names of the guards that this call bumps. Their `Read`s are in `reads`.
     pub guards: Vec<Arc<str>>,
-    /// Accounts that may go below zero from now on.
+    /// Accounts that this call opens as external: their balances may go below zero.
     pub accounts_opened: Vec<Arc<str>>,
     pub balances: Vec<BalanceRead>,
     pub transfers: Vec<Transfer>,
@@ -209,9 +210,9 @@ pub struct ChangeSet {
     pub deliveries: Vec<DeliveryCommand>,
     pub credentials: Vec<CredentialChange>,
     pub journal: Vec<JournalLine>,
-    /// The operator whose action this is.
+    /// Line of the operators' journal, if an operator made this change.
     pub operator: Option<OperatorAction>,
-    pub answer: Option<KeptAnswer>,
+    pub idempotency_record: Option<IdempotencyRecord>,
 }
 
 impl ChangeSet {
@@ -232,11 +233,11 @@ impl ChangeSet {
             credentials: Vec::new(),
             journal: Vec::new(),
             operator: None,
-            answer: None,
+            idempotency_record: None,
         }
     }
 
-    /// Nothing to write: such a call is not checked and costs no commit.
+    /// Returns true if there is nothing to write. Such a call is not checked and needs no commit.
     pub fn is_empty(&self) -> bool {
         self.records.is_empty()
             && self.uniques.is_empty()
@@ -248,10 +249,10 @@ impl ChangeSet {
             && self.credentials.is_empty()
             && self.journal.is_empty()
             && self.operator.is_none()
-            && self.answer.is_none()
+            && self.idempotency_record.is_none()
     }
 
-    /// Rows that it writes or deletes.
+    /// Returns the number of rows that it writes or deletes.
     pub fn rows(&self) -> usize {
         self.records.len()
             + self.uniques.len()
@@ -267,7 +268,7 @@ impl ChangeSet {
         self.journal.iter().map(JournalLine::bytes).sum()
     }
 
-    /// What is left of it when the call refuses: the journal, and the reads that the refusal rests on.
+    /// Keeps only what a refusal commits: the journal, and the reads that the refusal depends on.
     pub fn into_refusal(self) -> ChangeSet {
         ChangeSet {
             scope: self.scope,
@@ -285,7 +286,7 @@ impl ChangeSet {
             deliveries: Vec::new(),
             credentials: Vec::new(),
             operator: None,
-            answer: None,
+            idempotency_record: None,
         }
     }
 }

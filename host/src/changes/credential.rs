@@ -1,14 +1,15 @@
-//! A key or token that a plugin hands out: what is kept of it, and what a call wants done with it.
+//! An API key or token that a plugin issues: its stored form, and the changes that a call makes to it.
 //!
-//! Plain values. Never holds the text of one: its hash, and where it signs webhooks a sealed copy that nothing here opens.
+//! Plain values. Never holds the credential itself: only its hash, and a sealed copy if it signs webhooks. Nothing here
+//! opens that copy.
 
 use std::{fmt, sync::Arc};
 
 use sha2::{Digest, Sha256};
 
 use super::scope::Scope;
-use crate::clock::Timestamp;
 use crate::{
+    clock::Timestamp,
     limits::{ATTRIBUTE_NAME_BYTES_MAX, ATTRIBUTE_VALUE_BYTES_MAX},
     secrets::SecretName,
 };
@@ -22,7 +23,7 @@ pub enum CredentialKind {
 impl CredentialKind {
     pub const ALL: [CredentialKind; 2] = [CredentialKind::ApiKey, CredentialKind::Token];
 
-    /// As the contract spells it (`types.principal.kind`).
+    /// Returns the name in the contract (`types.principal.kind`).
     pub fn name(self) -> &'static str {
         match self {
             CredentialKind::ApiKey => "api-key",
@@ -34,7 +35,7 @@ impl CredentialKind {
         CredentialKind::ALL.into_iter().find(|kind| kind.name() == name)
     }
 
-    /// What a text begins with; the environment follows.
+    /// Returns the prefix of the credential's text. The environment follows it.
     pub fn text_prefix(self) -> &'static str {
         match self {
             CredentialKind::ApiKey => "tk_",
@@ -50,7 +51,7 @@ impl CredentialKind {
     }
 }
 
-/// What a plugin attached to a credential, and finds it by.
+/// A name and a value that a plugin attaches to a credential and finds it by.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Attribute {
     name: String,
@@ -58,24 +59,26 @@ pub struct Attribute {
 }
 
 impl Attribute {
+    /// Checks the name and the value.
+    ///
     /// # Errors
-    /// A sentence that says what it must be like.
+    /// A sentence that states the requirement.
     pub fn new(name: String, value: String) -> Result<Attribute, String> {
         let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_-.".contains(&byte);
         if !(1..=ATTRIBUTE_NAME_BYTES_MAX).contains(&name.len()) || !name.bytes().all(is_plain) {
             return Err(format!(
-                "the name of an attribute has 1 to {ATTRIBUTE_NAME_BYTES_MAX} letters, digits, \"_\", \"-\" or \".\": {name:.60?}"
+                "the name of an attribute must have 1 to {ATTRIBUTE_NAME_BYTES_MAX} letters, digits, \"_\", \"-\" or \".\": {name:.60?}"
             ));
         }
         if !(1..=ATTRIBUTE_VALUE_BYTES_MAX).contains(&value.len()) || value.chars().any(char::is_control) {
             return Err(format!(
-                "the value of an attribute has 1 to {ATTRIBUTE_VALUE_BYTES_MAX} bytes without control characters: {value:.60?}"
+                "the value of an attribute must have 1 to {ATTRIBUTE_VALUE_BYTES_MAX} bytes without control characters: {value:.60?}"
             ));
         }
         Ok(Attribute { name, value })
     }
 
-    /// From "NAME=VALUE".
+    /// Parses "NAME=VALUE".
     pub fn parse(text: &str) -> Result<Attribute, String> {
         let (name, value) = text.split_once('=').ok_or_else(|| format!("{text:.60?} is not NAME=VALUE"))?;
         Attribute::new(name.to_owned(), value.to_owned())
@@ -89,7 +92,7 @@ impl Attribute {
         &self.value
     }
 
-    /// The guard that everybody bumps who issues or revokes a credential with this attribute.
+    /// Returns the guard that every call bumps that issues or revokes a credential with this attribute.
     pub fn guard(&self) -> String {
         format!("host.credentials/{self}")
     }
@@ -117,50 +120,51 @@ pub struct NewCredential {
     pub sealed: Option<Arc<[u8]>>,
 }
 
-/// A credential that a call ends.
+/// A credential that a call revokes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct EndedCredential {
+pub struct RevokedCredential {
     pub id: Arc<str>,
     pub hash: [u8; 32],
     pub attributes: Vec<Attribute>,
 }
 
-/// What a call wants done, in this sequence.
+/// One change to a credential. Changes are applied in the order in which the call made them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CredentialChange {
     Issue(NewCredential),
-    Revoke(EndedCredential),
+    Revoke(RevokedCredential),
 }
 
 impl CredentialChange {
     /// Returns the number of rows that it writes or deletes.
     pub fn rows(&self) -> usize {
         let (CredentialChange::Issue(NewCredential { attributes, .. })
-        | CredentialChange::Revoke(EndedCredential { attributes, .. })) = self;
+        | CredentialChange::Revoke(RevokedCredential { attributes, .. })) = self;
         1 + attributes.len()
     }
 
     pub fn hash(&self) -> &[u8; 32] {
         match self {
             CredentialChange::Issue(new) => &new.hash,
-            CredentialChange::Revoke(ended) => &ended.hash,
+            CredentialChange::Revoke(revoked) => &revoked.hash,
         }
     }
 
     pub fn attributes(&self) -> &[Attribute] {
         match self {
             CredentialChange::Issue(new) => &new.attributes,
-            CredentialChange::Revoke(ended) => &ended.attributes,
+            CredentialChange::Revoke(revoked) => &revoked.attributes,
         }
     }
 }
 
-/// A scope that can be written into a list of them.
+/// Returns true if the text is a scope that can stand in a comma-separated list.
 pub fn is_scope(text: &str) -> bool {
     (1..=64).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_graphic() && byte != b',')
 }
 
-/// The same for all credentials with these attributes: the scope of their idempotency keys, which a rotation does not change.
+/// Returns the owner of credentials with these attributes. It is the scope of their idempotency keys and does not
+/// change when a credential is rotated.
 pub fn owner_of(scope: &Scope, attributes: &[Attribute]) -> Arc<str> {
     let mut sorted: Vec<String> = attributes.iter().map(Attribute::to_string).collect();
     sorted.sort_unstable();
@@ -174,7 +178,7 @@ pub fn owner_of(scope: &Scope, attributes: &[Attribute]) -> Arc<str> {
     format!("owner_{}", hex::encode(digest)).into()
 }
 
-/// What the copy of a key that signs is bound to.
+/// Returns the name that the sealed copy of a signing key is bound to.
 pub fn copy_name(scope: &Scope, id: &str) -> SecretName {
     SecretName {
         tenant: scope.tenant().to_string(),
@@ -192,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn an_attribute_is_a_plain_name_and_a_bounded_value() {
+    fn attribute_has_a_plain_name_and_a_bounded_value() {
         assert_eq!(attribute("room=a=b").value(), "a=b");
         assert_eq!(attribute("room=7").to_string(), "room=7");
         let long = format!("room={}", "x".repeat(ATTRIBUTE_VALUE_BYTES_MAX + 1));
@@ -202,13 +206,13 @@ mod tests {
     }
 
     #[test]
-    fn the_longest_attribute_is_the_name_of_a_guard() {
+    fn longest_attribute_fits_the_name_of_a_guard() {
         let [name, value] = [ATTRIBUTE_NAME_BYTES_MAX, ATTRIBUTE_VALUE_BYTES_MAX].map(|length| "x".repeat(length));
         assert!(Attribute::new(name, value).unwrap().guard().len() <= crate::limits::KEY_BYTES_MAX);
     }
 
     #[test]
-    fn credentials_with_the_same_attributes_have_one_owner_and_others_another() {
+    fn credentials_have_the_same_owner_exactly_if_scope_and_attributes_are_equal() {
         let scope = |tenant: &str| Scope::new("notes".into(), tenant.into()).unwrap();
         let owner = |tenant: &str, texts: &[&str]| {
             owner_of(&scope(tenant), &texts.iter().map(|text| attribute(text)).collect::<Vec<_>>())

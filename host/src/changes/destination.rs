@@ -1,7 +1,8 @@
-//! A destination of a tenant: a server that its calls may go to. The body of a record of `host_collections::DESTINATIONS`.
+//! A destination of a tenant: a server that calls for it may be sent to. The body of a record of
+//! `host_collections::DESTINATIONS`.
 //!
-//! A plain value. Its secrets are sealed and bound to all that says where they are sent: a record that was moved to another
-//! tenant or name, or given another address, does not open.
+//! A plain value. Its secrets are sealed and bound to the tenant, the name, the address and the settings. A record that
+//! was moved to another tenant or name, or that was given another address, cannot be opened.
 
 use base64::{Engine, prelude::BASE64_STANDARD};
 use serde::{Deserialize, Serialize};
@@ -24,18 +25,18 @@ pub struct Destination {
     sealed: String,
 }
 
-/// Why a stored destination cannot be used. For operators.
+/// Why a stored destination cannot be used; reported to operators.
 #[derive(Debug, thiserror::Error)]
-pub enum Unusable {
+pub enum DestinationError {
     #[error("its secrets cannot be opened: {0}")]
     Sealed(#[from] SecretError),
-    /// The sentence holds no secret.
+    /// The message contains no secret.
     #[error("{0}")]
     Login(String),
 }
 
 impl Destination {
-    /// `named`: whose it is, and its name.
+    /// Seals the secrets. `named` is the scope and the name of the destination.
     pub fn new(
         named: (&Scope, &str),
         (base_url, kind): (String, String),
@@ -43,25 +44,25 @@ impl Destination {
         secrets: &LoginSecrets,
         root: &SealingRoot,
     ) -> Result<Destination, SecretError> {
-        let mut made = Destination { base_url, kind, settings: settings.to_vec(), sealed: String::new() };
+        let mut destination = Destination { base_url, kind, settings: settings.to_vec(), sealed: String::new() };
         let plain: Vec<(&str, &str)> = secrets.iter().map(|(name, secret)| (name.as_str(), secret.expose())).collect();
-        let plain = Zeroizing::new(serde_json::to_vec(&plain).map_err(|_| SecretError::Refused)?);
-        made.sealed = BASE64_STANDARD.encode(root.seal(&made.secret_name(named), &plain)?);
-        Ok(made)
+        let plain = Zeroizing::new(serde_json::to_vec(&plain).map_err(|_| SecretError::CannotOpen)?);
+        destination.sealed = BASE64_STANDARD.encode(root.seal(&destination.secret_name(named), &plain)?);
+        Ok(destination)
     }
 
-    /// From the body of its record.
+    /// Parses the body of a record.
     pub fn parse(body: &str) -> Result<Destination, serde_json::Error> {
         serde_json::from_str(body)
     }
 
-    /// Who the host is to it.
-    pub fn login(&self, named: (&Scope, &str), root: &SealingRoot) -> Result<Login, Unusable> {
-        let sealed = BASE64_STANDARD.decode(&self.sealed).map_err(|_| SecretError::Refused)?;
+    /// Returns the credentials that the host sends to the destination.
+    pub fn login(&self, named: (&Scope, &str), root: &SealingRoot) -> Result<Login, DestinationError> {
+        let sealed = BASE64_STANDARD.decode(&self.sealed).map_err(|_| SecretError::CannotOpen)?;
         let plain = root.open(&self.secret_name(named), &sealed)?;
-        let secrets: Vec<(String, String)> = serde_json::from_slice(&plain).map_err(|_| SecretError::Refused)?;
+        let secrets: Vec<(String, String)> = serde_json::from_slice(&plain).map_err(|_| SecretError::CannotOpen)?;
         let secrets: Vec<_> = secrets.into_iter().map(|(name, text)| (name, SecretText::new(text))).collect();
-        Login::read(&self.kind, &self.settings, &secrets).map_err(Unusable::Login)
+        Login::read(&self.kind, &self.settings, &secrets).map_err(DestinationError::Login)
     }
 
     fn secret_name(&self, (scope, name): (&Scope, &str)) -> SecretName {
@@ -85,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn secrets_are_not_in_the_record_and_come_back_for_a_call() {
+    fn secrets_are_sealed_in_the_record_and_opened_for_a_call() {
         let (root, scope) = (SealingRoot::new(Default::default()), scope("acme/test"));
         let body = serde_json::to_string(&bearer(&scope, &root)).unwrap();
         assert!(!body.contains("hunter2") && !body.contains(&BASE64_STANDARD.encode("hunter2")), "{body}");
@@ -94,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn a_record_that_was_moved_or_sent_elsewhere_does_not_open() {
+    fn record_that_was_moved_or_given_another_address_cannot_be_opened() {
         let (root, mine) = (SealingRoot::new(Default::default()), scope("acme/test"));
         let stored = bearer(&mine, &root);
         let elsewhere = Destination { base_url: "https://thief.example".to_owned(), ..stored.clone() };
@@ -102,7 +103,7 @@ mod tests {
             [(&elsewhere, "acme/test", "bank"), (&stored, "other/test", "bank"), (&stored, "acme/test", "bank2")]
         {
             let opened = destination.login((&scope(tenant), name), &root);
-            assert!(matches!(opened, Err(Unusable::Sealed(_))), "{tenant} {name}");
+            assert!(matches!(opened, Err(DestinationError::Sealed(_))), "{tenant} {name}");
         }
     }
 }

@@ -1,15 +1,15 @@
-//! An outgoing call that follows a commit: the body of a record of `host_collections::EFFECTS`, from its start until its outcome
-//! has been told.
+//! An outgoing call that follows a commit: the body of a record of `host_collections::EFFECTS`. The record exists until
+//! the outcome has been reported to its task.
 //!
-//! A plain value, and the rules of what comes next: pure. Invariants: "not sent" is said only where surely nothing reached
-//! the other side, in any attempt; an attempt that nobody saw the end of counts as one that may have happened.
+//! A plain value with the pure rules of its next step. Invariants: the outcome is "not sent" only if no attempt can
+//! have reached the other side. An attempt whose end was not recorded counts as one that may have happened.
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use super::{
-    outgoing::{OutgoingAnswer, OutgoingCall},
-    timer::Trouble,
+    outgoing::{OutgoingCall, OutgoingResponse},
+    timer::FaultHistory,
 };
 use crate::clock::Timestamp;
 use crate::limits::RETRY_AFTER_MS_MAX;
@@ -17,10 +17,10 @@ use crate::limits::RETRY_AFTER_MS_MAX;
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Effect {
-    /// Of the next attempt, or from when on the outcome is to be told; `None`: the host has given up telling it.
+    /// Time of the next attempt, or of the next report of the outcome. `None`: the host has given up reporting it.
     pub due: Option<Timestamp>,
     pub call: OutgoingCall,
-    /// The task that is told the outcome.
+    /// Task that receives the outcome.
     pub then: String,
     pub key: String,
     pub context: Box<RawValue>,
@@ -33,20 +33,21 @@ pub struct Effect {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outcome: Option<Outcome>,
     #[serde(flatten)]
-    pub trouble: Trouble,
+    pub fault_history: FaultHistory,
 }
 
-/// How far the attempts have got.
+/// Progress of the attempts.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Progress {
-    /// Attempts that have begun.
+    /// Number of attempts that have begun.
     pub attempts: u32,
-    /// The last of them has not ended, as far as is written.
+    /// The end of the last attempt has not been recorded.
     pub under_way: bool,
-    /// One of those that ended reached the other side, or may have: a 503 says that it arrived, not what became of it.
+    /// An earlier attempt reached the other side, or may have. A 503 shows that the call arrived, but not whether it
+    /// was executed.
     pub may_have_happened: bool,
-    /// Why the last one gave no final answer.
+    /// Why the last attempt had no final response.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<String>,
 }
@@ -54,56 +55,56 @@ pub struct Progress {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Outcome {
-    Answered(OutgoingAnswer),
+    Answered(OutgoingResponse),
     NotSent(String),
     Unknown(String),
 }
 
-/// How one attempt ended.
+/// Result of one attempt.
 #[derive(Clone, Debug)]
 pub enum AttemptEnd {
     Answered {
-        answer: OutgoingAnswer,
-        /// What a Retry-After asks for.
+        answer: OutgoingResponse,
+        /// Pause that a Retry-After header requests.
         pause_ms: Option<u64>,
     },
-    /// Surely nothing reached the other side.
+    /// Certainly nothing reached the other side.
     NotSent(String),
     Unknown(String),
-    /// There was an answer, too long to be kept: another attempt would bring the same.
+    /// The response was too long to be stored. Another attempt would have the same result.
     TooLong,
 }
 
-/// What may be done with an effect that is due.
+/// The next step of an effect that is due.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Step {
-    /// An attempt: `begin` is written already.
+    /// Make an attempt, whose beginning is already noted in the effect.
     Attempt,
-    /// It is settled: the outcome is to be told.
-    Tell,
+    /// Report the outcome, because the effect is settled.
+    Report,
 }
 
 impl Effect {
-    /// From the body of its record.
+    /// Parses the body of a record.
     pub fn parse(body: &str) -> Result<Effect, serde_json::Error> {
         serde_json::from_str(body)
     }
 
-    /// Whether nothing has been tried yet.
+    /// Returns true if no attempt has been made yet.
     pub fn is_fresh(&self) -> bool {
         self.progress == Progress::default() && self.outcome.is_none()
     }
 
-    /// "then:key", in every attempt.
+    /// Returns "then:key", the idempotency key of every attempt.
     pub fn idempotency_key(&self) -> String {
         super::timer::record_id(&self.then, &self.key)
     }
 
-    /// What is done next, noted in the record before it is done: who finds an attempt under way that nobody makes knows that
-    /// it may have happened.
+    /// Decides the next step and notes it. The record must be written before the step is taken. If a later `begin`
+    /// finds an attempt under way, that attempt was interrupted and may have happened.
     pub fn begin(&mut self, now: Timestamp) -> Step {
         if self.outcome.is_some() {
-            return Step::Tell;
+            return Step::Report;
         }
         self.progress.may_have_happened |= self.progress.under_way;
         let made = usize::try_from(self.progress.attempts).unwrap_or(usize::MAX);
@@ -114,18 +115,19 @@ impl Effect {
             };
             self.progress.under_way = false;
             self.settle_without_answer(why, now);
-            return Step::Tell;
+            return Step::Report;
         }
         self.progress.attempts = self.progress.attempts.saturating_add(1);
         self.progress.under_way = true;
         Step::Attempt
     }
 
-    /// Notes how the attempt ended: another one is due, or the outcome is to be told at once.
+    /// Notes the end of the attempt. Afterwards another attempt is due, or the effect is settled and its outcome is due
+    /// at once.
     pub fn end(&mut self, end: AttemptEnd, now: Timestamp) {
         self.progress.under_way = false;
         let pause_ms = match &end {
-            AttemptEnd::Answered { answer, .. } if !is_tried_again(answer.status) => None,
+            AttemptEnd::Answered { answer, .. } if !is_retried(answer.status) => None,
             AttemptEnd::Answered { pause_ms, .. } => self.next_delay(now, pause_ms.unwrap_or(0)),
             AttemptEnd::NotSent(_) | AttemptEnd::Unknown(_) => self.next_delay(now, 0),
             AttemptEnd::TooLong => None,
@@ -147,11 +149,11 @@ impl Effect {
         }
     }
 
-    /// `None`: that was the last attempt.
-    fn next_delay(&self, now: Timestamp, wanted_ms: u64) -> Option<u64> {
+    /// Returns the pause before the next attempt. `None`: that was the last attempt.
+    fn next_delay(&self, now: Timestamp, requested_ms: u64) -> Option<u64> {
         let made = usize::try_from(self.progress.attempts).unwrap_or(usize::MAX);
         let delay = u64::from(*self.delays.get(made.saturating_sub(1))?);
-        let pause = delay.max(wanted_ms.min(RETRY_AFTER_MS_MAX));
+        let pause = delay.max(requested_ms.min(RETRY_AFTER_MS_MAX));
         self.give_up_at.is_none_or(|at| now.saturating_add(pause) <= at).then_some(pause)
     }
 
@@ -163,15 +165,16 @@ impl Effect {
     fn settle(&mut self, outcome: Outcome, now: Timestamp) {
         self.outcome = Some(outcome);
         self.due = Some(now);
-        self.trouble = Trouble::default();
+        self.fault_history = FaultHistory::default();
     }
 }
 
-/// As `outbound` calls it where the answer passes even its own limit.
+/// Error class of a response that is too long. Equal to the class of `outbound` for a response that exceeds its own
+/// limit.
 pub const TOO_LONG: &str = "too-large";
 
-/// Statuses that say nothing about the request itself.
-fn is_tried_again(status: u16) -> bool {
+/// Returns true for statuses that do not depend on the request itself.
+fn is_retried(status: u16) -> bool {
     matches!(status, 408 | 425 | 429 | 500..=599)
 }
 

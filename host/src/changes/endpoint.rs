@@ -1,8 +1,8 @@
-//! An endpoint of webhooks: where events of a tenant are delivered to, and how they are signed. The body of a record of
-//! `host_collections::ENDPOINTS`.
+//! A webhook endpoint: the address that events of a tenant are delivered to, and their signatures. The body of a record
+//! of `host_collections::ENDPOINTS`.
 //!
-//! A plain value. Holds no secret: what it signs with is derived from the host's own root (`secrets::webhook`) and from
-//! `key` here, so that nothing sealed has to be kept for each endpoint; or it is an API key of the tenant's (`auth::keys`).
+//! A plain value. Holds no secret: the signing secret is derived from the host's own root (`secrets::webhook`) and from
+//! `key`, so that no sealed secret is stored for each endpoint, or it is an API key of the tenant (`auth::keys`).
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -18,18 +18,19 @@ pub struct Endpoint {
     pub event_types: Vec<String>,
     /// Empty: all subjects of the tenant.
     pub subjects: Vec<String>,
-    /// By the plugin. What is not enabled keeps its deliveries until it is.
+    /// Set by the plugin. An endpoint that is not enabled keeps its deliveries until it is.
     pub enabled: bool,
     pub signatures: Vec<Signature>,
-    /// The plugin's own: kept and given back, never read by the host.
+    /// Data of the plugin: stored and returned, never read by the host.
     pub note: Box<RawValue>,
     pub key: SigningKey,
-    /// By the host: it failed for too long, or said that it is gone. A `put` of the plugin ends it.
+    /// Set by the host because the endpoint failed for too long or answered 410. A `put` of the plugin clears it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub disabled: Option<Disabled>,
 }
 
-/// A header of the interface's own, besides those of Standard Webhooks: `prefix` and the hex HMAC of the exact body.
+/// A signature header of the interface, in addition to those of Standard Webhooks: `prefix` and the hex HMAC of the
+/// exact body.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Signature {
@@ -40,21 +41,21 @@ pub struct Signature {
     pub key: SignatureKey,
 }
 
-/// What the HMAC is keyed with: the text of …
+/// Selects the text that keys the HMAC.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub enum SignatureKey {
-    /// … the endpoint's own secret.
+    /// The endpoint's own secret.
     #[default]
     Endpoint,
-    /// … the oldest valid API key of the tenant's that operators made to sign.
+    /// The oldest valid API key of the tenant that operators created for signing.
     ApiKey,
-    /// … the newest valid key that the plugin issued to sign, with this attribute.
+    /// The newest valid key with this attribute that the plugin issued for signing.
     Issued(Attribute),
 }
 
 impl From<SignatureKey> for String {
-    /// As the contract spells it.
+    /// Returns the name in the contract.
     fn from(key: SignatureKey) -> String {
         match key {
             SignatureKey::Endpoint => "endpoint".to_owned(),
@@ -86,15 +87,16 @@ pub enum Algorithm {
     HmacSha512,
 }
 
-/// Which secret signs: the host derives it from its root, `nonce` and `number`.
+/// Identifies the signing secret, which the host derives from its root, `nonce` and `number`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct SigningKey {
-    /// Hex; of the call that made the endpoint, so that one made again under the same id has another secret.
+    /// Hex nonce of the call that created the endpoint, so that an endpoint created again under the same id has another
+    /// secret.
     pub nonce: String,
     /// Counts rotations from 1.
     pub number: u32,
-    /// Until then the secret before this one signs as well.
+    /// Until this time, the previous secret signs as well.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub previous_until: Option<Timestamp>,
 }
@@ -117,12 +119,12 @@ impl SigningKey {
 #[serde(rename_all = "kebab-case")]
 pub struct Disabled {
     pub at: Timestamp,
-    /// For the tenant: "failed for 5 days", "answered 410".
+    /// Shown to the tenant: "failed for 5 days", "answered 410".
     pub reason: String,
 }
 
 impl Endpoint {
-    /// From the body of its record.
+    /// Parses the body of a record.
     pub fn parse(body: &str) -> Result<Endpoint, serde_json::Error> {
         serde_json::from_str(body)
     }
@@ -131,8 +133,8 @@ impl Endpoint {
         self.enabled && self.disabled.is_none()
     }
 
-    /// Whether an event of this type, about this subject, is delivered to it.
-    pub fn wants(&self, event_type: &str, subject: &str) -> bool {
+    /// Returns true if events of this type and subject are delivered to the endpoint.
+    pub fn subscribes_to(&self, event_type: &str, subject: &str) -> bool {
         let has = |list: &[String], name: &str| list.is_empty() || list.iter().any(|entry| entry == name);
         has(&self.event_types, event_type) && has(&self.subjects, subject)
     }
@@ -143,7 +145,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_signature_is_keyed_with_is_written_as_it_is_read() {
+    fn signature_key_round_trips_through_its_text() {
         for text in ["endpoint", "api-key", "api-key:room=7", "api-key:room=a=b"] {
             let key = SignatureKey::try_from(text.to_owned()).unwrap();
             assert_eq!(String::from(key.clone()), text);

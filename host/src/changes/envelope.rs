@@ -1,14 +1,14 @@
-//! What surrounds the payload of an event in the bytes that leave the host, as the manifest says.
+//! The envelope around the payload of an event: a JSON template from the manifest.
 //!
-//! Owns the words that stand for a value: "{event-id}", "{event-type}", "{subject}", "{time}", "{time-ms}", "{tenant}",
-//! "{organization}", "{environment}", "{payload}". Each is a whole string of the template; anything else is taken as it
-//! stands. Members are in the order of their names. The payload goes in byte for byte.
+//! Owns the placeholders "{event-id}", "{event-type}", "{subject}", "{time}", "{time-ms}", "{tenant}",
+//! "{organization}", "{environment}", and "{payload}". A placeholder is a whole string of the template. Any other value
+//! is copied unchanged. Members are in the order of their names. The payload is inserted byte for byte.
 
 use serde_json::Value;
 
 use crate::clock::Timestamp;
 
-/// A template, ready to be filled. The default: the payload alone.
+/// A compiled template. The default consists of the payload alone.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Envelope {
     pieces: Vec<Piece>,
@@ -28,8 +28,8 @@ enum Piece {
     Payload,
 }
 
-/// The event that is put into it.
-pub struct About<'a> {
+/// Values of one event for the placeholders, other than the payload.
+pub struct EventFields<'a> {
     pub id: &'a str,
     pub event_type: &'a str,
     pub subject: &'a str,
@@ -39,14 +39,19 @@ pub struct About<'a> {
 }
 
 impl Envelope {
-    /// A sentence for the plugin's author where the template does not hold the payload exactly once, or has a word in
-    /// braces that stands for nothing.
+    /// Compiles a template.
+    ///
+    /// # Errors
+    /// A sentence for the plugin's author if the template does not contain the payload exactly once, or contains an
+    /// unknown placeholder.
     pub fn compile(template: &Value) -> Result<Envelope, String> {
         let mut envelope = Envelope::default();
         envelope.add(template)?;
         let payloads = envelope.pieces.iter().filter(|piece| **piece == Piece::Payload).count();
         if payloads != 1 {
-            return Err(format!("an envelope holds \"{{payload}}\" exactly once, this one {payloads} times"));
+            return Err(format!(
+                "an envelope must contain \"{{payload}}\" exactly once, but it occurs {payloads} times"
+            ));
         }
         Ok(envelope)
     }
@@ -55,8 +60,8 @@ impl Envelope {
         match value {
             Value::Object(members) => {
                 self.text("{");
-                for (place, (name, member)) in members.iter().enumerate() {
-                    let comma = if place > 0 { "," } else { "" };
+                for (position, (name, member)) in members.iter().enumerate() {
+                    let comma = if position > 0 { "," } else { "" };
                     self.text(&format!("{comma}{}:", Value::from(name.as_str())));
                     self.add(member)?;
                 }
@@ -64,8 +69,8 @@ impl Envelope {
             }
             Value::Array(entries) => {
                 self.text("[");
-                for (place, entry) in entries.iter().enumerate() {
-                    self.text(if place > 0 { "," } else { "" });
+                for (position, entry) in entries.iter().enumerate() {
+                    self.text(if position > 0 { "," } else { "" });
                     self.add(entry)?;
                 }
                 self.text("]");
@@ -83,23 +88,23 @@ impl Envelope {
         }
     }
 
-    /// `payload` is one JSON text; so is what comes back.
-    pub fn surround(&self, about: &About<'_>, payload: &str) -> String {
+    /// Returns the JSON text of the event in its envelope. `payload` must be one JSON text.
+    pub fn render(&self, event: &EventFields<'_>, payload: &str) -> String {
         if self.pieces.is_empty() {
             return payload.to_owned();
         }
         let mut out = String::with_capacity(payload.len() + 256);
         for piece in &self.pieces {
-            let (organization, environment) = about.tenant.rsplit_once('/').unwrap_or((about.tenant, ""));
+            let (organization, environment) = event.tenant.rsplit_once('/').unwrap_or((event.tenant, ""));
             match piece {
                 Piece::Text(text) => out.push_str(text),
                 Piece::Payload => out.push_str(payload),
-                Piece::TimeMs => out.push_str(&about.at.to_string()),
-                Piece::EventId => quote(&mut out, about.id),
-                Piece::EventType => quote(&mut out, about.event_type),
-                Piece::Subject => quote(&mut out, about.subject),
-                Piece::Time => quote(&mut out, &rfc3339(about.at)),
-                Piece::Tenant => quote(&mut out, about.tenant),
+                Piece::TimeMs => out.push_str(&event.at.to_string()),
+                Piece::EventId => quote(&mut out, event.id),
+                Piece::EventType => quote(&mut out, event.event_type),
+                Piece::Subject => quote(&mut out, event.subject),
+                Piece::Time => quote(&mut out, &rfc3339(event.at)),
+                Piece::Tenant => quote(&mut out, event.tenant),
                 Piece::Organization => quote(&mut out, organization),
                 Piece::Environment => quote(&mut out, environment),
             }
@@ -108,8 +113,8 @@ impl Envelope {
     }
 }
 
-fn piece(word: &str) -> Result<Piece, String> {
-    Ok(match word {
+fn piece(placeholder: &str) -> Result<Piece, String> {
+    Ok(match placeholder {
         "{event-id}" => Piece::EventId,
         "{event-type}" => Piece::EventType,
         "{subject}" => Piece::Subject,
@@ -119,11 +124,11 @@ fn piece(word: &str) -> Result<Piece, String> {
         "{organization}" => Piece::Organization,
         "{environment}" => Piece::Environment,
         "{payload}" => Piece::Payload,
-        _ => return Err(format!("an envelope knows no {word:.40}")),
+        _ => return Err(format!("unknown placeholder {placeholder:.40} in an envelope")),
     })
 }
 
-/// Adds a string of JSON. Most texts need no escapes.
+/// Appends a JSON string. Most strings need no escapes.
 fn quote(out: &mut String, text: &str) {
     if text.bytes().all(|byte| byte >= b' ' && byte != b'"' && byte != b'\\') {
         ["\"", text, "\""].into_iter().for_each(|part| out.push_str(part));
@@ -144,7 +149,7 @@ mod tests {
 
     use super::*;
 
-    const ABOUT: About<'_> = About {
+    const FIELDS: EventFields<'_> = EventFields {
         id: "event_1",
         event_type: "note.made",
         subject: "note_\"1\"",
@@ -153,9 +158,9 @@ mod tests {
     };
 
     #[test]
-    fn an_envelope_puts_its_words_around_the_very_bytes_of_the_payload() {
+    fn envelope_contains_the_exact_bytes_of_the_payload() {
         let template = json!({"id": "{event-id}", "about": ["{subject}", "{environment}"], "v": 1, "at": "{time}", "data": "{payload}"});
-        let body = Envelope::compile(&template).unwrap().surround(&ABOUT, r#"{ "a": 1.0e2 }"#);
+        let body = Envelope::compile(&template).unwrap().render(&FIELDS, r#"{ "a": 1.0e2 }"#);
         assert_eq!(
             body,
             r#"{"about":["note_\"1\"","test"],"at":"2026-05-07T08:30:00.000Z","data":{ "a": 1.0e2 },"id":"event_1","v":1}"#
@@ -163,12 +168,12 @@ mod tests {
     }
 
     #[test]
-    fn without_an_envelope_the_payload_goes_out_as_it_is() {
-        assert_eq!(Envelope::default().surround(&ABOUT, " [1] "), " [1] ");
+    fn default_envelope_is_the_payload_alone() {
+        assert_eq!(Envelope::default().render(&FIELDS, " [1] "), " [1] ");
     }
 
     #[test]
-    fn an_envelope_without_its_payload_or_with_an_unknown_word_is_refused() {
+    fn envelope_without_payload_or_with_unknown_placeholder_is_rejected() {
         assert!(Envelope::compile(&json!({"id": "{event-id}"})).unwrap_err().contains("0 times"));
         assert!(Envelope::compile(&json!(["{payload}", "{payload}"])).unwrap_err().contains("2 times"));
         assert!(Envelope::compile(&json!({"x": "{nonsense}", "d": "{payload}"})).unwrap_err().contains("nonsense"));

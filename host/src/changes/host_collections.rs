@@ -1,5 +1,5 @@
-//! The collections that the host declares for every plugin. Their records are stored like those of a plugin, but no plugin reaches
-//! them through `records`.
+//! The collections that the host declares for every plugin. Their records are stored like those of a plugin, but no
+//! plugin reaches them through `records`.
 
 /// Endpoints of webhooks.
 pub const ENDPOINTS: &str = "host-endpoints";
@@ -7,7 +7,7 @@ pub const ENDPOINTS: &str = "host-endpoints";
 pub const TASKS: &str = "host-tasks";
 /// Outgoing calls that follow a commit.
 pub const EFFECTS: &str = "host-effects";
-/// Servers that a tenant has named.
+/// Servers that a tenant has configured.
 pub const DESTINATIONS: &str = "host-destinations";
 /// Addresses and transactions that the host watches on blockchains.
 pub const CHAIN_NOTES: &str = "host-chains";
@@ -24,10 +24,10 @@ pub const HOST_COLLECTIONS: [(&str, &[&str]); 5] = [
     (CHAIN_NOTES, &[]),
 ];
 
-/// Begins the name of each of them. No plugin may declare such a name.
+/// Prefix of the names of all host collections. No plugin may declare such a name.
 pub const HOST_PREFIX: &str = "host-";
 
-/// Whether this is one of the host's collections.
+/// Returns true if `name` is the name of a host collection.
 pub fn is_host_collection(name: &str) -> bool {
     name.starts_with(HOST_PREFIX)
 }

@@ -1,11 +1,11 @@
-//! An action of an operator, as the operators' journal keeps it. A plain value: the code that writes the action writes this
-//! beside it, in the same transaction.
+//! A line of the operators' journal about one action of an operator. A plain value, written in the same transaction as
+//! the action itself.
 //!
-//! Invariant: it holds no secret. Keys, clients and seeds are named by their ids.
+//! Invariant: it contains no secret. Keys, clients and seeds are named by their ids.
 
 use crate::clock::Timestamp;
 
-/// Names of all actions other than swaps. An older version may have written lines with others.
+/// Names of all actions other than swaps. Lines of an older version may contain other names.
 pub const ACTIONS: [&str; 19] = [
     "create-key",
     "revoke-key",
@@ -32,7 +32,7 @@ pub const ACTIONS: [&str; 19] = [
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OperatorAction {
     pub at: Timestamp,
-    /// Name that the operator's program gives itself; not proven.
+    /// Name that the operator's program sends; not authenticated.
     pub operator: String,
     /// "*": the host as a whole, or every plugin.
     pub plugin: String,
@@ -46,14 +46,14 @@ pub struct OperatorAction {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ActionOutcome {
     Done,
-    /// The host refused it; nothing was changed.
+    /// The host rejected it; nothing was changed.
     Refused,
     /// The host or its database failed.
     Failed,
 }
 
 impl ActionOutcome {
-    /// The word in the journal. Never "published", which is for swaps alone.
+    /// Returns the value in the journal. Never "published", which is reserved for swaps.
     pub fn name(self) -> &'static str {
         match self {
             ActionOutcome::Done => "done",
@@ -64,7 +64,7 @@ impl ActionOutcome {
 }
 
 impl OperatorAction {
-    /// Returns the line of an action that was done.
+    /// Returns the line of a successful action.
     pub fn done(at: Timestamp, operator: &str, (plugin, action): (&str, &'static str), target: String) -> Self {
         let (operator, plugin) = (operator.to_owned(), plugin.to_owned());
         OperatorAction { at, operator, plugin, action, target, outcome: ActionOutcome::Done }

@@ -1,33 +1,33 @@
-//! A call to somebody else's server, before its destination is known by more than a name, and what came back. Plain values:
-//! an effect stores them in its record.
+//! A call to a remote server, whose destination is known only by name, and its response. Plain values: an effect stores
+//! them in its record.
 //!
-//! Never holds an address or a credential: those are the destination's, and are found when the call is made.
+//! Never holds an address or a credential: those belong to the destination and are looked up when the call is made.
 
 use serde::{Deserialize, Serialize};
 
-use super::timer::is_none;
+use super::timer::is_zero_hops;
 
-/// To a destination that the operator named in plugins.toml, or a tenant through `destinations`.
+/// A call to a destination that the operator configured in plugins.toml, or a tenant through `destinations`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct OutgoingCall {
     pub destination: String,
     pub method: String,
-    /// Below the base address of the destination; may carry a query.
+    /// Path below the base address of the destination, with an optional query.
     pub path: String,
     pub headers: Vec<(String, String)>,
     pub content: OutgoingContent,
-    /// Milliseconds for one attempt; 0 leaves it to the operator.
+    /// Milliseconds for one attempt. 0 selects the operator's setting.
     pub timeout_ms: u32,
-    /// Hops of the call that makes it.
-    #[serde(default, skip_serializing_if = "is_none")]
+    /// Hops of the call that made it.
+    #[serde(default, skip_serializing_if = "is_zero_hops")]
     pub hops: u8,
 }
 
-/// What came back, with whatever status.
+/// The response, with any status.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub struct OutgoingAnswer {
+pub struct OutgoingResponse {
     pub status: u16,
     pub headers: Vec<(String, String)>,
     pub content: OutgoingContent,
@@ -56,7 +56,7 @@ impl OutgoingContent {
     }
 }
 
-/// Bytes stand in JSON as base64.
+/// Encodes bytes as base64 in JSON.
 mod base64_text {
     use base64::{Engine, prelude::BASE64_STANDARD};
     use serde::{Deserialize, Deserializer, Serializer, de::Error};

@@ -1,9 +1,9 @@
-//! Whose data: the plugin and the tenant. Every key and every question to the database carries a `Scope`, and only
-//! this file makes one, so that two tenants can never meet through a forgotten condition.
+//! The plugin and the tenant that data belongs to. Every key and every query of the database carries a `Scope`, and
+//! only this file constructs one, so that a forgotten condition can never expose the data of another tenant.
 
 use std::sync::Arc;
 
-/// One plugin's data of one tenant. `tenant` is the organization and the environment: "acme/test".
+/// The data of one plugin and one tenant. `tenant` is the organization and the environment: "acme/test".
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Scope {
     plugin: Arc<str>,
@@ -11,7 +11,7 @@ pub struct Scope {
 }
 
 impl Scope {
-    /// `None` for an anonymous principal: it has no tenant, hence no data at all.
+    /// Returns `None` for an anonymous principal, which has no tenant and therefore no data.
     pub fn new(plugin: Arc<str>, tenant: Arc<str>) -> Option<Scope> {
         if tenant.is_empty() { None } else { Some(Scope { plugin, tenant }) }
     }
@@ -24,7 +24,7 @@ impl Scope {
         &self.tenant
     }
 
-    /// The organization of the tenant, without its environment.
+    /// Returns the organization of the tenant, without its environment.
     pub fn organization(&self) -> &str {
         self.tenant.rsplit_once('/').map_or(&*self.tenant, |(organization, _)| organization)
     }

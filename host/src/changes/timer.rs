@@ -1,6 +1,6 @@
-//! A durable timer, the body of a record of `host_collections::TASKS`; and where tasks of every kind stand.
+//! A durable timer, the body of a record of `host_collections::TASKS`, and the keys of tasks of every kind.
 //!
-//! A plain value. Invariant: it has a time to run at, or the host has given it up and an operator decides.
+//! A plain value. Invariant: a timer has a due time, or the host has given it up and an operator decides.
 
 use std::sync::Arc;
 
@@ -14,26 +14,26 @@ use crate::clock::Timestamp;
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Timer {
-    /// Never run before it; `None`: given up.
+    /// The task never runs before this time. `None`: given up.
     pub due: Option<Timestamp>,
     pub name: String,
     pub key: String,
     pub payload: Box<RawValue>,
-    /// Hops of the call that scheduled it.
-    #[serde(default, skip_serializing_if = "is_none")]
+    /// Hops of the call that scheduled the timer.
+    #[serde(default, skip_serializing_if = "is_zero_hops")]
     pub hops: u8,
     #[serde(flatten)]
-    pub trouble: Trouble,
+    pub fault_history: FaultHistory,
 }
 
-/// What has gone wrong with a task so far; of a settled effect as well.
+/// Faults of the runs of a task so far. For a settled effect, the runs that receive its outcome.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub struct Trouble {
-    /// Runs that ended in a fault.
+pub struct FaultHistory {
+    /// Number of runs that ended in a fault.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub faults: u32,
-    /// The last of them, for operators.
+    /// The last fault, for operators.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fault: Option<String>,
 }
@@ -42,54 +42,54 @@ fn is_zero(count: &u32) -> bool {
     *count == 0
 }
 
-pub(super) fn is_none(hops: &u8) -> bool {
+pub(super) fn is_zero_hops(hops: &u8) -> bool {
     *hops == 0
 }
 
 impl Timer {
     pub fn new(name: &str, key: &str, due: Timestamp, payload: Box<RawValue>) -> Timer {
         let (name, key) = (name.to_owned(), key.to_owned());
-        Timer { due: Some(due), name, key, payload, hops: 0, trouble: Trouble::default() }
+        Timer { due: Some(due), name, key, payload, hops: 0, fault_history: FaultHistory::default() }
     }
 
-    /// From the body of its record.
+    /// Parses the body of a record.
     pub fn parse(body: &str) -> Result<Timer, serde_json::Error> {
         serde_json::from_str(body)
     }
 }
 
-/// Where a task stands: a timer, or an effect whose outcome is to be told.
+/// Identifies a task: a timer, or an effect whose outcome is reported to a task.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct TaskPlace {
+pub struct TaskKey {
     pub scope: Scope,
     pub kind: TaskKind,
-    /// Of its record.
+    /// Id of its record.
     pub id: Arc<str>,
 }
 
-impl TaskPlace {
-    /// Of the task, as its manifest declares it.
+impl TaskKey {
+    /// Returns the name of the task in the manifest.
     pub fn name(&self) -> &str {
         self.id.split(':').next().unwrap_or_default()
     }
 }
 
-/// What is worked on together: the timers of one plugin and tenant, or its effects to one destination, so that one which
-/// hangs keeps no other waiting.
+/// Tasks that one worker processes: the timers of one plugin and tenant, or its effects to one destination. A
+/// destination that hangs therefore delays no other.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct TaskLine {
+pub struct TaskQueue {
     pub scope: Scope,
-    /// Of effects, as the plugin calls it; `None`: timers.
+    /// Destination of the effects, by its name in the plugin. `None`: timers.
     pub destination: Option<Arc<str>>,
 }
 
-impl TaskLine {
+impl TaskQueue {
     pub fn kind(&self) -> TaskKind {
         if self.destination.is_some() { TaskKind::Effect } else { TaskKind::Timer }
     }
 
-    pub fn place(&self, id: Arc<str>) -> TaskPlace {
-        TaskPlace { scope: self.scope.clone(), kind: self.kind(), id }
+    pub fn key(&self, id: Arc<str>) -> TaskKey {
+        TaskKey { scope: self.scope.clone(), kind: self.kind(), id }
     }
 }
 
@@ -100,7 +100,7 @@ pub enum TaskKind {
 }
 
 impl TaskKind {
-    /// Of the host's own.
+    /// Returns the host collection that stores such tasks.
     pub fn collection(self) -> &'static str {
         match self {
             TaskKind::Timer => TASKS,
@@ -108,12 +108,13 @@ impl TaskKind {
         }
     }
 
+    /// Returns the kind of the tasks in a host collection.
     pub fn of(collection: &str) -> Option<TaskKind> {
         [TaskKind::Timer, TaskKind::Effect].into_iter().find(|kind| kind.collection() == collection)
     }
 }
 
-/// The id of its record, and of an effect's: names hold no colon, so no two pairs share one.
+/// Returns the id of the record of a timer or an effect. Names contain no colon, so different pairs have different ids.
 pub fn record_id(name: &str, key: &str) -> String {
     format!("{name}:{key}")
 }
@@ -123,11 +124,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_timer_is_read_as_it_was_written() {
+    fn timer_round_trips_through_its_record() {
         let mut timer = Timer::new("ring", "a:b", 5, RawValue::from_string(r#"{"x":1}"#.to_owned()).unwrap());
-        timer.trouble = Trouble { faults: 2, fault: Some("broken".to_owned()) };
+        timer.fault_history = FaultHistory { faults: 2, fault: Some("broken".to_owned()) };
         let read = Timer::parse(&serde_json::to_string(&timer).unwrap()).unwrap();
         assert_eq!((read.due, read.key.as_str(), read.payload.get()), (Some(5), "a:b", r#"{"x":1}"#));
-        assert_eq!(read.trouble, timer.trouble);
+        assert_eq!(read.fault_history, timer.fault_history);
     }
 }

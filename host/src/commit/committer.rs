@@ -1,14 +1,15 @@
-//! The committer: takes change sets, decides at once under one short lock, and answers when they are on disk.
+//! The committer: receives change sets, decides immediately under one short lock, and returns when they are durable.
 //!
-//! Owns the overlay, the queue in front of the disk, and the task that writes. Never runs a plugin, never holds its lock
-//! over anything that waits or frees memory.
+//! Owns the overlay, the queue in front of the disk, and the writer task. Never runs a plugin. Never holds its lock
+//! while it waits or frees memory.
 //!
 //! Invariants:
-//! - What was accepted is applied in the order of acceptance, whether its caller still waits or not.
-//! - Nothing is answered before it, and all that it saw, is durable.
-//! - When something accepted cannot be applied, everything accepted after it is discarded and run again.
+//! - Accepted change sets are applied in the order of acceptance, whether or not their callers still wait.
+//! - `commit` returns only when the change set and everything that its call read is durable.
+//! - If an accepted change set cannot be applied, all change sets accepted after it are discarded and their calls run
+//!   again.
 
-#![expect(clippy::disallowed_methods, reason = "the writer of the database is a task; `CommitterTask` ends it")]
+#![expect(clippy::disallowed_methods, reason = "the writer of the database is a task; `CommitterTask` stops it")]
 
 use std::sync::{Arc, OnceLock};
 
@@ -16,9 +17,8 @@ use tokio::sync::{Notify, broadcast, oneshot};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout_at};
 
-use super::decide::{Objection, Proposal};
-use super::draft::{CallIdentity, Draft};
-use super::overlay::{Began, Overlay, OverlayLimits};
+use super::decide::{ConflictReason, Proposal};
+use super::overlay::{CallStart, Overlay, OverlayLimits};
 use crate::budget::Charge;
 use crate::changes::change_set::{Key, Version};
 use crate::changes::credential::CredentialChange;
@@ -26,40 +26,40 @@ use crate::changes::scope::Scope;
 use crate::db::apply::{Outgoing, Writer};
 use crate::db::model::{DataModel, ModelError};
 use crate::db::{Database, DbError};
-use crate::limits::{NEWS_KEPT, OVERLAY_BYTES_MAX, OVERLAY_PINNED_BYTES_MAX};
+use crate::limits::{COMMIT_NOTIFICATIONS_MAX, OVERLAY_BYTES_MAX, OVERLAY_PINNED_BYTES_MAX};
 use crate::metrics::BatchMetrics;
 
 mod accept;
+mod capacity;
 mod collected;
 mod counters;
 mod host_models;
 mod queue;
 mod registered;
-mod room;
+mod reservation;
 mod stats;
 #[cfg(test)]
 mod tests;
-mod turn;
 mod writer;
 
+pub use capacity::LargeBounds;
+use capacity::{CapacityPermit, LargeCapacity};
 pub use collected::Changes;
 use counters::Counters;
 use host_models::HostModels;
 use queue::{Outcome, Queue};
 pub use registered::RegisteredReads;
-pub use room::LargeBounds;
-use room::{Room, RoomPermit};
+pub use reservation::Reservation;
 pub use stats::{CommitterStats, Resets};
 use stats::{Counts, count};
-pub use turn::Turn;
 
 #[derive(Clone, Debug)]
 pub struct CommitterSettings {
-    /// Bytes of records kept in memory that nobody needs for deciding.
+    /// Bytes of cached records that no decision needs.
     pub overlay_bytes_max: usize,
-    /// Observes each batch, where a host runs.
+    /// Observes each batch. `None` outside of a running host.
     pub metrics: Option<BatchMetrics>,
-    /// Batches of notifications that a follower may lag behind.
+    /// Notifications that a subscriber may lag behind.
     pub notifications_kept: usize,
     pub large: LargeBounds,
 }
@@ -69,7 +69,7 @@ impl Default for CommitterSettings {
         CommitterSettings {
             overlay_bytes_max: OVERLAY_BYTES_MAX,
             metrics: None,
-            notifications_kept: NEWS_KEPT,
+            notifications_kept: COMMIT_NOTIFICATIONS_MAX,
             large: LargeBounds::default(),
         }
     }
@@ -77,22 +77,22 @@ impl Default for CommitterSettings {
 
 #[derive(Debug, thiserror::Error)]
 pub enum CommitError {
-    /// Something that the call saw does not stand any more: run it again.
-    #[error("somebody else was first")]
+    /// A value that the call read has changed: run the call again.
+    #[error("a value that the call read has changed")]
     Conflict(Conflict),
-    /// Something that it rested on could not be applied: run it again.
-    #[error("a change before this one could not be applied")]
+    /// A change set that this one depends on could not be applied: run the call again.
+    #[error("an earlier change set could not be applied")]
     Discarded,
-    /// Another call's turn took until the deadline. Nothing was applied.
-    #[error("another call has reserved what this one writes")]
+    /// Another call held a reservation until the deadline. Nothing was applied.
+    #[error("another call has reserved a key that this call writes")]
     Late,
-    /// Too much waits for the disk already, or was ahead of it until the deadline. Nothing was applied.
-    #[error("too many changes wait for the disk")]
+    /// Too many change sets wait for the disk, or waited ahead of this one until the deadline. Nothing was applied.
+    #[error("too many change sets wait for the disk")]
     Busy,
-    /// This change set cannot be applied, now or later. Nothing of it was.
+    /// This change set can never be applied. Nothing of it was.
     #[error("the change set cannot be applied: {0}")]
     Poisoned(String),
-    /// The database was lost during the commit: it may or may not have happened.
+    /// The connection to the database was lost during the commit: the commit may or may not have happened.
     #[error("the outcome of the commit is not known")]
     OutcomeUnknown,
     /// The database cannot be written. Nothing was applied.
@@ -100,46 +100,48 @@ pub enum CommitError {
     Unavailable(String),
 }
 
-/// A call that lost, and what its turn would have to reserve: without its changes, which a wait for the turn must not keep.
+/// A conflict of a call, with the keys that a reservation for it must cover. Does not hold its changes, so that they
+/// are freed while the call waits for the reservation.
 pub struct Conflict {
-    pub objection: Objection,
+    pub reason: ConflictReason,
     seen: Box<SeenKeys>,
 }
 
-/// Keys that a call read, and the scope that they belong to.
+/// Keys that a call read, and their scope.
 struct SeenKeys {
     scope: Scope,
     keys: Vec<Key>,
 }
 
 impl Conflict {
-    /// Whether another call's turn holds what this one saw: it must wait for its own.
+    /// Returns true if another call has reserved a key that this call writes, so that this call must wait for a
+    /// reservation of its own.
     pub fn is_reserved(&self) -> bool {
-        matches!(self.objection, Objection::Reserved(_))
+        matches!(self.reason, ConflictReason::Reserved(_))
     }
 
-    fn new(objection: Objection, proposal: &Proposal) -> Conflict {
+    fn new(reason: ConflictReason, proposal: &Proposal) -> Conflict {
         let seen = SeenKeys { scope: proposal.changes.scope.clone(), keys: keys(proposal).collect() };
-        Conflict { objection, seen: Box::new(seen) }
+        Conflict { reason, seen: Box::new(seen) }
     }
 }
 
 impl std::fmt::Debug for Conflict {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        self.objection.fmt(formatter)
+        self.reason.fmt(formatter)
     }
 }
 
-/// Everything that the call saw.
+/// Returns all keys that the call read.
 fn keys(proposal: &Proposal) -> impl Iterator<Item = Key> {
     let reads = proposal.changes.reads.iter().map(|read| read.key.clone());
     reads.chain(proposal.ledger.iter().map(|line| line.key.clone()))
 }
 
-/// Keeps what the call may have seen from being evicted.
+/// Prevents the eviction of entries that the call may have read.
 pub(super) struct RunningCall {
     pub(super) shared: Arc<Shared>,
-    pub(super) began: Began,
+    pub(super) began: CallStart,
 }
 
 impl Drop for RunningCall {
@@ -151,46 +153,46 @@ impl Drop for RunningCall {
 pub(super) struct Shared {
     pub(super) database: Database,
     state: parking_lot::Mutex<State>,
-    /// Something was accepted, or the end has come.
+    /// A change set was accepted, or the committer is stopping.
     work: Notify,
-    /// A turn ended.
+    /// A reservation was released.
     released: Notify,
-    lines: turn::Lines,
-    room: Room,
+    reservation_queues: reservation::ReservationQueues,
+    large_capacity: LargeCapacity,
     counters: Counters,
     host_models: HostModels,
     counts: Counts,
-    news: broadcast::Sender<Arc<News>>,
-    credentials: OnceLock<CredentialsFollower>,
+    notifications: broadcast::Sender<Arc<CommitNotification>>,
+    credential_listener: OnceLock<CredentialListener>,
 }
 
-/// What has become durable and is to be done outside, in the order of commits.
+/// Durable changes that other modules act on, in the order of commits.
 #[derive(Debug)]
-pub enum News {
+pub enum CommitNotification {
     Durable(Outgoing),
-    /// Something that cannot be told any more: look into the database.
+    /// The changes are not known: subscribers must read the database.
     Unknown,
 }
 
-/// Told of each credential that was issued or revoked, once that is durable and before anybody is answered; with `None` where
-/// any may have been.
-pub type CredentialsFollower = Arc<dyn Fn(Option<(&Scope, &CredentialChange)>) + Send + Sync>;
+/// Called for each issued or revoked credential, after the change is durable and before any caller is answered. Called
+/// with `None` if any credential may have changed.
+pub type CredentialListener = Arc<dyn Fn(Option<(&Scope, &CredentialChange)>) + Send + Sync>;
 
 struct State {
     overlay: Overlay,
     queue: Queue,
-    /// Why nothing is accepted at present.
+    /// Why no change set is accepted at present.
     closed: Option<String>,
-    /// Why the last batch could not be written; nothing once one could.
-    trouble: Option<String>,
+    /// Why the last batch could not be written. `None` after a batch that was written.
+    storage_failure: Option<String>,
     stopping: bool,
-    /// The task that writes has ended.
+    /// The writer task has ended.
     ended: bool,
-    /// Who asked for everything cached to be forgotten.
-    forget: Vec<oneshot::Sender<()>>,
+    /// Callers of `clear_cache`, to be notified when the cache is empty.
+    cache_clears: Vec<oneshot::Sender<()>>,
 }
 
-/// A change set on its way, together with what keeps it alive.
+/// A change set that is being committed, with the guards that it needs until then.
 struct Ticket {
     proposal: Box<Proposal>,
     running: RunningCall,
@@ -199,44 +201,44 @@ struct Ticket {
     bytes: usize,
     charge: Option<Charge>,
     holds_memory: bool,
-    waits_for_room: bool,
-    /// Held by a large change set while it waits for no other call.
-    room: Option<RoomPermit>,
+    waits_for_capacity: bool,
+    /// Held by a large change set, except while it waits for another call.
+    capacity: Option<CapacityPermit>,
 }
 
 enum Attempt<'a> {
-    /// Accepted, or a refusal that holds: done when this says so.
+    /// Accepted, or a valid refusal: done when this receives its outcome.
     Wait(oneshot::Receiver<Outcome>),
     Done,
     Reserved(Box<Ticket>, tokio::sync::futures::Notified<'a>),
-    /// It needs room first.
+    /// The change set must acquire capacity first.
     Large(Box<Ticket>),
     Lost(CommitError),
-    /// It can never be, once this says that what it rests on is durable.
+    /// The change set can never be applied. That is final when this reports that everything it depends on is durable.
     Never(String, Option<oneshot::Receiver<Outcome>>),
 }
 
 impl Attempt<'_> {
-    /// Returns true if the call no longer needs its turn: other calls need not wait for the disk as well.
+    /// Returns true if the call no longer needs its reservation, so that other calls do not wait for the disk as well.
     fn is_decided(&self) -> bool {
         !matches!(self, Attempt::Reserved(..) | Attempt::Large(_) | Attempt::Lost(_))
     }
 }
 
-/// The one door to the database for everything that plugins change.
+/// The only way to the database for changes of plugins.
 #[derive(Clone)]
 pub struct Committer {
     shared: Arc<Shared>,
 }
 
-/// The task that writes. Dropping it does not stop the task; `shutdown` does.
+/// Handle of the writer task. Dropping it does not stop the task; `shutdown` does.
 pub struct CommitterTask {
     shared: Arc<Shared>,
     task: JoinHandle<()>,
 }
 
 impl CommitterTask {
-    /// Accepts nothing more, writes what was accepted, and ends.
+    /// Stops accepting change sets, writes those that were accepted, and ends the task.
     pub async fn shutdown(self) {
         {
             let mut state = self.shared.state.lock();
@@ -245,7 +247,7 @@ impl CommitterTask {
         }
         self.shared.work.notify_one();
         if let Err(error) = self.task.await {
-            tracing::error!(%error, "the committer's task ended badly");
+            tracing::error!(%error, "the writer task of the committer failed");
         }
     }
 }
@@ -262,7 +264,7 @@ impl Committer {
         Ok((committer, CommitterTask { shared, task }))
     }
 
-    /// Without the task that writes.
+    /// Opens the committer without starting the writer task.
     async fn open(
         database: Database,
         writer: Writer,
@@ -276,54 +278,55 @@ impl Committer {
             overlay,
             queue: Queue::default(),
             closed: None,
-            trouble: None,
+            storage_failure: None,
             stopping: false,
             ended: false,
-            forget: Vec::new(),
+            cache_clears: Vec::new(),
         };
         let shared = Arc::new(Shared {
             database,
             state: parking_lot::Mutex::new(state),
             work: Notify::new(),
             released: Notify::new(),
-            lines: turn::Lines::default(),
-            room: Room::new(settings.large),
+            reservation_queues: reservation::ReservationQueues::default(),
+            large_capacity: LargeCapacity::new(settings.large),
             counters: Counters::default(),
             host_models: HostModels::default(),
             counts: Counts::new(settings.metrics),
-            news: broadcast::channel(settings.notifications_kept).0,
-            credentials: OnceLock::new(),
+            notifications: broadcast::channel(settings.notifications_kept).0,
+            credential_listener: OnceLock::new(),
         });
         Ok((Committer { shared }, writer))
     }
 
-    /// From now on, all that becomes durable and is to be done outside. Who lags too far behind is told so, and looks into
-    /// the database.
-    pub fn follow(&self) -> broadcast::Receiver<Arc<News>> {
-        self.shared.news.subscribe()
+    /// Subscribes to notifications of commits from now on. A subscriber that lags too far behind gets an error and must
+    /// read the database.
+    pub fn subscribe(&self) -> broadcast::Receiver<Arc<CommitNotification>> {
+        self.shared.notifications.subscribe()
     }
 
-    /// For the one that remembers keys and tokens; a second one is not told.
-    pub fn follow_credentials(&self, follower: CredentialsFollower) {
-        let _ = self.shared.credentials.set(follower);
+    /// Sets the listener for changes of credentials. Only the first listener is used.
+    pub fn set_credential_listener(&self, follower: CredentialListener) {
+        let _ = self.shared.credential_listener.set(follower);
     }
 
-    /// For changes of the host itself to what a plugin has.
+    /// Returns the model for changes that the host itself makes for a plugin.
     pub(super) fn host_model(&self, plugin: &Arc<str>) -> Result<Arc<DataModel>, ModelError> {
         self.shared.host_models.find(plugin)
     }
 
-    /// Registers a call. Nothing that is accepted from now on is forgotten before the draft, or what it becomes, is gone.
-    pub fn begin(&self, call: CallIdentity) -> Draft {
+    /// Registers a running call. Entries that are accepted from now on are not evicted before it is dropped.
+    pub(super) fn register_call(&self) -> RunningCall {
         let began = self.shared.state.lock().overlay.begin();
-        Draft::new(RunningCall { shared: self.shared.clone(), began }, call)
+        RunningCall { shared: self.shared.clone(), began }
     }
 
-    /// Returns when the change set, and everything that the call saw, is durable. Once it has been accepted it is applied
-    /// even if this future is dropped, and its turn has ended; a call that is discarded afterwards needs a new one.
-    pub async fn commit(&self, changes: Changes, mut turn: Option<&mut Turn>) -> Result<(), CommitError> {
-        let is_look = changes.is_look();
-        if is_look {
+    /// Returns when the change set, and everything that the call read, is durable. An accepted change set is applied
+    /// even if this future is dropped. Acceptance also releases the reservation. A call that is discarded afterwards
+    /// needs a new one.
+    pub async fn commit(&self, changes: Changes, mut reservation: Option<&mut Reservation>) -> Result<(), CommitError> {
+        let is_read_only = changes.is_read_only();
+        if is_read_only {
             return self.wait_until_durable(&changes.running, changes.waits_for).await;
         }
         let Changes {
@@ -335,26 +338,27 @@ impl Committer {
             bytes,
             charge,
             holds_memory,
-            waits_for_room,
+            waits_for_capacity,
             deadline,
             ..
         } = changes;
         let Some(set) = set else { return Ok(()) };
         let proposal = match Proposal::new(running.began, purpose, Arc::new(set)) {
             Ok(proposal) => proposal,
-            Err(unsound) => {
+            Err(invalid) => {
                 self.wait_until_durable(&running, waits_for).await?;
-                return Err(CommitError::Poisoned(unsound.to_string()));
+                return Err(CommitError::Poisoned(invalid.to_string()));
             }
         };
         let proposal = Box::new(proposal);
+        let capacity = None;
         let ticket =
-            Ticket { proposal, running, model, waits_for, bytes, charge, holds_memory, waits_for_room, room: None };
+            Ticket { proposal, running, model, waits_for, bytes, charge, holds_memory, waits_for_capacity, capacity };
         let mut ticket = Box::new(ticket);
         loop {
-            let attempt = self.shared.attempt(ticket, turn.as_deref());
-            if let (Some(turn), true) = (turn.as_deref_mut(), attempt.is_decided()) {
-                turn.end();
+            let attempt = self.shared.attempt(ticket, reservation.as_deref());
+            if let (Some(reservation), true) = (reservation.as_deref_mut(), attempt.is_decided()) {
+                reservation.release();
             }
             match attempt {
                 Attempt::Done => return Ok(()),
@@ -366,17 +370,17 @@ impl Committer {
                     }
                     return Err(CommitError::Poisoned(reason));
                 }
-                Attempt::Reserved(again, released) => {
-                    ticket = again;
-                    // The call whose turn it is may need its room.
-                    ticket.room = None;
-                    wait_for_turn(released, deadline).await?;
+                Attempt::Reserved(reserved, released) => {
+                    ticket = reserved;
+                    // The call that holds the reservation may need this capacity.
+                    ticket.capacity = None;
+                    wait_for_release(released, deadline).await?;
                 }
-                Attempt::Large(mut again) => {
-                    let (scope, has_turn) = (&again.proposal.changes.scope, turn.is_some());
-                    let room = self.shared.room.take(scope, bytes, has_turn, deadline).await;
-                    again.room = Some(room.ok_or_else(|| self.shared.count_busy())?);
-                    ticket = again;
+                Attempt::Large(mut large) => {
+                    let (scope, has_reservation) = (&large.proposal.changes.scope, reservation.is_some());
+                    let permit = self.shared.large_capacity.acquire(scope, bytes, has_reservation, deadline).await;
+                    large.capacity = Some(permit.ok_or_else(|| self.shared.count_busy())?);
+                    ticket = large;
                 }
             }
         }
@@ -394,29 +398,31 @@ impl Committer {
         }
     }
 
-    /// For a call that lost again and again: waits for the turn of its plugin and tenant, and reserves what it read. Others that would write
-    /// those keys wait until the turn is dropped. Pass it to every further `commit` of the same call.
-    pub async fn take_turn(&self, lost: &Conflict) -> Turn {
-        count(&self.shared.counts.turns);
-        Turn::take(self.shared.clone(), lost).await
+    /// Reserves the keys that a call read, for a call with repeated conflicts. Waits until no other call of its plugin
+    /// and tenant holds a reservation. Other calls that write those keys wait until the reservation is dropped. Pass it
+    /// to every further `commit` of the same call.
+    pub async fn reserve(&self, conflict: &Conflict) -> Reservation {
+        count(&self.shared.counts.reservations);
+        Reservation::acquire(self.shared.clone(), conflict).await
     }
 
-    /// Returns when nothing is cached any more; what was accepted and is not on its way to the disk is run again. For when
-    /// other indexes are unique than before: calls that did not know of them kept no record of who holds what.
-    pub async fn forget(&self) {
+    /// Empties the cache. Accepted change sets that are not being written yet are discarded, and their calls run again.
+    /// Needed when an index becomes unique: earlier calls did not record which record holds a slot of it.
+    pub async fn clear_cache(&self) {
         let (requested, done) = oneshot::channel();
         {
             let mut state = self.shared.state.lock();
-            // A task that has ended emptied the cache when it did.
+            // The writer task emptied the cache when it ended.
             if state.ended {
                 return;
             }
-            state.forget.push(requested);
+            state.cache_clears.push(requested);
         }
         self.shared.work.notify_one();
         let _ = done.await;
     }
 
+    /// Returns the counters for /metrics.
     pub fn stats(&self) -> CommitterStats {
         let mut stats = self.shared.counts.snapshot();
         let state = self.shared.state.lock();
@@ -427,14 +433,14 @@ impl Committer {
         stats
     }
 
-    /// Why nothing is accepted at present, or what was accepted last could not be written: for /readyz.
+    /// Returns why no change set is accepted at present, or why the last batch could not be written, for /readyz.
     pub fn closed(&self) -> Option<String> {
         let state = self.shared.state.lock();
-        state.closed.clone().or_else(|| state.trouble.clone())
+        state.closed.clone().or_else(|| state.storage_failure.clone())
     }
 }
 
-async fn wait_for_turn(
+async fn wait_for_release(
     released: tokio::sync::futures::Notified<'_>,
     deadline: Option<Instant>,
 ) -> Result<(), CommitError> {
@@ -446,7 +452,7 @@ async fn wait_for_turn(
 }
 
 fn settled(outcome: Result<Outcome, oneshot::error::RecvError>) -> Result<(), CommitError> {
-    // A sender that is dropped without a word belonged to a task that died: nobody knows what it did.
+    // A sender that was dropped without sending belonged to a task that panicked, so the outcome is unknown.
     match outcome.unwrap_or(Outcome::Unknown) {
         Outcome::Durable => Ok(()),
         Outcome::Discarded => Err(CommitError::Discarded),

@@ -1,25 +1,25 @@
-//! Whether a call may commit: a pure function over what was accepted already. No clock, no database, no waiting.
+//! Decides whether a call may commit: a pure function of the accepted changes. No clock, no database, no waiting.
 //!
-//! The one rule: whatever the call saw must still stand. The overlay knows every write since the oldest running call
-//! began, so a key that it does not know has not changed. Ledger balances are the exception that makes busy accounts fast:
-//! what counts is not that a balance is unchanged, but that it stays within what is allowed after this call.
+//! The rule: every value that the call read must be unchanged. The overlay contains every write since the oldest
+//! running call began, so a key that is not in the overlay has not changed. Ledger balances are the exception that
+//! makes busy accounts fast: a balance may change, as long as it is within its bounds after this call.
 
 use ethnum::I256;
 
-use super::overlay::{Began, Content, Overlay, TurnId};
+use super::overlay::{CallStart, Content, Overlay, ReservationId};
 use crate::changes::change_set::Key;
 
 mod proposal;
 #[cfg(test)]
 mod tests;
 
-pub use proposal::{Proposal, Purpose, Unsound};
+pub use proposal::{InvalidProposal, Proposal, Purpose};
 
-/// What one call does to one balance, all of its transfers taken together.
+/// The change of one call to one balance, summed over all of its transfers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LedgerLine {
     pub key: Key,
-    /// What the call read. It stands as long as the overlay has nothing newer.
+    /// The balance that the call read. It is current as long as the overlay has no newer one.
     pub read: I256,
     pub delta: I256,
     /// May go below zero.
@@ -28,53 +28,59 @@ pub struct LedgerLine {
     pub at_most: Option<I256>,
 }
 
-/// Why a call may not commit now.
+/// Why a call cannot commit now.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Objection {
-    /// What stands there is not what the call saw: run again.
+pub enum ConflictReason {
+    /// The value has changed since the call read it: run the call again.
     Changed(Key),
-    /// After this call the balance would not be allowed: run again, and let the rule see it.
+    /// The balance has changed and would be out of bounds after this call: run the call again, so that the plugin reads
+    /// it.
     Balance(Key),
-    /// The call wants a balance that is not allowed, and knew it: a fault of the plugin.
+    /// The balance would be out of bounds even if it had not changed: a fault of the plugin.
     Never(Key),
-    /// The call began before the overlay was emptied: run again.
+    /// The call began before the overlay was emptied: run the call again.
     Outdated,
-    /// The key belongs to a call whose turn it is: wait, then decide again.
+    /// Another call has reserved the key: wait, then decide again.
     Reserved(Key),
 }
 
-/// The balances after the call, one for each line that moves something.
+/// The balances after the call, one for each ledger line with a change.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Accepted {
     pub balances: Vec<(Key, I256)>,
 }
 
-/// The order matters only for what is reported: whoever lost anyway does not wait for a turn.
-pub fn decide(overlay: &Overlay, proposal: &Proposal, turn: Option<TurnId>) -> Result<Accepted, Objection> {
-    began_in_time(overlay, &proposal.began)?;
-    reads_hold(overlay, proposal)?;
+/// Decides on a proposal. Reservations are checked last, so that a call with a conflict runs again without waiting for
+/// one.
+pub fn decide(
+    overlay: &Overlay,
+    proposal: &Proposal,
+    reservation: Option<ReservationId>,
+) -> Result<Accepted, ConflictReason> {
+    check_start(overlay, &proposal.began)?;
+    check_reads(overlay, proposal)?;
     let balances = match proposal.purpose {
         Purpose::Commit => balances_after(overlay, &proposal.ledger)?,
-        Purpose::Refusal => balances_unchanged(overlay, &proposal.ledger)?,
+        Purpose::Refusal => check_balances_unchanged(overlay, &proposal.ledger)?,
     };
-    nothing_reserved(overlay, proposal, turn)?;
+    check_reservations(overlay, proposal, reservation)?;
     Ok(Accepted { balances })
 }
 
-fn began_in_time(overlay: &Overlay, began: &Began) -> Result<(), Objection> {
-    if overlay.is_current(began) { Ok(()) } else { Err(Objection::Outdated) }
+fn check_start(overlay: &Overlay, began: &CallStart) -> Result<(), ConflictReason> {
+    if overlay.is_current(began) { Ok(()) } else { Err(ConflictReason::Outdated) }
 }
 
-fn reads_hold(overlay: &Overlay, proposal: &Proposal) -> Result<(), Objection> {
+fn check_reads(overlay: &Overlay, proposal: &Proposal) -> Result<(), ConflictReason> {
     for read in &proposal.changes.reads {
-        if overlay.version(&read.key).is_some_and(|stands| stands != read.seen) {
-            return Err(Objection::Changed(read.key.clone()));
+        if overlay.version(&read.key).is_some_and(|current| current != read.seen) {
+            return Err(ConflictReason::Changed(read.key.clone()));
         }
     }
     Ok(())
 }
 
-fn balances_after(overlay: &Overlay, ledger: &[LedgerLine]) -> Result<Vec<(Key, I256)>, Objection> {
+fn balances_after(overlay: &Overlay, ledger: &[LedgerLine]) -> Result<Vec<(Key, I256)>, ConflictReason> {
     let mut balances = Vec::new();
     for line in ledger {
         let now = overlay.balance(&line.key).unwrap_or(line.read);
@@ -84,43 +90,48 @@ fn balances_after(overlay: &Overlay, ledger: &[LedgerLine]) -> Result<Vec<(Key, 
                     balances.push((line.key.clone(), after));
                 }
             }
-            // On the very balance that the call saw: it would fare no better another time.
-            _ if now == line.read => return Err(Objection::Never(line.key.clone())),
-            _ => return Err(Objection::Balance(line.key.clone())),
+            // The balance is the one that the call read, so another run would have the same result.
+            _ if now == line.read => return Err(ConflictReason::Never(line.key.clone())),
+            _ => return Err(ConflictReason::Balance(line.key.clone())),
         }
     }
     Ok(balances)
 }
 
 impl LedgerLine {
-    /// Whether the balance may be `after` once this call is done.
+    /// Returns true if the balance may be `after` after this call.
     pub fn allows(&self, after: I256) -> bool {
         let overdrawn = self.delta < I256::ZERO && after < I256::ZERO && !self.external;
         !overdrawn && self.at_least.is_none_or(|least| after >= least) && self.at_most.is_none_or(|most| after <= most)
     }
 }
 
-/// A refusal may rest on a balance in ways that only the plugin knows: it goes out if the balance is what it saw.
-fn balances_unchanged(overlay: &Overlay, ledger: &[LedgerLine]) -> Result<Vec<(Key, I256)>, Objection> {
+/// Checks the balances of a refusal. How a refusal depends on a balance is known to the plugin only, so the balance
+/// must be unchanged.
+fn check_balances_unchanged(overlay: &Overlay, ledger: &[LedgerLine]) -> Result<Vec<(Key, I256)>, ConflictReason> {
     for line in ledger {
         if overlay.balance(&line.key).is_some_and(|now| now != line.read) {
-            return Err(Objection::Balance(line.key.clone()));
+            return Err(ConflictReason::Balance(line.key.clone()));
         }
     }
     Ok(Vec::new())
 }
 
-fn nothing_reserved(overlay: &Overlay, proposal: &Proposal, turn: Option<TurnId>) -> Result<(), Objection> {
+fn check_reservations(
+    overlay: &Overlay,
+    proposal: &Proposal,
+    reservation: Option<ReservationId>,
+) -> Result<(), ConflictReason> {
     let balances = proposal.ledger.iter().filter(|line| line.delta != I256::ZERO).map(|line| &line.key);
     for key in proposal.writes.iter().map(|(key, _)| key).chain(balances) {
-        if overlay.is_reserved(key, turn) {
-            return Err(Objection::Reserved(key.clone()));
+        if overlay.is_reserved(key, reservation) {
+            return Err(ConflictReason::Reserved(key.clone()));
         }
     }
     Ok(())
 }
 
-/// What stands at each key once the proposal is accepted; the overlay gives it the version.
+/// Returns the content of each key after the proposal is accepted. The overlay assigns the version.
 pub fn into_writes(writes: Vec<(Key, Content)>, accepted: &Accepted) -> Vec<(Key, Content)> {
     let mut writes = writes;
     writes.extend(accepted.balances.iter().map(|(key, amount)| (key.clone(), Content::Balance(*amount))));

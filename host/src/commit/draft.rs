@@ -1,23 +1,23 @@
-//! One call's view: reads that are noted, writes that are collected. Capabilities are thin over it.
+//! The view of one call: records its reads and collects its writes. Capabilities are thin wrappers of it.
 //!
-//! Never changes anything outside of itself, but for filling the overlay with what it loaded. What it looked at once
-//! stands for the rest of the call.
+//! Changes nothing outside of itself, except that it fills the overlay with values that it loaded. A value that was
+//! read once stays the same for the rest of the call.
 //!
 //! - `records`: get, insert, replace, delete, unique slots, guards. `find`: pages and counts.
-//! - `endpoints`: of webhooks. `destinations`: of calls. `credentials`: keys and tokens.
-//!   `chains`: what is watched on blockchains. `tasks`: timers and effects. `ledger`: accounts, balances,
-//!   transfers. `facts`: events, journal, numbers, kept answers.
+//! - `endpoints`: webhook endpoints. `destinations`: destinations of outgoing calls. `credentials`: keys and tokens.
+//!   `chains`: watched addresses and transactions. `tasks`: timers and effects. `ledger`: accounts, balances,
+//!   transfers. `facts`: events, journal, numbers, idempotency records.
 
 use std::sync::Arc;
 
 use indexmap::{IndexMap, IndexSet, map};
 
-use super::committer::{Changes, RunningCall};
+use super::committer::{Changes, Committer, RunningCall};
 use super::decide::Purpose;
 use super::overlay::{CollectionSearch, Content};
 use crate::budget::Charge;
 use crate::changes::change_set::{
-    ChangeSet, DeliveryCommand, Event, JournalLine, KeptAnswer, Key, Read, RecordWrite, Space,
+    ChangeSet, DeliveryCommand, Event, IdempotencyRecord, JournalLine, Key, Read, RecordWrite, Space,
 };
 use crate::changes::change_set::{NewRecord, UniqueWrite, Version};
 use crate::changes::operator_action::OperatorAction;
@@ -48,51 +48,52 @@ pub use credentials::Grant;
 pub use endpoints::{EndpointEntry, TooMany};
 use facts::EventIds;
 pub use find::FoundPage;
-use ledger::Books;
-pub use ledger::LedgerRefusal;
-pub use records::{Entry, RecordRefusal};
+use ledger::LedgerDraft;
+pub use ledger::LedgerError;
+pub use records::{Entry, RecordError};
 pub use tasks::{Stored, raw};
 
-/// What the host knows about a call. The same in every run of it.
+/// Properties of a call, the same in every run of it.
 #[derive(Clone, Debug)]
 pub struct CallIdentity {
-    /// `None` for an anonymous principal: it finds nothing and can change nothing.
+    /// `None` for an anonymous principal, which finds nothing and can change nothing.
     pub scope: Option<Scope>,
     pub model: Arc<DataModel>,
     pub now: Timestamp,
-    /// Who: the subject of the principal.
+    /// Subject of the principal.
     pub subject: Arc<str>,
     pub operation: Arc<str>,
     pub request_id: Arc<str>,
-    /// Where ids come from.
+    /// Seed of generated ids.
     pub seed: [u8; 32],
-    /// Deliveries and calls between hosts that led to this one. What the call causes carries it on.
+    /// Number of deliveries and calls between hosts that led to this call. Passed on to everything that the call
+    /// causes.
     pub hops: u8,
 }
 
 #[derive(Debug, thiserror::Error)]
 pub enum DraftError {
-    /// The plugin did what it must not do: a sentence for its author. The call traps with it.
+    /// The plugin violated the contract. The call traps with this message for the plugin's author.
     #[error("{0}")]
     Misuse(String),
-    /// The plugin went over a limit of its call: a sentence for its author. The call ends with it.
+    /// The plugin exceeded a limit of its call. The call ends with this message for the plugin's author.
     #[error("{0}")]
     Limit(String),
-    /// A cursor that is none of this query; it may come from the caller of the interface.
+    /// The cursor does not belong to this query. It may come from the caller of the interface.
     #[error("{0}")]
     BadCursor(String),
-    /// A newer generation wrote this record, or one so old that this generation cannot read it.
+    /// The record was written by a newer generation, or by one that is too old for this generation to read.
     #[error("record {id} of {collection} has data version {found}, which this version of the plugin cannot read")]
     Unreadable { collection: Arc<str>, id: Arc<str>, found: u32 },
-    /// A swap took place: what serves from now on could not read what this call would write.
-    #[error("data version {0} is not written any more")]
+    /// A swap took place, and the generation that serves now cannot read records that this call would write.
+    #[error("data version {0} is no longer written")]
     Superseded(u32),
     #[error(transparent)]
     Database(#[from] DbError),
 }
 
-/// What stood at a key when the call first looked.
-struct Stand {
+/// The value of a key when the call first read it.
+struct SeenValue {
     version: Version,
     content: Content,
 }
@@ -100,33 +101,41 @@ struct Stand {
 pub struct Draft {
     running: RunningCall,
     call: CallIdentity,
-    seen: IndexMap<Key, Stand>,
-    /// Bytes of what it read.
+    seen: IndexMap<Key, SeenValue>,
+    /// Bytes of the values that it read.
     seen_bytes: usize,
     searches: Vec<CollectionSearch>,
-    /// Of record keys. `None`: deleted.
+    /// Written records by key. `None`: deleted.
     records: IndexMap<Key, Option<NewRecord>>,
     uniques: IndexMap<Key, Option<Arc<str>>>,
     guards: IndexSet<Arc<str>>,
-    books: Books,
+    ledger: LedgerDraft,
     events: Vec<Event>,
     deliveries: Vec<DeliveryCommand>,
     credentials: Credentials,
     journal: Vec<JournalLine>,
     operator: Option<OperatorAction>,
     event_ids: EventIds,
-    /// Names of the counters that gave it numbers.
+    /// Names of the counters that it took numbers from.
     counters: IndexSet<Arc<str>>,
-    /// The effect whose outcome this call is told.
-    told: Option<Arc<str>>,
+    /// The effect whose outcome this call receives.
+    reported_effect: Option<Arc<str>>,
     waits_for: Version,
     bytes: usize,
-    /// For its part of the memory of the call, once that has run.
+    /// Charge for its part of the memory of the call. Set after the run.
     charge: Option<Charge>,
 }
 
+impl Committer {
+    /// Returns the draft of a new call. Entries that are accepted from now on are not evicted before the draft, or the
+    /// changes made from it, are dropped.
+    pub fn begin(&self, call: CallIdentity) -> Draft {
+        Draft::new(self.register_call(), call)
+    }
+}
+
 impl Draft {
-    pub(super) fn new(running: RunningCall, call: CallIdentity) -> Draft {
+    fn new(running: RunningCall, call: CallIdentity) -> Draft {
         Draft {
             running,
             seen: IndexMap::new(),
@@ -135,7 +144,7 @@ impl Draft {
             records: IndexMap::new(),
             uniques: IndexMap::new(),
             guards: IndexSet::new(),
-            books: Books::default(),
+            ledger: LedgerDraft::default(),
             events: Vec::new(),
             deliveries: Vec::new(),
             credentials: Credentials::new(call.seed),
@@ -143,7 +152,7 @@ impl Draft {
             operator: None,
             event_ids: EventIds::new(call.seed, call.now),
             counters: IndexSet::new(),
-            told: None,
+            reported_effect: None,
             waits_for: 0,
             bytes: 0,
             charge: None,
@@ -151,7 +160,7 @@ impl Draft {
         }
     }
 
-    /// The call follows from one with this count: a task from the call that scheduled it.
+    /// Sets the hops of the call that caused this one. A task has the hops of the call that scheduled it.
     pub fn set_hops(&mut self, hops: u8) {
         self.call.hops = hops;
     }
@@ -160,14 +169,15 @@ impl Draft {
         &self.call
     }
 
-    /// Estimate of the memory that it holds: its changes, and what it read. The overlay may have forgotten what was read.
+    /// Returns the estimated memory that it holds: its changes and the values that it read, which may no longer be in
+    /// the overlay.
     pub fn held_bytes(&self) -> usize {
         self.changed_bytes().saturating_add(self.seen_bytes)
     }
 
-    /// The same of its changes, with the keys of what it read.
+    /// Returns the estimated memory of its changes and of the keys that it read.
     pub fn changed_bytes(&self) -> usize {
-        let keys = self.seen.len() + self.records.len() + self.books.len();
+        let keys = self.seen.len() + self.records.len() + self.ledger.len();
         let lines = self.events.len() + self.deliveries.len() + self.journal.len();
         self.bytes.saturating_add((keys + lines) * CHANGE_ROW_BYTES)
     }
@@ -178,27 +188,28 @@ impl Draft {
     }
 
     /// Writes the line of the operators' journal together with the changes.
-    pub fn note_operator(&mut self, action: OperatorAction) {
+    pub fn record_operator_action(&mut self, action: OperatorAction) {
         self.operator = Some(action);
     }
 
-    /// All that the call wants changed. `answer` is kept for its idempotency key.
-    pub fn into_changes(self, answer: Option<KeptAnswer>) -> Changes {
-        self.into_parts(Purpose::Commit, answer)
+    /// Returns all changes of the call. `record` is stored for its idempotency key.
+    pub fn into_changes(self, record: Option<IdempotencyRecord>) -> Changes {
+        self.into_parts(Purpose::Commit, record)
     }
 
-    /// What is left of it when the plugin refused or trapped: journal lines, and everything that it saw.
+    /// Returns the part that is committed if the plugin refused or trapped: journal lines and all reads.
     pub fn into_refusal(self) -> Changes {
         self.into_parts(Purpose::Refusal, None)
     }
 
-    fn into_parts(mut self, purpose: Purpose, answer: Option<KeptAnswer>) -> Changes {
+    fn into_parts(mut self, purpose: Purpose, record: Option<IdempotencyRecord>) -> Changes {
         let (charge, searches) = (self.charge.take(), std::mem::take(&mut self.searches));
         let (scope, model) = (self.call.scope.clone(), self.call.model.clone());
-        let (waits_for, bodies) = (self.waits_for, self.bytes + answer.as_ref().map_or(0, |kept| kept.sealed.len()));
+        let (waits_for, bodies) =
+            (self.waits_for, self.bytes + record.as_ref().map_or(0, |record| record.sealed.len()));
         let (running, set) = match scope {
             None => (self.running, None),
-            Some(scope) => self.into_change_set(scope, answer),
+            Some(scope) => self.into_change_set(scope, record),
         };
         let set = match purpose {
             Purpose::Commit => set,
@@ -210,7 +221,7 @@ impl Draft {
             Purpose::Refusal => set.journal_bytes() + set.rows() * CHANGE_ROW_BYTES,
         });
         let holds_memory = charge.is_some();
-        let (waits_for_room, deadline) = (true, None);
+        let (waits_for_capacity, deadline) = (true, None);
         Changes {
             running,
             set,
@@ -221,17 +232,17 @@ impl Draft {
             bytes,
             charge,
             holds_memory,
-            waits_for_room,
+            waits_for_capacity,
             deadline,
         }
     }
 
-    fn into_change_set(self, scope: Scope, answer: Option<KeptAnswer>) -> (RunningCall, Option<ChangeSet>) {
+    fn into_change_set(self, scope: Scope, record: Option<IdempotencyRecord>) -> (RunningCall, Option<ChangeSet>) {
         let mut set = ChangeSet::new(scope.clone(), self.call.now);
-        set.reads = self.seen.into_iter().map(|(key, stand)| Read { key, seen: stand.version }).collect();
-        if let Some(kept) = &answer {
-            // A kept answer is only ever new, whether the call has asked for it or not.
-            let key = Key { scope, space: Space::Answer, name: kept.name.clone() };
+        set.reads = self.seen.into_iter().map(|(key, seen)| Read { key, seen: seen.version }).collect();
+        if let Some(record) = &record {
+            // An idempotency record must be new, whether or not the call has read its key.
+            let key = Key { scope, space: Space::IdempotencyRecord, name: record.name.clone() };
             if !set.reads.iter().any(|read| read.key == key) {
                 set.reads.push(Read { key, seen: 0 });
             }
@@ -239,13 +250,13 @@ impl Draft {
         set.records = self.records.into_iter().filter_map(record_write).collect();
         set.uniques = self.uniques.into_iter().map(|(key, owner)| UniqueWrite { key, owner }).collect();
         set.guards = self.guards.into_iter().collect();
-        self.books.into_change_set(&mut set);
+        self.ledger.into_change_set(&mut set);
         set.events = self.events;
         set.deliveries = self.deliveries;
         set.credentials = self.credentials.into_changes();
         set.journal = self.journal;
         set.operator = self.operator;
-        set.answer = answer;
+        set.idempotency_record = record;
         (self.running, Some(set))
     }
 
@@ -253,25 +264,26 @@ impl Draft {
         self.running.shared.database.clone()
     }
 
-    /// For whatever changes something: an anonymous call may not.
+    /// Returns the scope of a change, or an error for an anonymous call, which can change nothing.
     fn scope(&self) -> Result<Scope, DraftError> {
-        let nobody = || misuse("an open route has no tenant: its calls can change nothing");
-        self.call.scope.clone().ok_or_else(nobody)
+        let anonymous = || misuse("a call of an open route has no tenant and can change nothing");
+        self.call.scope.clone().ok_or_else(anonymous)
     }
 
-    /// What stands at the key as far as it is known without the database.
-    fn look(&mut self, key: &Key) -> Result<Option<Content>, DraftError> {
-        if let Some(stand) = self.seen.get(key) {
-            return Ok(Some(stand.content.clone()));
+    /// Returns the value of the key if it is known without the database.
+    fn find_cached(&mut self, key: &Key) -> Result<Option<Content>, DraftError> {
+        if let Some(seen) = self.seen.get(key) {
+            return Ok(Some(seen.content.clone()));
         }
-        let Some(seen) = self.running.shared.look(key) else { return Ok(None) };
+        let Some(seen) = self.running.shared.get(key) else { return Ok(None) };
         self.waits_for = self.waits_for.max(seen.waits_for);
         self.note(key.clone(), seen.version, seen.content.clone())?;
         Ok(Some(seen.content))
     }
 
-    /// Notes what the database said; `None` for absent. Returns what stands there, which may be newer.
-    fn keep(&mut self, key: Key, found: Option<(Version, Content)>) -> Result<Content, DraftError> {
+    /// Caches a value from the database (`None`: absent) and records the read. Returns the current value, which may be
+    /// newer.
+    fn cache(&mut self, key: Key, found: Option<(Version, Content)>) -> Result<Content, DraftError> {
         let (version, content) = found.unwrap_or((0, Content::Absent));
         let seen = self.running.shared.fill(&self.running.began, &key, version, content);
         self.waits_for = self.waits_for.max(seen.waits_for);
@@ -281,26 +293,26 @@ impl Draft {
 
     fn note(&mut self, key: Key, version: Version, content: Content) -> Result<(), DraftError> {
         self.check_keys()?;
-        if let map::Entry::Vacant(place) = self.seen.entry(key) {
+        if let map::Entry::Vacant(vacant) = self.seen.entry(key) {
             self.seen_bytes = self.seen_bytes.saturating_add(content.bytes());
-            place.insert(Stand { version, content });
+            vacant.insert(SeenValue { version, content });
         }
         Ok(())
     }
 
     /// Returns an error if the call uses `CALL_KEYS_MAX` keys already.
     fn check_keys(&self) -> Result<(), DraftError> {
-        if self.seen.len() + self.records.len() + self.books.len() >= CALL_KEYS_MAX {
-            return Err(DraftError::Limit(format!("a call may look at and write {CALL_KEYS_MAX} things at most")));
+        if self.seen.len() + self.records.len() + self.ledger.len() >= CALL_KEYS_MAX {
+            return Err(DraftError::Limit(format!("a call may read and write at most {CALL_KEYS_MAX} keys")));
         }
         Ok(())
     }
 
-    /// Counts what is collected.
+    /// Adds to the bytes that the call writes. Returns an error above the limit.
     fn collect(&mut self, bytes: usize) -> Result<(), DraftError> {
         self.bytes = self.bytes.saturating_add(bytes);
         if self.bytes > CHANGE_SET_BYTES_MAX {
-            return Err(DraftError::Limit(format!("a call may write {CHANGE_SET_BYTES_MAX} bytes at most")));
+            return Err(DraftError::Limit(format!("a call may write at most {CHANGE_SET_BYTES_MAX} bytes")));
         }
         Ok(())
     }
@@ -317,16 +329,17 @@ fn misuse(sentence: impl Into<String>) -> DraftError {
     DraftError::Misuse(sentence.into())
 }
 
-/// Ids and names become keys of indexes: bounded, and free of NUL, which not every database stores.
+/// Checks an id or a name. They are keys of indexes, so they are bounded and contain no NUL, which not every database
+/// stores.
 fn check_name(what: &str, name: &str) -> Result<(), DraftError> {
     if name.is_empty() || name.len() > KEY_BYTES_MAX || name.contains('\0') {
-        let begins: String = name.chars().take(40).collect();
-        return Err(misuse(format!("{what} must have 1 to {KEY_BYTES_MAX} bytes and no NUL: {begins:?}")));
+        let start: String = name.chars().take(40).collect();
+        return Err(misuse(format!("{what} must have 1 to {KEY_BYTES_MAX} bytes and no NUL: {start:?}")));
     }
     Ok(())
 }
 
-/// One JSON text and nothing else.
+/// Checks that `text` is exactly one JSON text.
 fn check_json(what: &str, text: &str) -> Result<(), DraftError> {
     let parsed: Result<&serde_json::value::RawValue, _> = serde_json::from_str(text);
     parsed.map(|_| ()).map_err(|error| misuse(format!("{what} is not JSON: {error}")))

@@ -1,15 +1,17 @@
-//! What was accepted since the oldest running call began, durable or not, and a cache of older durable entries.
+//! All writes that were accepted since the oldest running call began, durable or not, and a cache of older durable
+//! entries.
 //!
-//! The one place that assumes that this process alone decides on its database. Never asks the database, never waits;
-//! lives under the committer's lock, so everything here is short.
+//! The only code that assumes that this process alone decides on its database. Never queries the database and never
+//! waits. Accessed under the committer's lock, so every operation is short.
 //!
 //! Invariants:
-//! - Every write that was accepted after the oldest running call began is here. So "no entry" means "not written since",
-//!   and a call may decide without the database; and a value loaded by a call may fill a gap, but never replaces an entry.
-//! - What is not durable is here.
-//! - Only eviction takes entries away, and only such as are durable and not newer than the start of every running call.
+//! - Every write that was accepted after the oldest running call began has an entry. So "no entry" means "not written
+//!   since", and the committer can decide without the database. A value that a call loads may fill a gap, but never
+//!   replaces an entry.
+//! - Every write that is not durable has an entry.
+//! - Only eviction removes entries, and only those that are durable and not newer than the start of every running call.
 //!   The other entries are *pinned*. Their bytes are counted exactly and have a limit of their own.
-//! - A new epoch begins empty. Calls of an older one are run again, and fill nothing.
+//! - A new epoch begins empty. Calls of an older epoch run again, and cannot fill the overlay.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -30,10 +32,10 @@ mod tests;
 use pinned::Pinned;
 use read_sets::ReadSets;
 pub use read_sets::{CollectionSearch, ReadSet};
-pub use running::Began;
+pub use running::CallStart;
 use running::Running;
 
-/// What stands at a key.
+/// The content of a key.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Content {
     Absent,
@@ -42,7 +44,7 @@ pub enum Content {
     Slot(Arc<str>),
     /// A guard that was bumped, a transfer that was posted, an account that is external.
     Mark,
-    Answer {
+    IdempotencyRecord {
         fingerprint: [u8; 32],
         sealed: Arc<[u8]>,
     },
@@ -53,38 +55,38 @@ impl Content {
     pub fn bytes(&self) -> usize {
         match self {
             Content::Record(record) => record.body.len(),
-            Content::Answer { sealed, .. } => sealed.len(),
+            Content::IdempotencyRecord { sealed, .. } => sealed.len(),
             Content::Slot(owner) => owner.len(),
             Content::Absent | Content::Mark | Content::Balance(_) => 0,
         }
     }
 }
 
-/// What a look found. `version` is 0 where the key is absent.
+/// The result of a read. `version` is 0 if the key is absent.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Seen {
+pub struct ReadResult {
     pub version: Version,
     pub content: Content,
-    /// What must be durable before an answer that rests on this goes out; 0 where it is already.
+    /// Version that must be durable before an answer that depends on this read is sent; 0 if it is durable already.
     pub waits_for: Version,
 }
 
 struct Entry {
     content: Content,
     version: Version,
-    /// The change set that wrote it (its version), or that version of the durable row that it was loaded from.
+    /// Version of the change set that wrote it, or of the durable row that it was loaded from.
     accepted: Version,
     bytes: usize,
-    /// Looked at since the clock hand last passed.
+    /// Read since the clock hand last passed.
     touched: bool,
 }
 
-/// Who may write the reserved keys.
+/// Identifies the reservation of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct TurnId(pub u64);
+pub struct ReservationId(pub u64);
 
-struct Reservation {
-    turn: TurnId,
+struct ReservedKeys {
+    reservation: ReservationId,
     keys: HashSet<Key>,
 }
 
@@ -101,7 +103,7 @@ pub struct Garbage {
 pub struct OverlayLimits {
     /// Bytes of entries that are not pinned. Above this, entries are evicted.
     pub cache_bytes_max: usize,
-    /// Bytes of pinned entries. Above this, the oldest running calls are outdated: they run again.
+    /// Bytes of pinned entries. Above this, the oldest running calls are outdated and run again.
     pub pinned_bytes_max: usize,
 }
 
@@ -115,17 +117,17 @@ pub struct Overlay {
     limits: OverlayLimits,
     hand: usize,
     running: Running,
-    /// The last write to each collection, for `find`; entries that are durable are dropped now and then.
+    /// The last write to each collection, for `find`. Durable entries are removed from time to time.
     collections: HashMap<(Scope, Arc<str>), Version>,
-    /// The last write to a collection that has no entry is of this version at most.
+    /// Upper bound of the last write to a collection without an entry.
     collections_floor: Version,
     read_sets: ReadSets,
     /// At most one for each scope.
-    reserved: HashMap<Scope, Reservation>,
+    reserved: HashMap<Scope, ReservedKeys>,
 }
 
 impl Overlay {
-    /// `latest`: the highest version in the database.
+    /// Creates an empty overlay. `latest` is the highest version in the database.
     pub fn new(latest: Version, limits: OverlayLimits) -> Overlay {
         Overlay {
             epoch: 0,
@@ -144,28 +146,30 @@ impl Overlay {
         }
     }
 
-    pub fn begin(&mut self) -> Began {
+    pub fn begin(&mut self) -> CallStart {
         self.running.begin(self.epoch, self.latest)
     }
 
-    pub fn end(&mut self, began: &Began) {
+    pub fn end(&mut self, began: &CallStart) {
         self.running.end(began);
     }
 
-    /// Whether everything that was accepted since the call began is still known.
-    pub fn is_current(&self, began: &Began) -> bool {
+    /// Returns true if the overlay has all writes that were accepted since the call began.
+    pub fn is_current(&self, began: &CallStart) -> bool {
         began.epoch == self.epoch && !self.running.is_outdated(began)
     }
 
-    pub fn look(&mut self, key: &Key) -> Option<Seen> {
+    /// Returns the entry of the key and marks it as read.
+    pub fn get(&mut self, key: &Key) -> Option<ReadResult> {
         let durable = self.durable;
         let entry = self.entries.get_mut(key)?;
         entry.touched = true;
         let waits_for = if entry.accepted > durable { entry.accepted } else { 0 };
-        Some(Seen { version: entry.version, content: entry.content.clone(), waits_for })
+        Some(ReadResult { version: entry.version, content: entry.content.clone(), waits_for })
     }
 
-    /// The version that stands at the key, 0 for absent; `None`: not written since the oldest running call began.
+    /// Returns the current version of the key, or 0 if it is absent. `None`: not written since the oldest running call
+    /// began.
     pub fn version(&self, key: &Key) -> Option<Version> {
         self.entries.get(key).map(|entry| entry.version)
     }
@@ -177,22 +181,22 @@ impl Overlay {
         }
     }
 
-    /// Keeps what a call loaded from the database, unless something newer stands there already, and says what stands.
-    /// `version` is 0 for absent.
-    pub fn fill(&mut self, began: &Began, key: &Key, version: Version, content: Content) -> (Seen, Garbage) {
+    /// Caches a value that a call loaded from the database, unless the key has an entry already. Returns the current
+    /// value. `version` is 0 if the key is absent.
+    pub fn fill(&mut self, began: &CallStart, key: &Key, version: Version, content: Content) -> (ReadResult, Garbage) {
         if !self.is_current(began) {
-            return (Seen { version, content, waits_for: 0 }, Garbage::default());
+            return (ReadResult { version, content, waits_for: 0 }, Garbage::default());
         }
-        if let Some(seen) = self.look(key) {
+        if let Some(seen) = self.get(key) {
             return (seen, Garbage::default());
         }
-        // A version that somebody else invented must not keep the entry, or anybody, waiting.
+        // A version written by another program must not pin the entry or make a call wait.
         let accepted = version.min(self.durable);
         self.put(key.clone(), version, accepted, content.clone());
-        (Seen { version, content, waits_for: 0 }, self.evict(1))
+        (ReadResult { version, content, waits_for: 0 }, self.evict(1))
     }
 
-    /// Takes in what `decide` accepted and gives it its version.
+    /// Adds the writes of an accepted change set and assigns its version.
     pub fn accept(&mut self, writes: Vec<(Key, Content)>) -> (Version, Garbage) {
         self.latest += 1;
         let version = self.latest;
@@ -206,8 +210,8 @@ impl Overlay {
                 self.collections.insert((key.scope.clone(), collection.clone()), version);
             }
             self.read_sets.note_write(&key, version);
-            let stands = if content == Content::Absent { 0 } else { version };
-            self.put(key, stands, version, content);
+            let stored_version = if content == Content::Absent { 0 } else { version };
+            self.put(key, stored_version, version, content);
         }
         (version, self.evict(count))
     }
@@ -223,9 +227,10 @@ impl Overlay {
         }
     }
 
-    /// Moves the clock hand a few steps for each entry that came in, so that no call pays for all. The further the cache
-    /// is above its limit, the more steps: neither pinned nor touched entries let it grow without a bound.
-    fn evict(&mut self, came_in: usize) -> Garbage {
+    /// Moves the clock hand a few steps for each added entry, so that no single call pays for the whole eviction. The
+    /// number of steps grows with the excess over the limit, so that pinned or recently read entries cannot let the
+    /// cache grow without a bound.
+    fn evict(&mut self, added: usize) -> Garbage {
         let mut garbage = Garbage::default();
         if self.bytes <= self.limits.cache_bytes_max {
             return garbage;
@@ -233,7 +238,7 @@ impl Overlay {
         self.unpin();
         let Some(excess) = self.excess() else { return garbage };
         let keep_after = self.keep_after();
-        let steps = came_in.saturating_mul(2) + OVERLAY_EVICT_STEPS + excess / OVERLAY_EVICT_BYTES_PER_STEP;
+        let steps = added.saturating_mul(2) + OVERLAY_EVICT_STEPS + excess / OVERLAY_EVICT_BYTES_PER_STEP;
         for _ in 0..steps {
             if self.excess().is_none() {
                 break;
@@ -243,18 +248,18 @@ impl Overlay {
         garbage
     }
 
-    /// Bytes by which the entries that are not pinned exceed their limit.
+    /// Returns the bytes by which the entries that are not pinned exceed their limit.
     fn excess(&self) -> Option<usize> {
         let cached = self.bytes.saturating_sub(self.pinned.bytes());
         cached.checked_sub(self.limits.cache_bytes_max).filter(|excess| *excess > 0)
     }
 
-    /// Entries that were accepted after this version are pinned.
+    /// Returns the version after which entries are pinned.
     fn keep_after(&self) -> Version {
         self.durable.min(self.running.oldest().unwrap_or(Version::MAX))
     }
 
-    /// Counts what is pinned now. Where that exceeds its limit, outdates the oldest calls until half of the limit is free.
+    /// Updates the pinned bytes. If they exceed their limit, outdates the oldest calls until half of the limit is free.
     fn unpin(&mut self) {
         self.pinned.advance(self.keep_after());
         if self.pinned.total() > self.limits.pinned_bytes_max {
@@ -277,7 +282,7 @@ impl Overlay {
         }
     }
 
-    /// Everything up to `version` is on disk.
+    /// Records that everything up to `version` is durable.
     pub fn settle(&mut self, version: Version) {
         self.durable = self.durable.max(version);
         self.unpin();
@@ -288,11 +293,12 @@ impl Overlay {
         }
     }
 
-    /// Forgets everything, accepted or cached. What is durable is in the database; the rest is run again.
+    /// Removes all entries, accepted or cached, and begins a new epoch. Durable values are in the database; the other
+    /// calls run again.
     pub fn begin_epoch(&mut self) -> Garbage {
         self.epoch += 1;
         self.durable = self.latest;
-        // Calls of older epochs pin nothing: they run again.
+        // Calls of older epochs run again, so they pin nothing.
         self.running.outdate(self.latest);
         self.pinned = Pinned::after(self.latest);
         self.bytes = 0;
@@ -307,7 +313,7 @@ impl Overlay {
         self.epoch
     }
 
-    /// The newest version that was given to anybody.
+    /// Returns the newest version that was assigned.
     pub fn latest(&self) -> Version {
         self.latest
     }
@@ -316,16 +322,16 @@ impl Overlay {
         self.durable
     }
 
-    /// What a `find` in this collection must wait for; 0: nothing.
+    /// Returns the version that a search of this collection must wait for; 0 if everything is durable.
     pub fn last_write(&self, scope: &Scope, collection: &Arc<str>) -> Version {
         let written = self.collections.get(&(scope.clone(), collection.clone())).copied().unwrap_or(0);
         if written > self.durable { written } else { 0 }
     }
 
-    /// Registers what a call read, so that [`Overlay::are_unchanged`] can check it after the call has ended. The call must still be
-    /// running, and what it read must be durable. Returns `None` if a read has changed or may have changed, or if there are more
-    /// than [`CACHED_ANSWER_READS_MAX`] reads.
-    pub fn register(&mut self, began: &Began, reads: &[Read], searches: &[CollectionSearch]) -> Option<ReadSet> {
+    /// Registers the reads of a call, so that [`Overlay::are_unchanged`] can check them after the call has ended. The
+    /// call must still be running, and the values that it read must be durable. Returns `None` if a read has changed or
+    /// may have changed, or if there are more than [`CACHED_ANSWER_READS_MAX`] reads.
+    pub fn register(&mut self, began: &CallStart, reads: &[Read], searches: &[CollectionSearch]) -> Option<ReadSet> {
         let is_same = |read: &Read| self.version(&read.key).is_none_or(|version| version == read.seen);
         let is_found_again = |search: &CollectionSearch| {
             let collection = (search.scope.clone(), search.collection.clone());
@@ -339,7 +345,7 @@ impl Overlay {
         is_unchanged.then(|| self.read_sets.register(now, reads.iter().map(|read| &read.key), searches))
     }
 
-    /// Whether everything that the set names stands as it was read.
+    /// Returns true if no read of the set has changed.
     pub fn are_unchanged(&self, set: &ReadSet) -> bool {
         self.read_sets.are_unchanged(self.epoch, set)
     }
@@ -348,32 +354,38 @@ impl Overlay {
         self.read_sets.remove(self.epoch, set);
     }
 
-    /// From now on only `turn` may write these keys, all of one scope. Adds to what it reserved before.
-    pub fn reserve(&mut self, turn: TurnId, keys: impl IntoIterator<Item = Key>) {
+    /// Reserves the keys, which must have one scope, in addition to those that it reserved before. Other calls cannot
+    /// write them.
+    pub fn reserve(&mut self, reservation: ReservationId, keys: impl IntoIterator<Item = Key>) {
         for key in keys {
-            let reservation = || Reservation { turn, keys: HashSet::new() };
-            self.reserved.entry(key.scope.clone()).or_insert_with(reservation).keys.insert(key);
+            let reserved = || ReservedKeys { reservation, keys: HashSet::new() };
+            self.reserved.entry(key.scope.clone()).or_insert_with(reserved).keys.insert(key);
         }
     }
 
-    /// Gives back what was reserved, to be dropped outside of the lock.
-    pub fn release(&mut self, turn: TurnId) -> Option<HashSet<Key>> {
-        let scope = self.reserved.iter().find(|(_, held)| held.turn == turn).map(|(scope, _)| scope.clone())?;
-        self.reserved.remove(&scope).map(|reservation| reservation.keys)
+    /// Releases a reservation and returns its keys, to be dropped outside of the lock.
+    pub fn release(&mut self, reservation: ReservationId) -> Option<HashSet<Key>> {
+        let scope =
+            self.reserved.iter().find(|(_, held)| held.reservation == reservation).map(|(scope, _)| scope.clone())?;
+        self.reserved.remove(&scope).map(|held| held.keys)
     }
 
-    /// Whether somebody else's turn keeps this key from being written.
-    pub fn is_reserved(&self, key: &Key, turn: Option<TurnId>) -> bool {
-        // Most of the time nobody has a turn: then this costs nothing.
+    /// Returns true if another reservation includes the key.
+    pub fn is_reserved(&self, key: &Key, reservation: Option<ReservationId>) -> bool {
+        // Most of the time there is no reservation, and this costs nothing.
         !self.reserved.is_empty()
-            && self.reserved.get(&key.scope).is_some_and(|held| Some(held.turn) != turn && held.keys.contains(key))
+            && self
+                .reserved
+                .get(&key.scope)
+                .is_some_and(|held| Some(held.reservation) != reservation && held.keys.contains(key))
     }
 
     pub fn bytes(&self) -> usize {
         self.bytes
     }
 
-    /// Bytes of entries that cannot be evicted now: not durable yet, or accepted since the oldest running call began.
+    /// Returns the bytes of entries that cannot be evicted: not durable yet, or accepted since the oldest running call
+    /// began.
     pub fn pinned_bytes(&self) -> usize {
         self.pinned.total()
     }
@@ -386,7 +398,8 @@ impl Overlay {
         self.entries.is_empty()
     }
 
-    /// Whether no read and no cached answer rests on it: then a foreign write makes nothing outdated.
+    /// Returns true if no read and no cached answer depends on the overlay, so that a foreign write cannot make
+    /// anything outdated.
     pub fn serves_nothing(&self) -> bool {
         self.is_empty() && self.read_sets.is_empty()
     }

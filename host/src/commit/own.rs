@@ -1,7 +1,7 @@
-//! Changes that the host itself makes to what one plugin and tenant have: through the committer like any other, so that a
-//! plugin which changes the same at the same time is seen.
+//! Changes that the host itself makes to the data of one plugin and tenant. They go through the committer like any
+//! other change, so that conflicts with concurrent calls of the plugin are detected.
 //!
-//! Owns the running again. Never touches a collection of the plugin: the model that it works with has none.
+//! Owns the retries. Never accesses a collection of the plugin, because its model contains the host collections only.
 
 use super::{
     committer::{CommitError, Committer},
@@ -19,19 +19,19 @@ pub enum OwnError {
     Commit(#[from] CommitError),
     #[error(transparent)]
     Model(#[from] ModelError),
-    #[error("others change it all the time")]
+    #[error("conflict retries exhausted")]
     Contended,
 }
 
-/// Made anew for each run.
+/// A change that is made again in each retry.
 pub trait Change: Sync {
-    type Made: Send;
+    type Output: Send;
 
-    /// `None`: there is nothing to change.
-    fn make(&self, draft: &mut Draft) -> impl Future<Output = Result<Option<Self::Made>, DraftError>> + Send;
+    /// Makes the change in `draft`. Returns `None` if there is nothing to change.
+    fn make(&self, draft: &mut Draft) -> impl Future<Output = Result<Option<Self::Output>, DraftError>> + Send;
 }
 
-/// The host, changing what belongs to one plugin and tenant.
+/// Makes changes of the host for one plugin and tenant.
 pub struct Host<'a> {
     committer: &'a Committer,
     call: CallIdentity,
@@ -53,32 +53,35 @@ impl<'a> Host<'a> {
         Ok(Host { committer, call, operator: None })
     }
 
-    /// The same for an operator: the change is recorded in the operators' journal.
+    /// Makes changes for an operator. They are recorded in the operators' journal.
     pub fn for_operator(committer: &'a Committer, scope: &Scope, action: OperatorAction) -> Result<Host<'a>, OwnError> {
         let host = Host::new(committer, scope, action.at)?;
         Ok(Host { operator: Some(action), ..host })
     }
 
-    /// As it stands now, also where that is not durable yet.
+    /// Returns the current effect, even if it is not durable yet.
     pub async fn find_effect(&self, id: &str) -> Result<Option<Effect>, OwnError> {
         let mut draft = self.committer.begin(self.call.clone());
         Ok(draft.find_effect(id).await?.map(|found| found.value))
     }
 
-    /// Until it gets through. `None`: there was nothing to change.
-    pub async fn apply<C: Change>(&self, change: &C) -> Result<Option<C::Made>, OwnError> {
+    /// Applies the change, and retries it after conflicts. Returns `None` if there was nothing to change.
+    ///
+    /// # Errors
+    /// [`OwnError::Contended`] after `RUNS_MAX` conflicts.
+    pub async fn apply<C: Change>(&self, change: &C) -> Result<Option<C::Output>, OwnError> {
         for _ in 0..RUNS_MAX {
             let mut draft = self.committer.begin(self.call.clone());
-            let made = change.make(&mut draft).await?;
-            if let (Some(action), true) = (&self.operator, made.is_some()) {
-                draft.note_operator(action.clone());
+            let output = change.make(&mut draft).await?;
+            if let (Some(action), true) = (&self.operator, output.is_some()) {
+                draft.record_operator_action(action.clone());
             }
-            // That there is nothing to change may rest on what is not durable yet.
-            let changes = if made.is_some() { draft.into_changes(None) } else { draft.into_refusal() };
-            let changes = changes.without_room();
+            // The result that there is nothing to change may depend on values that are not durable yet.
+            let changes = if output.is_some() { draft.into_changes(None) } else { draft.into_refusal() };
+            let changes = changes.without_capacity();
             match self.committer.commit(changes, None).await {
                 Err(CommitError::Conflict(_) | CommitError::Discarded) => {}
-                settled => return Ok(settled.map(|()| made)?),
+                settled => return Ok(settled.map(|()| output)?),
             }
         }
         Err(OwnError::Contended)

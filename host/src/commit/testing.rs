@@ -1,10 +1,10 @@
-//! What the tests of this room share: a committer over a real file, and calls that run again until they get through.
+//! Shared test support of this module: a committer with a real file, and calls that run again until they commit.
 
 use std::sync::Arc;
 
 use super::committer::{CommitError, Committer, CommitterSettings, CommitterTask};
 use super::draft::{CallIdentity, Draft, DraftError};
-use crate::changes::change_set::{DecidedBy, KeptAnswer, Transfer};
+use crate::changes::change_set::{DecidedBy, IdempotencyRecord, Transfer};
 use crate::changes::endpoint::{Endpoint, SigningKey};
 use crate::changes::scope::Scope;
 use crate::db::apply::{Failpoint, Failpoints};
@@ -21,7 +21,7 @@ pub fn model(data_version: u32, reads_from: Option<u32>) -> Arc<DataModel> {
     Arc::new(DataModel::new("notes", &[things], data_version, reads_from).unwrap())
 }
 
-pub type Worked<T> = Result<T, DraftError>;
+pub type DraftResult<T> = Result<T, DraftError>;
 
 pub struct Bench {
     pub committer: Committer,
@@ -61,36 +61,37 @@ impl Bench {
         self.committer.begin(call(&self.model, "acme/test"))
     }
 
-    /// As the host does it: run, commit, run again; after four losses with the turn. Says how often it ran.
-    pub async fn run(&self, work: impl AsyncFn(&mut Draft) -> Worked<()>) -> Result<u32, CommitError> {
-        self.run_keeping(async |draft| work(draft).await.map(|()| None)).await
+    /// Runs and commits a call like the host: runs it again after conflicts, after four of them with a reservation.
+    /// Returns the number of runs.
+    pub async fn run(&self, work: impl AsyncFn(&mut Draft) -> DraftResult<()>) -> Result<u32, CommitError> {
+        self.run_with_record(async |draft| work(draft).await.map(|()| None)).await
     }
 
-    pub async fn run_keeping(
+    pub async fn run_with_record(
         &self,
-        work: impl AsyncFn(&mut Draft) -> Worked<Option<KeptAnswer>>,
+        work: impl AsyncFn(&mut Draft) -> DraftResult<Option<IdempotencyRecord>>,
     ) -> Result<u32, CommitError> {
-        let mut turn = None;
+        let mut reservation = None;
         for run in 1..1_000 {
             let mut draft = self.begin();
-            let answer = match work(&mut draft).await {
+            let record = match work(&mut draft).await {
                 Err(DraftError::Database(error)) => return Err(CommitError::Unavailable(error.to_string())),
-                answer => answer.unwrap(),
+                record => record.unwrap(),
             };
-            match self.committer.commit(draft.into_changes(answer), turn.as_mut()).await {
-                Err(CommitError::Conflict(lost)) if run >= 4 && turn.is_none() => {
-                    turn = Some(self.committer.take_turn(&lost).await);
+            match self.committer.commit(draft.into_changes(record), reservation.as_mut()).await {
+                Err(CommitError::Conflict(conflict)) if run >= 4 && reservation.is_none() => {
+                    reservation = Some(self.committer.reserve(&conflict).await);
                 }
                 Err(CommitError::Conflict(_)) => {}
-                Err(CommitError::Discarded) => turn = None,
+                Err(CommitError::Discarded) => reservation = None,
                 Err(error) => return Err(error),
                 Ok(()) => return Ok(run),
             }
         }
-        panic!("a call that never gets through");
+        panic!("a call never commits");
     }
 
-    /// What is on disk, whatever the overlay says.
+    /// Returns the number in the stored record, regardless of the overlay.
     pub async fn stored(&self, id: &str) -> Option<u64> {
         let things = self.model.collection("things").unwrap();
         let record = self.database.find_record(&scope("acme/test"), things, id).await.unwrap();
@@ -102,7 +103,7 @@ pub fn scope(tenant: &str) -> Scope {
     Scope::new("notes".into(), tenant.into()).unwrap()
 }
 
-/// An empty tenant is anonymous.
+/// Returns the identity of a call. An empty tenant is anonymous.
 pub fn call(model: &Arc<DataModel>, tenant: &str) -> CallIdentity {
     CallIdentity {
         scope: Scope::new("notes".into(), tenant.into()),
@@ -116,7 +117,7 @@ pub fn call(model: &Arc<DataModel>, tenant: &str) -> CallIdentity {
     }
 }
 
-/// Who writes lines of the journal.
+/// Returns the generation of journal lines.
 pub fn decided_by() -> Arc<DecidedBy> {
     Arc::new(DecidedBy { version: "1.0.0".into(), component: "c0ffee".into() })
 }
@@ -125,8 +126,8 @@ pub fn number(body: &str) -> u64 {
     serde_json::from_str::<serde_json::Value>(body).unwrap()["n"].as_u64().unwrap()
 }
 
-/// Adds one to the number in a record; the first makes the record.
-pub async fn increment(draft: &mut Draft, id: &str) -> Worked<()> {
+/// Adds one to the number in a record. Creates the record if it is absent.
+pub async fn increment(draft: &mut Draft, id: &str) -> DraftResult<()> {
     let done = match draft.get("things", id).await? {
         None => draft.insert("things", id, r#"{"n":1}"#.into()).await?,
         Some(entry) => draft.replace("things", id, format!(r#"{{"n":{}}}"#, number(&entry.body) + 1)).await?,
@@ -146,7 +147,7 @@ pub fn transfer(id: &str, debit: &str, credit: &str, amount: u32) -> Transfer {
     }
 }
 
-/// An endpoint with about as many bytes in its list of types.
+/// Returns an endpoint with `bytes` bytes in its list of types.
 pub fn endpoint(bytes: usize) -> Endpoint {
     Endpoint {
         url: "https://a.example".to_owned(),

@@ -1,58 +1,61 @@
-//! Who has something due, and when. Pure: times and facts go in, what to look at comes out.
+//! Times at which task queues must be worked on next. Pure: due times go in, due queues come out.
 //!
-//! Invariant: a line that has something due is either at work, or is looked at by then; a look too many does no harm.
+//! Invariant: a queue that has a due record is either at work or scheduled for that time at the latest. Working on a
+//! queue that has nothing due is harmless.
 
 use std::collections::{BTreeSet, HashMap};
 
-use crate::changes::timer::TaskLine;
+use crate::changes::timer::TaskQueue;
 use crate::clock::Timestamp;
 
 #[derive(Default)]
 pub struct Agenda {
-    lines: HashMap<TaskLine, State>,
-    order: BTreeSet<(Timestamp, TaskLine)>,
+    queues: HashMap<TaskQueue, State>,
+    order: BTreeSet<(Timestamp, TaskQueue)>,
 }
 
 enum State {
-    Waits(Timestamp),
-    Works,
+    Waiting(Timestamp),
+    Working,
 }
 
 impl Agenda {
-    /// Something of the line is due then. A line at work says in the end when it has something to do again.
-    pub fn note(&mut self, line: &TaskLine, due: Timestamp) {
-        match self.lines.get(line) {
-            Some(State::Works) => {}
-            Some(State::Waits(at)) if *at <= due => {}
-            _ => self.put(line.clone(), due),
+    /// Schedules the queue for `due` at the latest. Ignored for a queue at work: it returns its next time when it
+    /// finishes.
+    pub fn note(&mut self, queue: &TaskQueue, due: Timestamp) {
+        match self.queues.get(queue) {
+            Some(State::Working) => {}
+            Some(State::Waiting(at)) if *at <= due => {}
+            _ => self.put(queue.clone(), due),
         }
     }
 
-    /// The next line that has something due; it is at work from now on.
-    pub fn next(&mut self, now: Timestamp) -> Option<TaskLine> {
+    /// Returns the next queue that has something due and marks it as at work.
+    pub fn next(&mut self, now: Timestamp) -> Option<TaskQueue> {
         self.order.first().filter(|(at, _)| *at <= now)?;
-        let (_, line) = self.order.pop_first()?;
-        self.lines.insert(line.clone(), State::Works);
-        Some(line)
+        let (_, queue) = self.order.pop_first()?;
+        self.queues.insert(queue.clone(), State::Working);
+        Some(queue)
     }
 
-    /// It has nothing more to do before `next`.
-    pub fn rests(&mut self, line: &TaskLine, next: Option<Timestamp>) {
-        self.lines.remove(line);
+    /// Ends the work on the queue and schedules it for `next`. `None`: it has no stored records.
+    pub fn finish(&mut self, queue: &TaskQueue, next: Option<Timestamp>) {
+        self.queues.remove(queue);
         if let Some(due) = next {
-            self.put(line.clone(), due);
+            self.put(queue.clone(), due);
         }
     }
 
+    /// Returns the earliest scheduled time.
     pub fn wake_at(&self) -> Option<Timestamp> {
         self.order.first().map(|(at, _)| *at)
     }
 
-    fn put(&mut self, line: TaskLine, due: Timestamp) {
-        if let Some(State::Waits(before)) = self.lines.insert(line.clone(), State::Waits(due)) {
-            self.order.remove(&(before, line.clone()));
+    fn put(&mut self, queue: TaskQueue, due: Timestamp) {
+        if let Some(State::Waiting(before)) = self.queues.insert(queue.clone(), State::Waiting(due)) {
+            self.order.remove(&(before, queue.clone()));
         }
-        self.order.insert((due, line));
+        self.order.insert((due, queue));
     }
 }
 
@@ -63,44 +66,44 @@ mod tests {
     use super::*;
     use crate::changes::scope::Scope;
 
-    fn line(number: u8) -> TaskLine {
+    fn queue(number: u8) -> TaskQueue {
         let tenant = format!("t{number}/test");
-        TaskLine { scope: Scope::new("notes".into(), tenant.into()).unwrap(), destination: None }
+        TaskQueue { scope: Scope::new("notes".into(), tenant.into()).unwrap(), destination: None }
     }
 
     #[test]
-    fn a_line_is_looked_at_when_something_is_due_and_not_before() {
+    fn queue_is_returned_at_its_earliest_due_time_and_not_before() {
         let mut agenda = Agenda::default();
-        agenda.note(&line(1), 50);
-        agenda.note(&line(1), 80);
+        agenda.note(&queue(1), 50);
+        agenda.note(&queue(1), 80);
         assert_eq!((agenda.next(49), agenda.wake_at()), (None, Some(50)));
-        assert_eq!(agenda.next(50), Some(line(1)));
+        assert_eq!(agenda.next(50), Some(queue(1)));
         assert_eq!((agenda.next(100), agenda.wake_at()), (None, None), "it is at work");
     }
 
     #[test]
-    fn line_at_work_is_taken_up_again_when_it_has_rested() {
+    fn queue_at_work_is_scheduled_again_after_it_has_finished() {
         let mut agenda = Agenda::default();
-        agenda.note(&line(1), 0);
+        agenda.note(&queue(1), 0);
         agenda.next(0);
-        agenda.note(&line(1), 30);
+        agenda.note(&queue(1), 30);
         assert_eq!(agenda.wake_at(), None);
-        agenda.rests(&line(1), Some(90));
+        agenda.finish(&queue(1), Some(90));
         assert_eq!(agenda.wake_at(), Some(90));
     }
 
     proptest! {
-        /// The stored dues are the truth; whatever the order of commits and looks, everything is done, and never early.
+        /// Every stored record is worked on, and never before it is due, for any order of commits and work.
         #[test]
-        fn everything_due_is_looked_at(steps in prop::collection::vec((0_u8..3, 0_u8..4, 0_u64..50), 1..200)) {
+        fn every_due_record_is_scheduled(steps in prop::collection::vec((0_u8..3, 0_u8..4, 0_u64..50), 1..200)) {
             let (mut agenda, mut stored, mut now) = (Agenda::default(), Vec::<(u8, u64)>::new(), 0_u64);
             let mut working: Vec<(u8, Option<u64>)> = Vec::new();
             for (step, number, amount) in steps {
                 match step {
                     0 => {
                         stored.push((number, now + amount));
-                        agenda.note(&line(number), now + amount);
-                        // The line at work takes in what is reported meanwhile.
+                        agenda.note(&queue(number), now + amount);
+                        // The queue at work includes later reports in its next time.
                         for (_, next) in working.iter_mut().filter(|(worker, _)| *worker == number) {
                             *next = Some(next.map_or(now + amount, |next| next.min(now + amount)));
                         }
@@ -108,22 +111,22 @@ mod tests {
                     1 => {
                         now += amount;
                         while let Some(next) = agenda.next(now) {
-                            let number = (0..4).find(|number| line(*number) == next).unwrap();
+                            let number = (0..4).find(|number| queue(*number) == next).unwrap();
                             stored.retain(|(owner, due)| *owner != number || *due > now);
                             let next_due = stored.iter().filter(|(owner, _)| *owner == number).map(|(_, due)| *due).min();
                             working.push((number, next_due));
                         }
                     }
                     _ => for (number, next) in working.drain(..) {
-                        agenda.rests(&line(number), next);
+                        agenda.finish(&queue(number), next);
                     },
                 }
             }
             for (number, next) in working.drain(..) {
-                agenda.rests(&line(number), next);
+                agenda.finish(&queue(number), next);
             }
             for (number, due) in stored {
-                prop_assert!(agenda.wake_at().is_some_and(|at| at <= due), "{number} due at {due} is forgotten");
+                prop_assert!(agenda.wake_at().is_some_and(|at| at <= due), "{number} due at {due} is not scheduled");
             }
         }
     }

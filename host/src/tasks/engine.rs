@@ -1,6 +1,8 @@
-//! The loop around the agenda: news of commits go in, lines that have something due are set to work.
+//! The loop around the agenda. It receives commit notifications and starts workers for the task queues that have
+//! something due.
 //!
-//! One task, and one for each line at work; nothing in the loop waits for a plugin or for somebody else's server.
+//! The engine is one Tokio task, and each queue at work is another. The loop itself never waits for a plugin or a
+//! remote server.
 
 use std::{
     collections::HashMap,
@@ -21,62 +23,62 @@ use tokio::{
 use super::{
     Shared,
     agenda::Agenda,
-    line::{self, Inbox},
+    queue::{self, Inbox},
 };
-use crate::clock::Timestamp;
 use crate::{
-    changes::timer::{TaskKind, TaskLine},
-    commit::committer::News,
+    changes::timer::{TaskKind, TaskQueue},
+    clock::Timestamp,
+    commit::committer::CommitNotification,
     db::{DbError, apply::HostRecord},
     limits::{TASK_PAUSE_MS, TASKS_STOP_MS},
-    stop::told,
+    shutdown::requested,
 };
 
 pub(super) struct Engine {
     shared: Arc<Shared>,
     agenda: Agenda,
-    news: broadcast::Receiver<Arc<News>>,
-    /// The inbox of each line that has records stored.
-    inboxes: HashMap<TaskLine, Arc<Inbox>>,
-    lines: JoinSet<Option<Timestamp>>,
-    /// Which line a task of `lines` is.
-    names: HashMap<task::Id, TaskLine>,
-    /// News was missed, and the database has not been read since.
-    is_blind: bool,
+    notifications: broadcast::Receiver<Arc<CommitNotification>>,
+    /// Inbox of each queue that has stored records.
+    inboxes: HashMap<TaskQueue, Arc<Inbox>>,
+    workers: JoinSet<Option<Timestamp>>,
+    /// The queue of each task in `workers`.
+    queues_by_task: HashMap<task::Id, TaskQueue>,
+    /// A notification was missed, and the database has not been read since.
+    must_reload: bool,
 }
 
-/// What a record says of when and where to.
+/// The members of a timer or an effect that decide when it is due and which queue it belongs to.
 #[derive(Deserialize)]
 struct Due {
     due: Option<Timestamp>,
-    /// Of an effect, like its progress.
-    call: Option<Called>,
-    progress: Option<Reached>,
+    /// Present in effects only, like `progress`.
+    call: Option<CallPart>,
+    progress: Option<ProgressPart>,
 }
 
 #[derive(Deserialize)]
-struct Called {
+struct CallPart {
     destination: String,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "kebab-case")]
-struct Reached {
+struct ProgressPart {
     under_way: bool,
 }
 
 impl Engine {
     pub async fn open(shared: Arc<Shared>) -> Result<Engine, DbError> {
-        // Before the database is read: what is committed meanwhile is heard.
-        let news = shared.parts.committer.follow();
+        // Subscribed before the database is read, so that no commit is missed in between.
+        let notifications = shared.parts.committer.subscribe();
         let mut engine = Engine {
             shared,
             agenda: Agenda::default(),
-            news,
+            notifications,
             inboxes: HashMap::new(),
-            lines: JoinSet::new(),
-            names: HashMap::new(),
-            is_blind: false,
+            workers: JoinSet::new(),
+            queues_by_task: HashMap::new(),
+            must_reload: false,
         };
         engine.reload().await?;
         Ok(engine)
@@ -86,103 +88,106 @@ impl Engine {
         let clock = self.shared.parts.clock.clone();
         let mut moves = clock.moves();
         loop {
-            if self.is_blind {
-                self.look().await;
+            if self.must_reload {
+                self.try_reload().await;
             }
-            self.start_lines(clock.now());
+            self.start_workers(clock.now());
             let wait = self.agenda.wake_at().map(|at| Duration::from_millis(at.saturating_sub(clock.now())));
             tokio::select! {
                 biased;
-                () = told(&mut stopped) => break,
-                news = self.news.recv() => self.hear(news).await,
-                Some(ended) = self.lines.join_next_with_id() => self.rest(ended),
+                () = requested(&mut stopped) => break,
+                notification = self.notifications.recv() => self.on_commit(notification).await,
+                Some(ended) = self.workers.join_next_with_id() => self.finish_queue(ended),
                 () = sleep(wait.unwrap_or_default()), if wait.is_some() => {}
-                () = sleep(Duration::from_millis(TASK_PAUSE_MS)), if self.is_blind => {}
+                () = sleep(Duration::from_millis(TASK_PAUSE_MS)), if self.must_reload => {}
                 () = moves.next() => self.wake_all(),
             }
         }
-        self.finish().await;
+        self.shut_down().await;
     }
 
-    /// What is under way gets a while to be written down; what is cut off is done again at the next start.
-    async fn finish(mut self) {
+    /// Waits up to `TASKS_STOP_MS` until the outcome of running work is written. Work that is cut off is repeated at
+    /// the next start.
+    async fn shut_down(mut self) {
         self.shared.stopping.store(true, Ordering::Relaxed);
         self.wake_all();
-        let all = async { while self.lines.join_next().await.is_some() {} };
+        let all = async { while self.workers.join_next().await.is_some() {} };
         if timeout(Duration::from_millis(TASKS_STOP_MS), all).await.is_err() {
-            tracing::info!("tasks or outgoing calls are cut off; they are done again at the next start");
+            tracing::info!("cut off running tasks or outgoing calls; they are repeated at the next start");
         }
-        self.lines.shutdown().await;
+        self.workers.shutdown().await;
     }
 
     fn wake_all(&self) {
         self.inboxes.values().for_each(|inbox| inbox.wake());
     }
 
-    fn start_lines(&mut self, now: Timestamp) {
-        while let Some(line) = self.agenda.next(now) {
-            let inbox = self.inboxes.entry(line.clone()).or_default().clone();
-            let (shared, name) = (self.shared.clone(), line.clone());
-            let begun = self.lines.spawn(async move { line::work(shared, &line, &inbox).await });
-            self.names.insert(begun.id(), name);
+    fn start_workers(&mut self, now: Timestamp) {
+        while let Some(queue) = self.agenda.next(now) {
+            let inbox = self.inboxes.entry(queue.clone()).or_default().clone();
+            let (shared, name) = (self.shared.clone(), queue.clone());
+            let handle = self.workers.spawn(async move { queue::work(shared, &queue, &inbox).await });
+            self.queues_by_task.insert(handle.id(), name);
         }
     }
 
-    fn rest(&mut self, ended: Result<(task::Id, Option<Timestamp>), JoinError>) {
+    fn finish_queue(&mut self, ended: Result<(task::Id, Option<Timestamp>), JoinError>) {
         let (id, next) = match ended {
             Ok(ended) => ended,
             Err(error) => {
-                tracing::error!("a line of tasks ended badly: {error}");
+                tracing::error!("worker of a task queue failed: {error}");
                 (error.id(), Some(self.shared.parts.clock.now().saturating_add(TASK_PAUSE_MS)))
             }
         };
-        let Some(line) = self.names.remove(&id) else { return };
-        let next = match self.inboxes.get(&line) {
-            Some(inbox) => inbox.rest(next),
+        let Some(queue) = self.queues_by_task.remove(&id) else { return };
+        let next = match self.inboxes.get(&queue) {
+            Some(inbox) => inbox.finish(next),
             None => next,
         };
         if next.is_none() {
-            self.inboxes.remove(&line);
+            self.inboxes.remove(&queue);
         }
-        self.agenda.rests(&line, next);
+        self.agenda.finish(&queue, next);
     }
 
-    async fn hear(&mut self, news: Result<Arc<News>, RecvError>) {
-        match news.as_deref() {
-            Ok(News::Durable(outgoing)) => outgoing.host_records.iter().for_each(|record| self.take(record)),
-            Ok(News::Unknown) | Err(RecvError::Lagged(_)) => self.is_blind = true,
-            // The committer is gone, and the host with it.
+    async fn on_commit(&mut self, notification: Result<Arc<CommitNotification>, RecvError>) {
+        match notification.as_deref() {
+            Ok(CommitNotification::Durable(outgoing)) => {
+                outgoing.host_records.iter().for_each(|record| self.take(record))
+            }
+            Ok(CommitNotification::Unknown) | Err(RecvError::Lagged(_)) => self.must_reload = true,
+            // The committer is gone, so the host is stopping.
             Err(RecvError::Closed) => std::future::pending().await,
         }
     }
 
-    async fn look(&mut self) {
+    async fn try_reload(&mut self) {
         match self.reload().await {
-            Ok(()) => self.is_blind = false,
-            Err(error) => tracing::error!(%error, "what is due cannot be read yet"),
+            Ok(()) => self.must_reload = false,
+            Err(error) => tracing::error!(%error, "failed to read due tasks"),
         }
     }
 
     fn take(&mut self, record: &HostRecord) {
         let (Some(_), Some(body)) = (TaskKind::of(&record.collection), &record.body) else { return };
         let Ok(Due { due: Some(due), call, progress }) = serde_json::from_str(body) else { return };
-        // Who has begun the attempt has it in hand, and looks again in the end.
-        if !progress.is_some_and(|reached| reached.under_way) {
+        // The worker that began the attempt checks the record again when the attempt ends.
+        if !progress.is_some_and(|progress| progress.under_way) {
             let destination = call.map(|call| call.destination.into());
-            self.note(TaskLine { scope: record.scope.clone(), destination }, due, Some(&record.id));
+            self.note(TaskQueue { scope: record.scope.clone(), destination }, due, Some(&record.id));
         }
     }
 
-    /// A record of the line falls due then; without `id`, any may.
-    fn note(&mut self, line: TaskLine, due: Timestamp, id: Option<&Arc<str>>) {
-        self.agenda.note(&line, due);
-        self.inboxes.entry(line).or_default().put(due, id, self.shared.parts.clock.now());
+    /// Schedules the queue because a record of it is due at `due`. Without `id`, any record may be due.
+    fn note(&mut self, queue: TaskQueue, due: Timestamp, id: Option<&Arc<str>>) {
+        self.agenda.note(&queue, due);
+        self.inboxes.entry(queue).or_default().put(due, id, self.shared.parts.clock.now());
     }
 
-    /// At the start, and where news was missed.
+    /// Reads all due times from the database: at the start and after missed notifications.
     async fn reload(&mut self) -> Result<(), DbError> {
-        for (line, due) in self.shared.parts.database.list_due_lines().await? {
-            self.note(line, due, None);
+        for (queue, due) in self.shared.parts.database.list_due_task_queues().await? {
+            self.note(queue, due, None);
         }
         Ok(())
     }

@@ -1,16 +1,17 @@
-//! How many outgoing calls of effects are under way at once: on the whole host, and of one plugin and tenant; and how many
-//! tasks of one plugin and tenant run.
+//! Limits of concurrent outgoing calls of effects, for the whole host and for each plugin and tenant. Limits of
+//! concurrent task runs of each plugin and tenant.
 //!
-//! The first call of a line has slots of its own: destinations that hang leave that of another its turn.
+//! The first call of a queue has slots of its own, so that a destination that hangs does not block the first call to
+//! another.
 
 use tokio::sync::{AcquireError, Semaphore, SemaphorePermit};
 
 use crate::limits::{TENANT_FIRST_EFFECTS_RUNNING_MAX, TENANT_FURTHER_EFFECTS_RUNNING_MAX, TENANT_TASKS_RUNNING_MAX};
 
-/// Which slots a call may take.
+/// Selects the slots that a call may take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Rank {
-    /// Nothing else of its line was under way.
+    /// No other call of its queue is under way.
     First,
     Further,
 }
@@ -20,10 +21,10 @@ pub(super) struct Slots {
     further: Semaphore,
 }
 
-/// Of one plugin and tenant.
+/// Slots of one plugin and tenant.
 pub(super) struct TenantSlots {
     pub effects: Slots,
-    /// Runs of tasks.
+    /// Task runs.
     pub tasks: Semaphore,
 }
 
@@ -41,7 +42,7 @@ impl Slots {
         Slots { first: Semaphore::new(first), further: Semaphore::new(further) }
     }
 
-    /// Returns a slot if one is free and no other call waits for it.
+    /// Returns a slot if one is free and no other call is waiting for it.
     pub fn try_acquire(&self, rank: Rank) -> Option<SemaphorePermit<'_>> {
         match rank {
             Rank::First => self.first.try_acquire().ok(),
@@ -49,7 +50,7 @@ impl Slots {
         }
     }
 
-    /// Until there is one; its turn comes in the order of asking.
+    /// Waits for a slot. Waiting calls get slots in the order in which they began to wait.
     pub async fn acquire(&self, rank: Rank) -> Result<SemaphorePermit<'_>, AcquireError> {
         match rank {
             Rank::First => self.first.acquire().await,

@@ -1,4 +1,4 @@
-//! What becomes of an effect, attempt by attempt.
+//! Outcomes of an effect, attempt by attempt.
 
 use proptest::prelude::*;
 use serde_json::value::RawValue;
@@ -26,12 +26,12 @@ fn effect(delays: &[u32]) -> Effect {
         give_up_at: None,
         progress: Progress::default(),
         outcome: None,
-        trouble: Trouble::default(),
+        fault_history: FaultHistory::default(),
     }
 }
 
 fn answered(status: u16) -> AttemptEnd {
-    let answer = OutgoingAnswer { status, headers: Vec::new(), content: OutgoingContent::Empty };
+    let answer = OutgoingResponse { status, headers: Vec::new(), content: OutgoingContent::Empty };
     AttemptEnd::Answered { answer, pause_ms: None }
 }
 
@@ -43,7 +43,7 @@ fn unknown() -> AttemptEnd {
     AttemptEnd::Unknown("timeout".to_owned())
 }
 
-/// Attempts at their due times until it is settled.
+/// Makes attempts at their due times until the effect is settled.
 fn play(effect: &mut Effect, ends: impl IntoIterator<Item = AttemptEnd>) {
     for end in ends {
         let now = effect.due.unwrap();
@@ -54,7 +54,7 @@ fn play(effect: &mut Effect, ends: impl IntoIterator<Item = AttemptEnd>) {
 }
 
 #[test]
-fn an_answer_settles_whatever_its_status_unless_it_says_nothing_about_the_request() {
+fn any_response_settles_the_effect_unless_its_status_is_retried() {
     for (status, settles) in [(200, true), (404, true), (409, true), (503, false), (429, false), (408, false)] {
         let mut effect = effect(&[1_000]);
         play(&mut effect, [answered(status)]);
@@ -63,14 +63,14 @@ fn an_answer_settles_whatever_its_status_unless_it_says_nothing_about_the_reques
 }
 
 #[test]
-fn the_last_attempts_answer_stands_even_where_it_says_nothing() {
+fn response_of_the_last_attempt_is_the_outcome_even_if_its_status_is_retried() {
     let mut effect = effect(&[1_000]);
     play(&mut effect, [unknown(), answered(503)]);
     assert!(matches!(&effect.outcome, Some(Outcome::Answered(answer)) if answer.status == 503));
 }
 
 #[test]
-fn delays_and_a_longer_retry_after_are_kept() {
+fn delays_and_a_longer_retry_after_are_respected() {
     let mut effect = effect(&[1_000, 5_000]);
     play(&mut effect, [not_sent()]);
     assert_eq!(effect.due, Some(1_000));
@@ -81,60 +81,61 @@ fn delays_and_a_longer_retry_after_are_kept() {
 }
 
 #[test]
-fn nothing_begins_after_the_time_to_give_up() {
+fn no_attempt_begins_after_give_up_at() {
     let mut effect = effect(&[1_000]);
     effect.give_up_at = Some(500);
     play(&mut effect, [not_sent()]);
     assert_eq!(effect.outcome, Some(Outcome::NotSent("refused".to_owned())), "the next one would be too late");
     let mut late = self::effect(&[]);
     late.give_up_at = Some(500);
-    assert_eq!(late.begin(501), Step::Tell);
+    assert_eq!(late.begin(501), Step::Report);
     assert!(matches!(late.outcome, Some(Outcome::NotSent(_))));
 }
 
 #[test]
-fn an_attempt_that_nobody_saw_the_end_of_may_have_happened() {
+fn attempt_without_a_recorded_end_may_have_happened() {
     let mut effect = effect(&[1_000]);
     effect.begin(0);
     let mut after_crash = Effect::parse(&serde_json::to_string(&effect).unwrap()).unwrap();
     play(&mut after_crash, [not_sent(), not_sent()]);
     assert_eq!(after_crash.outcome, Some(Outcome::Unknown("refused".to_owned())));
     effect.give_up_at = Some(5);
-    assert_eq!(effect.begin(6), Step::Tell);
+    assert_eq!(effect.begin(6), Step::Report);
     assert!(matches!(effect.outcome, Some(Outcome::Unknown(_))));
 }
 
 #[test]
-fn what_was_answered_once_is_never_called_not_sent() {
+fn outcome_after_a_response_is_never_not_sent() {
     let mut refused_later = effect(&[1_000]);
     play(&mut refused_later, [answered(503), not_sent()]);
     assert_eq!(refused_later.outcome, Some(Outcome::Unknown("refused".to_owned())));
     let mut out_of_time = effect(&[1_000]);
     out_of_time.give_up_at = Some(5_000);
     play(&mut out_of_time, [answered(503)]);
-    assert_eq!(out_of_time.begin(5_001), Step::Tell);
+    assert_eq!(out_of_time.begin(5_001), Step::Report);
     assert_eq!(out_of_time.outcome, Some(Outcome::Unknown("status 503".to_owned())));
 }
 
 #[test]
-fn an_answer_that_is_too_long_is_not_asked_for_again() {
+fn call_with_a_too_long_response_is_not_retried() {
     let mut effect = effect(&[1_000, 1_000]);
     play(&mut effect, [AttemptEnd::TooLong]);
     assert_eq!(effect.outcome, Some(Outcome::Unknown(TOO_LONG.to_owned())));
 }
 
 #[test]
-fn what_may_have_been_sent_cannot_be_taken_back() {
+fn effect_that_may_have_been_sent_is_not_fresh() {
     let mut effect = effect(&[1_000]);
     assert!(effect.is_fresh());
     effect.progress.may_have_happened = true;
-    assert!(!effect.is_fresh(), "an operator had it tried again");
+    assert!(!effect.is_fresh(), "an operator retried it");
 }
 
 proptest! {
-    /// Never more attempts than were wanted; "not sent" only where no attempt reached anybody, or may have.
+    /// There are never more attempts than delays allow. The outcome is "not sent" only if no attempt can have reached
+    /// the server.
     #[test]
-    fn no_is_said_only_where_it_is_sure(
+    fn outcome_is_not_sent_only_if_no_attempt_can_have_been_sent(
         delays in prop::collection::vec(0_u32..10_000, 0..6),
         steps in prop::collection::vec((0_u8..4, any::<bool>()), 1..20),
         give_up_at in prop::option::of(0_u64..30_000),
@@ -144,7 +145,7 @@ proptest! {
         let (mut attempts, mut risky) = (0_usize, false);
         for (kind, crash) in steps {
             let now = effect.due.unwrap();
-            if effect.begin(now) == Step::Tell {
+            if effect.begin(now) == Step::Report {
                 break;
             }
             prop_assert!(give_up_at.is_none_or(|at| now <= at));

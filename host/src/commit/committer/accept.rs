@@ -1,4 +1,5 @@
-//! Deciding and accepting, under the one lock: microseconds, nothing that waits, nothing heavy freed.
+//! Decides and accepts change sets under the one lock. The lock is held for microseconds: no code waits or frees large
+//! values under it.
 
 use std::sync::Arc;
 
@@ -6,23 +7,23 @@ use tokio::sync::oneshot;
 
 use super::queue::{Outcome, Queued};
 use super::stats::count;
-use super::{Attempt, CommitError, Conflict, Room, Shared, State, Ticket, Turn, keys};
+use super::{Attempt, CommitError, Conflict, LargeCapacity, Reservation, Shared, State, Ticket, keys};
 use crate::changes::change_set::{Key, Space, Version};
 use crate::changes::scope::Scope;
-use crate::commit::decide::{Accepted, Objection, Proposal, decide, into_writes};
-use crate::commit::overlay::{Began, CollectionSearch, Content, Seen};
+use crate::commit::decide::{Accepted, ConflictReason, Proposal, decide, into_writes};
+use crate::commit::overlay::{CallStart, CollectionSearch, Content, ReadResult};
 use crate::db::DbError;
 use crate::db::apply::{AcceptedChanges, Balance};
 
 impl State {
-    pub(super) fn wait<'a>(&mut self, began: &Began, version: Version) -> Attempt<'a> {
+    pub(super) fn wait<'a>(&mut self, began: &CallStart, version: Version) -> Attempt<'a> {
         if version > 0 && began.epoch != self.overlay.epoch() {
             return Attempt::Lost(CommitError::Discarded);
         }
         if version <= self.overlay.durable() { Attempt::Done } else { Attempt::Wait(self.queue.wait(version)) }
     }
 
-    /// Until everything that was accepted so far is durable; `None` where it is.
+    /// Returns a receiver for the time at which all accepted change sets are durable. `None` if they are already.
     fn wait_for_all(&mut self) -> Option<oneshot::Receiver<Outcome>> {
         let latest = self.overlay.latest();
         (latest > self.overlay.durable()).then(|| self.queue.wait(latest))
@@ -30,21 +31,22 @@ impl State {
 }
 
 impl Ticket {
-    fn needs_room(&self, room: &Room) -> bool {
-        self.waits_for_room && self.room.is_none() && room.is_large(self.bytes)
+    fn needs_capacity(&self, large_capacity: &LargeCapacity) -> bool {
+        self.waits_for_capacity && self.capacity.is_none() && large_capacity.is_large(self.bytes)
     }
 }
 
 impl Shared {
-    /// Decides, and if it may, accepts. The lock is held for microseconds; what is heavy is dropped after it.
-    pub(super) fn attempt(&self, ticket: Box<Ticket>, turn: Option<&Turn>) -> Attempt<'_> {
+    /// Decides on the change set and accepts it if there is no conflict. Large values are dropped after the lock is
+    /// released.
+    pub(super) fn attempt(&self, ticket: Box<Ticket>, reservation: Option<&Reservation>) -> Attempt<'_> {
         let mut state = self.state.lock();
         if let Some(reason) = &state.closed {
             let lost = CommitError::Unavailable(reason.clone());
             drop(state);
             return Attempt::Lost(lost);
         }
-        let decided = decide(&state.overlay, &ticket.proposal, turn.map(Turn::id));
+        let decided = decide(&state.overlay, &ticket.proposal, reservation.map(Reservation::id));
         match decided {
             Ok(_) if ticket.proposal.changes.is_empty() => {
                 let attempt = state.wait(&ticket.running.began, ticket.waits_for);
@@ -55,19 +57,20 @@ impl Shared {
                 drop(state);
                 Attempt::Lost(self.count_busy())
             }
-            Ok(_) if ticket.needs_room(&self.room) => {
+            Ok(_) if ticket.needs_capacity(&self.large_capacity) => {
                 drop(state);
                 Attempt::Large(ticket)
             }
             Ok(accepted) => self.accept(state, *ticket, accepted),
-            // A call that holds memory must not wait for a turn: the call whose turn it is may wait for memory.
-            Err(Objection::Reserved(_)) if !ticket.holds_memory => {
-                // Made under the lock: a release after it cannot be missed.
+            // A call that holds memory must not wait for a reservation, because the call that holds it may wait for
+            // memory.
+            Err(ConflictReason::Reserved(_)) if !ticket.holds_memory => {
+                // Created under the lock, so that no later release is missed.
                 let released = self.released.notified();
                 drop(state);
                 Attempt::Reserved(ticket, released)
             }
-            Err(Objection::Never(key)) => {
+            Err(ConflictReason::Never(key)) => {
                 let rests_on = state.wait_for_all();
                 drop(state);
                 let account = &key.name;
@@ -75,12 +78,12 @@ impl Shared {
                     format!("the balance of {account} that this call requires never held, not even when it began");
                 Attempt::Never(reason, rests_on)
             }
-            Err(objection) => {
-                if let Some(turn) = turn.filter(|turn| turn.is_held()) {
-                    state.overlay.reserve(turn.id(), keys(&ticket.proposal));
+            Err(reason) => {
+                if let Some(held) = reservation.filter(|reservation| reservation.is_held()) {
+                    state.overlay.reserve(held.id(), keys(&ticket.proposal));
                 }
                 drop(state);
-                self.lose(*ticket, objection)
+                self.lose(*ticket, reason)
             }
         }
     }
@@ -91,38 +94,44 @@ impl Shared {
     }
 
     fn accept(&self, mut state: parking_lot::MutexGuard<'_, State>, ticket: Ticket, accepted: Accepted) -> Attempt<'_> {
-        let Ticket { proposal, running, model, bytes, charge, room, .. } = ticket;
+        let Ticket { proposal, running, model, bytes, charge, capacity, .. } = ticket;
         let Proposal { changes, writes, .. } = *proposal;
         let writes = into_writes(writes, &accepted);
         let (version, garbage) = state.overlay.accept(writes);
         let (caller, outcome) = oneshot::channel();
         let balances = accepted.balances.into_iter().filter_map(balance).collect();
         let accepted = AcceptedChanges { version, changes, model, balances };
-        state.queue.push(Queued { accepted, bytes, charge, room, caller });
+        state.queue.push(Queued { accepted, bytes, charge, capacity, caller });
         drop(state);
         self.work.notify_one();
         drop((garbage, running));
         Attempt::Wait(outcome)
     }
 
-    fn lose(&self, ticket: Ticket, objection: Objection) -> Attempt<'_> {
+    fn lose(&self, ticket: Ticket, reason: ConflictReason) -> Attempt<'_> {
         count(&self.counts.conflicts);
-        Attempt::Lost(CommitError::Conflict(Conflict::new(objection, &ticket.proposal)))
+        Attempt::Lost(CommitError::Conflict(Conflict::new(reason, &ticket.proposal)))
     }
 
-    pub(in crate::changes) fn look(&self, key: &Key) -> Option<Seen> {
-        self.state.lock().overlay.look(key)
+    pub(in crate::commit) fn get(&self, key: &Key) -> Option<ReadResult> {
+        self.state.lock().overlay.get(key)
     }
 
-    pub(in crate::changes) fn fill(&self, began: &Began, key: &Key, version: Version, content: Content) -> Seen {
+    pub(in crate::commit) fn fill(
+        &self,
+        began: &CallStart,
+        key: &Key,
+        version: Version,
+        content: Content,
+    ) -> ReadResult {
         let (seen, garbage) = self.state.lock().overlay.fill(began, key, version, content);
         drop(garbage);
         seen
     }
 
-    /// Waits until everything that was accepted in this collection so far is durable, or was discarded: a search of the
-    /// database then sees it.
-    pub(in crate::changes) async fn settle_collection(&self, scope: &Scope, collection: &Arc<str>) -> CollectionSearch {
+    /// Waits until all accepted writes to this collection are durable or discarded, so that a search of the database
+    /// finds them.
+    pub(in crate::commit) async fn settle_collection(&self, scope: &Scope, collection: &Arc<str>) -> CollectionSearch {
         let (since, waiting) = {
             let mut state = self.state.lock();
             let version = state.overlay.last_write(scope, collection);
@@ -134,15 +143,15 @@ impl Shared {
         CollectionSearch { scope: scope.clone(), collection: collection.clone(), since }
     }
 
-    /// The same for everything.
-    pub(in crate::changes) async fn settle_all(&self) {
+    /// Waits until all accepted writes are durable or discarded.
+    pub(in crate::commit) async fn settle_all(&self) {
         let waiting = self.state.lock().wait_for_all();
         if let Some(waiting) = waiting {
             let _ = waiting.await;
         }
     }
 
-    pub(in crate::changes) async fn next_number(&self, scope: &Scope, name: &str) -> Result<u64, DbError> {
+    pub(in crate::commit) async fn next_number(&self, scope: &Scope, name: &str) -> Result<u64, DbError> {
         self.counters.next(&self.database, scope, name).await
     }
 }

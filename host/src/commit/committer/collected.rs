@@ -14,58 +14,59 @@ use crate::limits::HELD_STEP_BYTES;
 
 /// The changes and reads of one call. Until they are committed or dropped, the call counts as running.
 pub struct Changes {
-    pub(in crate::changes) running: RunningCall,
-    /// `None` for an anonymous call: it saw nothing and can change nothing.
-    pub(in crate::changes) set: Option<ChangeSet>,
-    pub(in crate::changes) searches: Vec<CollectionSearch>,
-    pub(in crate::changes) model: Arc<DataModel>,
-    pub(in crate::changes) purpose: Purpose,
-    /// The newest version that the call saw before it was durable.
-    pub(in crate::changes) waits_for: Version,
-    /// Estimate of its rows.
-    pub(in crate::changes) bytes: usize,
-    /// For the memory that it takes; `None` where that is too little to be charged.
-    pub(in crate::changes) charge: Option<Charge>,
-    /// Whether its call holds charged memory. It does not wait for another call's turn then.
-    pub(in crate::changes) holds_memory: bool,
-    /// Whether it waits for room if it is large.
-    pub(in crate::changes) waits_for_room: bool,
-    /// Latest time to wait for another call's turn, or for room; `None`: as long as it takes.
-    pub(in crate::changes) deadline: Option<Instant>,
+    pub(in crate::commit) running: RunningCall,
+    /// `None` for an anonymous call, which has read nothing and can change nothing.
+    pub(in crate::commit) set: Option<ChangeSet>,
+    pub(in crate::commit) searches: Vec<CollectionSearch>,
+    pub(in crate::commit) model: Arc<DataModel>,
+    pub(in crate::commit) purpose: Purpose,
+    /// The newest version that the call read and that was not durable then.
+    pub(in crate::commit) waits_for: Version,
+    /// Estimated bytes of its rows.
+    pub(in crate::commit) bytes: usize,
+    /// Charge for the memory that it takes. `None` if that is too little to be charged.
+    pub(in crate::commit) charge: Option<Charge>,
+    /// Its call holds charged memory, so it does not wait for another call's reservation.
+    pub(in crate::commit) holds_memory: bool,
+    /// It waits for capacity if it is large.
+    pub(in crate::commit) waits_for_capacity: bool,
+    /// Deadline of the wait for another call's reservation or for capacity. `None`: no deadline.
+    pub(in crate::commit) deadline: Option<Instant>,
 }
 
 impl Changes {
-    /// From the deadline on, the call waits neither for another call's turn nor for room. What was accepted is waited for
-    /// all the same.
+    /// Sets the deadline of the wait for another call's reservation or for capacity. An accepted change set is waited
+    /// for without a deadline.
     pub fn until(mut self, deadline: Instant) -> Changes {
         self.deadline = Some(deadline);
         self
     }
 
-    /// Its call holds so many charged bytes besides, such as those of an answer.
-    pub fn beside(mut self, bytes: u64) -> Changes {
+    /// Declares further charged bytes that the call holds, such as those of an answer.
+    pub fn with_held_bytes(mut self, bytes: u64) -> Changes {
         self.holds_memory |= bytes >= HELD_STEP_BYTES;
         self
     }
 
-    /// It is accepted without room: a change of the host's own, which has no deadline and no caller who could repeat it.
-    pub fn without_room(mut self) -> Changes {
-        self.waits_for_room = false;
+    /// Lets a large change set be accepted without capacity. For changes that the host itself makes, which have no
+    /// deadline and no caller that could repeat them.
+    pub fn without_capacity(mut self) -> Changes {
+        self.waits_for_capacity = false;
         self
     }
 
-    /// For comparing two generations on the same snapshot.
+    /// Returns the change set, for comparing two generations on the same snapshot.
     pub fn change_set(&self) -> Option<&ChangeSet> {
         self.set.as_ref()
     }
 
-    /// Estimate of the bytes that it writes.
+    /// Returns the estimated bytes that it writes.
     pub fn bytes(&self) -> usize {
         self.bytes
     }
 
-    /// Nothing to write and nothing to check.
-    pub fn is_look(&self) -> bool {
+    /// Returns true if there is nothing to write and nothing to check.
+    pub fn is_read_only(&self) -> bool {
         self.purpose == Purpose::Commit && self.set.as_ref().is_none_or(ChangeSet::is_empty)
     }
 }

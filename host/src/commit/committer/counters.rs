@@ -1,5 +1,5 @@
-//! Numbers for `ids.next`: never the same twice. Blocks are set aside in the database, so that calls do not wait for each
-//! other, nor for a commit.
+//! Numbers for `ids.next`, each returned at most once. Blocks of numbers are reserved in the database, so that calls
+//! wait neither for each other nor for a commit.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use crate::changes::scope::Scope;
 use crate::db::{Database, DbError};
 use crate::limits::{COUNTER_BLOCK, COUNTERS_MAX};
 
-/// Numbers that were set aside and not given out yet: `next` up to and without `end`.
+/// Reserved numbers that were not returned yet: from `next` to `end`, exclusive.
 #[derive(Default)]
 struct Block {
     next: u64,
@@ -38,7 +38,7 @@ impl Counters {
     fn counter(&self, scope: &Scope, name: &str) -> Counter {
         let mut blocks = self.blocks.lock();
         if blocks.len() >= COUNTERS_MAX {
-            // Loses what they had set aside: gaps are allowed, memory without end is not.
+            // Loses the reserved numbers of evicted counters: gaps are allowed, unbounded memory is not.
             blocks.retain(|_, counter| Arc::strong_count(counter) > 1);
         }
         blocks.entry((scope.clone(), Arc::from(name))).or_default().clone()

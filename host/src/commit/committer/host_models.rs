@@ -1,5 +1,5 @@
-//! Caches one model of the host's own collections for each plugin. A change that the host makes has no generation to take a model from,
-//! and building one costs as much as the change.
+//! Caches one model of the host collections for each plugin. A change that the host itself makes has no generation that
+//! provides a model, and building a model costs as much as the change.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -8,12 +8,12 @@ use parking_lot::Mutex;
 
 use crate::db::model::{DataModel, ModelError};
 
-/// Bounded by the number of plugins.
+/// Models by plugin. Bounded by the number of plugins.
 #[derive(Default)]
 pub(super) struct HostModels(Mutex<HashMap<Arc<str>, Arc<DataModel>>>);
 
 impl HostModels {
-    /// Returns a model without collections of the plugin.
+    /// Returns the model of the host collections, without collections of the plugin.
     pub fn find(&self, plugin: &Arc<str>) -> Result<Arc<DataModel>, ModelError> {
         if let Some(model) = self.0.lock().get(plugin) {
             return Ok(model.clone());

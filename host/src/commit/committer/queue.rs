@@ -1,23 +1,24 @@
-//! What was accepted and is not durable yet, and who waits for what. Lives under the committer's lock.
+//! Accepted change sets that are not durable yet, and the callers that wait for versions. Accessed under the
+//! committer's lock.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
 use tokio::sync::oneshot;
 
-use super::room::RoomPermit;
+use super::capacity::CapacityPermit;
 use crate::budget::Charge;
 use crate::changes::change_set::Version;
 use crate::changes::scope::Scope;
 use crate::db::apply::AcceptedChanges;
 use crate::limits::{BATCH_BYTES_MAX, BATCH_CHANGES_MAX, COMMIT_QUEUE_BYTES_MAX, COMMIT_QUEUE_MAX};
 
-/// What became of an accepted change set, or of what somebody waited for.
+/// Outcome of an accepted change set, or of a version that a caller waits for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Outcome {
     Durable,
-    /// Not applied, through no fault of its own.
+    /// Not applied, because of another change set or a cleared cache.
     Discarded,
-    /// It alone cannot be applied, and why.
+    /// This change set cannot be applied, for the given reason.
     Poisoned(String),
     Unavailable(String),
     Unknown,
@@ -26,19 +27,19 @@ pub(super) enum Outcome {
 pub(super) struct Queued {
     pub(super) accepted: AcceptedChanges,
     pub(super) bytes: usize,
-    /// For the memory that it takes, until it is durable or discarded.
+    /// Charge for the memory that it takes, held until it is durable or discarded.
     pub(super) charge: Option<Charge>,
-    /// Of a large change set, until it is durable or discarded.
-    pub(super) room: Option<RoomPermit>,
-    /// The caller may be gone; the change set is applied all the same.
+    /// Permit of a large change set, held until it is durable or discarded.
+    pub(super) capacity: Option<CapacityPermit>,
+    /// The caller may be gone. The change set is applied even then.
     pub(super) caller: oneshot::Sender<Outcome>,
 }
 
 impl Queued {
     pub(super) fn settle(self, outcome: Outcome) {
-        // The caller may have gone away.
+        // Fails if the caller is gone.
         let _ = self.caller.send(outcome);
-        drop((self.room, self.charge));
+        drop((self.capacity, self.charge));
     }
 }
 
@@ -52,15 +53,15 @@ struct Load {
 pub(super) struct Queue {
     changes: VecDeque<Queued>,
     bytes: usize,
-    /// What of it belongs to each plugin and tenant.
+    /// Load of each plugin and tenant.
     shares: HashMap<Scope, Load>,
-    /// Who waits until everything up to a version is durable.
+    /// Callers that wait until all change sets up to a version are durable.
     waiting: BTreeMap<Version, Vec<oneshot::Sender<Outcome>>>,
 }
 
 impl Queue {
-    /// Each plugin and tenant may have as much in it as is still free: one alone gets half of it, two a third each, and
-    /// there is room left for whoever comes next.
+    /// Returns true if the plugin and tenant may add nothing more. Each may use as much of the queue as is still free:
+    /// one alone gets half of it, two get a third each, and some capacity always remains for the next.
     pub(super) fn is_full_for(&self, scope: &Scope) -> bool {
         let share = self.shares.get(scope).copied().unwrap_or_default();
         share.changes >= COMMIT_QUEUE_MAX.saturating_sub(self.changes.len())
@@ -79,7 +80,8 @@ impl Queue {
         self.changes.push_back(queued);
     }
 
-    fn give_back(&mut self, queued: &Queued) {
+    /// Subtracts the entry from the loads.
+    fn release(&mut self, queued: &Queued) {
         self.bytes -= queued.bytes;
         let scope = &queued.accepted.changes.scope;
         let Some(share) = self.shares.get_mut(scope) else { return };
@@ -90,7 +92,7 @@ impl Queue {
         }
     }
 
-    /// Everything that waits, up to the size of a batch.
+    /// Removes and returns the change sets at the front, up to the limits of a batch.
     pub(super) fn take_batch(&mut self) -> VecDeque<Queued> {
         let mut bytes = 0;
         let fits = |queued: &&Queued| {
@@ -98,15 +100,15 @@ impl Queue {
             bytes <= BATCH_BYTES_MAX
         };
         let count = self.changes.iter().take(BATCH_CHANGES_MAX).take_while(fits).count().max(1);
-        // From the front: what stays is not moved, however long the queue is.
+        // `drain` from the front does not move the remaining entries, however long the queue is.
         let batch: VecDeque<Queued> = self.changes.drain(..count.min(self.changes.len())).collect();
         for queued in &batch {
-            self.give_back(queued);
+            self.release(queued);
         }
         batch
     }
 
-    /// Everything, because it will not be applied.
+    /// Removes and returns all change sets and waiting callers, because nothing of them will be applied.
     pub(super) fn take_all(&mut self) -> (VecDeque<Queued>, Vec<oneshot::Sender<Outcome>>) {
         self.bytes = 0;
         self.shares.clear();
@@ -120,7 +122,7 @@ impl Queue {
         receiver
     }
 
-    /// Those who waited for this version or an earlier one.
+    /// Removes and returns the callers that wait for this version or an earlier one.
     pub(super) fn take_waiting(&mut self, durable: Version) -> Vec<oneshot::Sender<Outcome>> {
         let later = self.waiting.split_off(&durable.saturating_add(1));
         std::mem::replace(&mut self.waiting, later).into_values().flatten().collect()

@@ -1,4 +1,4 @@
-//! Reads that are observed after their call has ended: for answers that are given again.
+//! Reads that are observed after their call has ended, for cached answers.
 //!
 //! Never runs a call and never holds an answer; `plugin::call` does.
 
@@ -14,12 +14,13 @@ pub struct RegisteredReads {
 }
 
 impl RegisteredReads {
-    /// Estimate of the memory that they take.
+    /// Returns the estimated memory that they take.
     pub fn bytes(&self) -> usize {
         self.reads.bytes()
     }
 
-    /// Whether the same call would read the same now, writes that are accepted and not durable included.
+    /// Returns true if the same call would read the same values now. Considers accepted writes that are not durable
+    /// yet.
     pub fn are_unchanged(&self) -> bool {
         self.shared.state.lock().overlay.are_unchanged(&self.reads)
     }
@@ -32,15 +33,15 @@ impl Drop for RegisteredReads {
 }
 
 impl Committer {
-    /// Like [`Committer::commit`] for a call that changed nothing, and registers what it read. `None` if something of it has
-    /// changed meanwhile, or if the call belongs to no tenant.
+    /// Commits a call that changed nothing, like [`Committer::commit`], and registers its reads. Returns `None` if a
+    /// read value has changed since, or if the call belongs to no tenant.
     pub async fn register_reads(&self, changes: Changes) -> Result<Option<RegisteredReads>, CommitError> {
         let Changes { running, set, searches, waits_for, .. } = changes;
         self.wait_until_durable(&running, waits_for).await?;
         let Some(set) = set else { return Ok(None) };
         let registered = {
             let mut state = self.shared.state.lock();
-            // Without the writer, nothing notices foreign writes.
+            // Foreign writes are detected by the writer task only.
             if state.ended { None } else { state.overlay.register(&running.began, &set.reads, &searches) }
         };
         Ok(registered.map(|reads| RegisteredReads { shared: self.shared.clone(), reads }))

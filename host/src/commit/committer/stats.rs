@@ -1,16 +1,16 @@
-//! What the committer did so far, for /metrics.
+//! Counters of the committer for /metrics.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
 use crate::metrics::BatchMetrics;
 
-/// Sums since the start, but for `queued` and those of the overlay, which are as they are now.
+/// Totals since the start. `queued` and the numbers of the overlay are current values.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CommitterStats {
     pub queued: u64,
     pub overlay_bytes: u64,
-    /// Bytes of them that cannot be evicted.
+    /// The part of `overlay_bytes` that cannot be evicted.
     pub overlay_pinned_bytes: u64,
     pub overlay_entries: u64,
     pub batches: u64,
@@ -18,13 +18,13 @@ pub struct CommitterStats {
     pub changes: u64,
     /// Microseconds from the beginning of a batch to the end of its COMMIT.
     pub commit_micros: u64,
-    /// Calls that have to run again because something that they saw was changed.
+    /// Calls that must run again because a value that they read has changed.
     pub conflicts: u64,
-    /// Accepted change sets that were not applied because one before them failed.
+    /// Accepted change sets that were not applied because an earlier one failed.
     pub discarded: u64,
     pub poisoned: u64,
     pub busy: u64,
-    pub turns: u64,
+    pub reservations: u64,
     pub resets: Resets,
 }
 
@@ -35,7 +35,7 @@ pub struct Resets {
     pub foreign_writes: u64,
     /// A batch failed, or the connection to the file was lost.
     pub storage_failures: u64,
-    /// A swap changed what decisions rest on.
+    /// A swap changed the indexes that decisions depend on.
     pub swaps: u64,
 }
 
@@ -55,11 +55,11 @@ pub(super) struct Counts {
     pub(super) discarded: AtomicU64,
     pub(super) poisoned: AtomicU64,
     pub(super) busy: AtomicU64,
-    pub(super) turns: AtomicU64,
+    pub(super) reservations: AtomicU64,
     foreign_writes: AtomicU64,
     storage_failures: AtomicU64,
     swaps: AtomicU64,
-    /// Where a host runs.
+    /// `None` outside of a running host.
     metrics: Option<BatchMetrics>,
 }
 
@@ -94,7 +94,7 @@ impl Counts {
             discarded: self.discarded.load(Relaxed),
             poisoned: self.poisoned.load(Relaxed),
             busy: self.busy.load(Relaxed),
-            turns: self.turns.load(Relaxed),
+            reservations: self.reservations.load(Relaxed),
             resets: Resets {
                 foreign_writes: self.foreign_writes.load(Relaxed),
                 storage_failures: self.storage_failures.load(Relaxed),

@@ -1,4 +1,4 @@
-//! Against a real file: what was acknowledged is durable, what was not is run again, nothing happens twice.
+//! The committer with a real file: acknowledged changes are durable, other calls run again, no change is applied twice.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -6,28 +6,28 @@ use futures_util::FutureExt;
 use futures_util::future::join_all;
 
 use super::*;
-use crate::changes::change_set::KeptAnswer;
+use crate::changes::change_set::IdempotencyRecord;
 use crate::commit::draft::Draft;
 use crate::commit::testing::{Bench, call, decided_by, increment};
 use crate::db::apply::Failpoint;
 use crate::limits::COMMIT_QUEUE_MAX;
 
+mod capacity;
 mod dropped;
 mod faults;
 mod reads;
-mod room;
+mod reservations;
 mod simulation;
-mod turns;
 
-/// Each call on a thread of its own, as far as there are cores.
+/// Runs the work on a thread of its own.
 fn on_a_thread<F: Future<Output = ()>>(work: impl FnOnce() -> F + Send + 'static) -> tokio::task::JoinHandle<()> {
     let runtime = tokio::runtime::Handle::current();
     tokio::task::spawn_blocking(move || runtime.block_on(work()))
 }
 
-/// `LargeBounds` under which every change set is large, and few go at once.
+/// `LargeBounds` for which every change set is large and few are accepted at once.
 fn all_large() -> LargeBounds {
-    LargeBounds { from_bytes: 0, writing_bytes: 20, kept_bytes: 1 << 20 }
+    LargeBounds { from_bytes: 0, writing_bytes: 20, held_bytes: 1 << 20 }
 }
 
 async fn hammer_one_record(bench: Arc<Bench>, writers: u64, rounds: u64) {
@@ -46,23 +46,23 @@ async fn hammer_one_record(bench: Arc<Bench>, writers: u64, rounds: u64) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn sixty_four_writers_on_one_record_lose_nothing() {
+async fn no_write_of_64_concurrent_writers_is_lost() {
     hammer_one_record(Arc::new(Bench::open().await), 64, 20).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn with_a_tiny_cache_as_well() {
+async fn no_write_is_lost_without_a_cache() {
     hammer_one_record(Arc::new(Bench::with_cache(0).await), 256, 5).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn with_room_for_few_at_once_as_well() {
+async fn no_write_is_lost_with_little_capacity() {
     let settings = CommitterSettings { large: all_large(), ..CommitterSettings::default() };
     hammer_one_record(Arc::new(Bench::with(settings).await), 64, 20).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_long_call_gets_through_against_256_writers() {
+async fn long_call_commits_against_256_writers() {
     let bench = Arc::new(Bench::open().await);
     let ids: Vec<String> = (0..499).map(|id| format!("cold-{id}")).chain(["hot".to_owned()]).collect();
     let long = async {
@@ -97,14 +97,14 @@ async fn equal_idempotency_keys_have_one_effect() {
         on_a_thread(move || async move {
             let name = format!("{}", task % 4);
             let work = async |draft: &mut Draft| {
-                if draft.find_answer(&name).await?.is_some() {
+                if draft.find_idempotency_record(&name).await?.is_some() {
                     return Ok(None);
                 }
                 increment(draft, &name).await?;
                 let sealed = Arc::from([1_u8, 2]);
-                Ok(Some(KeptAnswer { name: name.as_str().into(), fingerprint: [1; 32], sealed }))
+                Ok(Some(IdempotencyRecord { name: name.as_str().into(), fingerprint: [1; 32], sealed }))
             };
-            bench.run_keeping(work).await.unwrap();
+            bench.run_with_record(work).await.unwrap();
         })
     });
     join_all(tasks).await;
@@ -114,7 +114,7 @@ async fn equal_idempotency_keys_have_one_effect() {
 }
 
 #[tokio::test]
-async fn what_was_accepted_is_applied_though_its_caller_went_away() {
+async fn accepted_change_set_is_applied_if_its_caller_is_dropped() {
     let bench = Bench::open().await;
     let mut draft = bench.begin();
     increment(&mut draft, "one").await.unwrap();
@@ -129,7 +129,7 @@ async fn what_was_accepted_is_applied_though_its_caller_went_away() {
 }
 
 #[tokio::test]
-async fn after_the_end_nothing_is_accepted() {
+async fn nothing_is_accepted_after_shutdown() {
     let bench = Bench::open().await;
     let mut draft = bench.begin();
     increment(&mut draft, "one").await.unwrap();
@@ -139,7 +139,7 @@ async fn after_the_end_nothing_is_accepted() {
 }
 
 #[tokio::test]
-async fn a_look_at_what_is_accepted_waits_until_it_is_durable() {
+async fn read_of_an_accepted_write_waits_until_it_is_durable() {
     let bench = Bench::open().await;
     let mut writer = bench.begin();
     increment(&mut writer, "one").await.unwrap();
@@ -152,7 +152,7 @@ async fn a_look_at_what_is_accepted_waits_until_it_is_durable() {
 }
 
 #[tokio::test]
-async fn a_refusal_that_rests_on_an_old_state_is_run_again() {
+async fn refusal_based_on_outdated_reads_conflicts() {
     let bench = Bench::open().await;
     let mut refuses = bench.begin();
     assert!(refuses.get("things", "one").await.unwrap().is_none());
@@ -162,7 +162,7 @@ async fn a_refusal_that_rests_on_an_old_state_is_run_again() {
 }
 
 #[tokio::test]
-async fn a_call_that_ended_holds_nothing_back() {
+async fn ended_call_pins_nothing() {
     let bench = Bench::with_cache(0).await;
     drop(bench.begin());
     for round in 0..200 {
@@ -172,9 +172,9 @@ async fn a_call_that_ended_holds_nothing_back() {
 }
 
 #[tokio::test]
-async fn a_full_queue_says_so_and_one_tenant_cannot_fill_it() {
+async fn full_queue_is_busy_and_one_tenant_cannot_fill_it() {
     let bench = Bench::open().await;
-    // The writer's task gets no turn as long as nothing here waits.
+    // The writer task does not run as long as this test does not wait.
     let fill = |tenant: &str| {
         let mut accepted = 0;
         loop {

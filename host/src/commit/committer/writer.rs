@@ -1,8 +1,8 @@
-//! The task that makes accepted change sets durable: batch after batch, in the order of acceptance.
+//! The writer task, which makes accepted change sets durable: batch after batch, in the order of acceptance.
 //!
-//! A batch takes what waits, without waiting for more. One that fails is tried again in halves, from the front: what
-//! comes before the culprit is applied, the culprit is told, and all that was accepted after it is discarded, because
-//! it may rest on the culprit.
+//! A batch consists of the change sets that are queued, without waiting for more. The writer retries a failed batch in
+//! halves, from the front. Change sets before the failing one are applied. The failing one is reported to its caller.
+//! All that were accepted after it are discarded, because they may depend on it.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use tokio::time::{Instant, sleep, timeout};
 
 use super::queue::{Outcome, Queued};
 use super::stats::{ResetCause, count};
-use super::{News, Shared};
+use super::{CommitNotification, Shared};
 use crate::changes::change_set::Version;
 use crate::db::Invalidation;
 use crate::db::apply::{ApplyError, Batch, Outgoing, Writer};
@@ -20,21 +20,21 @@ use crate::limits::{FOREIGN_WRITE_CHECK_MS, OUTCOME_RETRY_MS, OUTCOME_TRIES_MAX}
 
 const FILE_CHECK: Duration = Duration::from_millis(FOREIGN_WRITE_CHECK_MS);
 
-/// What became of one attempt to write.
+/// Result of one attempt to write.
 enum Applied {
-    /// What follows from it outside is not known where its outcome had to be found out afterwards.
+    /// The notifications are `None` if the outcome was queried after a lost connection.
     Durable(Option<Outgoing>),
-    /// Decisions made in memory no longer rest on the state of the file.
+    /// The state of the file is not the one that decisions in memory are based on.
     Outdated(Invalidation),
     /// Nothing was applied.
     Failed(String),
     Unavailable(String),
-    /// Perhaps; this is the batch to ask for.
+    /// The batch with this id may or may not have been applied.
     Unknown(Arc<str>),
 }
 
 pub(super) async fn run(shared: Arc<Shared>, writer: Writer) {
-    let _close = CloseAtEnd(shared.clone());
+    let _close = CloseOnDrop(shared.clone());
     let mut task = WriterTask::new(shared, writer);
     loop {
         match task.work().await {
@@ -53,25 +53,25 @@ pub(super) async fn run(shared: Arc<Shared>, writer: Writer) {
 pub(super) enum Work {
     Done,
     Idle,
-    /// Nothing, and nothing more will come.
+    /// Nothing is queued, and the committer is stopping.
     Stop,
 }
 
-/// However the task ends: nothing is accepted that nobody would write.
-struct CloseAtEnd(Arc<Shared>);
+/// Closes the committer when the task ends for any reason, so that no change set is accepted that would not be written.
+struct CloseOnDrop(Arc<Shared>);
 
-impl Drop for CloseAtEnd {
+impl Drop for CloseOnDrop {
     fn drop(&mut self) {
         let mut state = self.0.state.lock();
         state.closed.get_or_insert_with(|| "the committer has stopped".to_owned());
         state.ended = true;
-        let left = (state.queue.take_all(), state.overlay.begin_epoch(), std::mem::take(&mut state.forget));
+        let left = (state.queue.take_all(), state.overlay.begin_epoch(), std::mem::take(&mut state.cache_clears));
         drop(state);
         drop(left);
     }
 }
 
-/// Batches of two runs of the host must not share a name.
+/// Returns a random prefix of batch names, so that batches of different runs of the host have different names.
 fn random_name() -> String {
     let mut bytes = [0; 16];
     if getrandom::fill(&mut bytes).is_err() {
@@ -85,66 +85,66 @@ pub(super) struct WriterTask {
     writer: Writer,
     run: String,
     batches: u64,
-    /// The newest version that is on disk, or may be.
+    /// The newest version that is on disk or may be.
     written: Version,
-    /// The last thing that happened was that a change set alone could not be applied.
-    blamed: bool,
-    /// The connection was opened anew since the last epoch began: what others wrote meanwhile went unnoticed.
+    /// The last result was a change set that failed alone.
+    rejected_last: bool,
+    /// The connection was reopened since the last epoch began, so foreign writes in between were not detected.
     reconnected: bool,
 }
 
 impl WriterTask {
     pub(super) fn new(shared: Arc<Shared>, writer: Writer) -> WriterTask {
         let written = shared.state.lock().overlay.durable();
-        WriterTask { shared, writer, run: random_name(), batches: 0, written, blamed: false, reconnected: false }
+        WriterTask { shared, writer, run: random_name(), batches: 0, written, rejected_last: false, reconnected: false }
     }
 
-    /// Writes what waits, and empties the cache if that was requested.
+    /// Writes the queued change sets, and empties the cache if that was requested.
     pub(super) async fn work(&mut self) -> Work {
-        let (batch, forget, stopping) = {
+        let (batch, clears, stopping) = {
             let mut state = self.shared.state.lock();
-            (state.queue.take_batch(), std::mem::take(&mut state.forget), state.stopping)
+            (state.queue.take_batch(), std::mem::take(&mut state.cache_clears), state.stopping)
         };
-        if batch.is_empty() && forget.is_empty() {
+        if batch.is_empty() && clears.is_empty() {
             return if stopping { Work::Stop } else { Work::Idle };
         }
         if !batch.is_empty() {
             self.write(batch).await;
         }
-        if !forget.is_empty() {
+        if !clears.is_empty() {
             self.writer.trust_file().await;
             self.shared.counts.reset(ResetCause::Swap);
             self.fail(VecDeque::new(), Outcome::Discarded, VecDeque::new());
-            for requested in forget {
+            for done in clears {
                 // The caller may be gone.
-                let _ = requested.send(());
+                let _ = done.send(());
             }
         }
         Work::Done
     }
 
     async fn write(&mut self, mut batch: VecDeque<Queued>) {
-        // How many at the front are known to contain a culprit; 0: nothing is known.
+        // Number of change sets at the front of which one is known to fail; 0 if nothing is known.
         let mut suspects = 0_usize;
-        let mut tried_again = false;
+        let mut retried = false;
         while !batch.is_empty() {
             let size = if suspects > 0 { suspects.div_ceil(2) } else { batch.len() };
             match self.apply(&batch, size).await {
                 Applied::Durable(outgoing) => {
                     self.settle(batch.drain(..size).collect());
-                    self.send_out(outgoing);
+                    self.notify_subscribers(outgoing);
                     suspects = suspects.saturating_sub(size);
-                    tried_again = false;
+                    retried = false;
                 }
                 Applied::Failed(_) if size > 1 => suspects = size,
-                // A passing trouble is no reason to blame anybody.
-                Applied::Failed(_) if !tried_again => (suspects, tried_again) = (1, true),
-                Applied::Failed(reason) => return self.blame_first(batch, reason).await,
+                // Retried once, so that a transient error does not reject a change set.
+                Applied::Failed(_) if !retried => (suspects, retried) = (1, true),
+                Applied::Failed(reason) => return self.reject_first(batch, reason).await,
                 Applied::Outdated(invalidation) => return self.invalidate(invalidation, batch),
                 Applied::Unavailable(reason) => {
-                    // A damaged database was reported when the damage showed.
+                    // A damaged database was reported when the damage was detected.
                     if !self.shared.database.health().is_damaged() {
-                        tracing::error!(reason, "the database cannot be written");
+                        tracing::error!(reason, "failed to write to the database");
                     }
                     let rest = batch.split_off(size);
                     self.shared.counts.reset(ResetCause::StorageFailure);
@@ -162,7 +162,7 @@ impl WriterTask {
         }
     }
 
-    /// Discards all decisions that are not durable yet; their calls are run again.
+    /// Discards all decisions that are not durable yet. Their calls run again.
     fn invalidate(&mut self, invalidation: Invalidation, batch: VecDeque<Queued>) {
         let cause = match invalidation {
             Invalidation::ForeignWrite => ResetCause::ForeignWrite,
@@ -171,16 +171,16 @@ impl WriterTask {
         };
         match cause {
             ResetCause::Swap => {
-                tracing::debug!("a swap changed the database: the cache is emptied, calls are run again")
+                tracing::debug!("a swap changed the database; emptied the cache and discarded pending changes")
             }
-            _ => tracing::warn!(?invalidation, "the cache is emptied, calls are run again"),
+            _ => tracing::warn!(?invalidation, "emptied the cache and discarded pending changes"),
         }
         self.shared.counts.reset(cause);
         self.fail(VecDeque::new(), Outcome::Discarded, batch);
     }
 
-    /// While nothing is written: notices what another program wrote, so that reads are served from an outdated cache for
-    /// `FOREIGN_WRITE_CHECK_MS` at most.
+    /// Checks for writes of other programs while the writer is idle, so that reads are served from an outdated cache
+    /// for at most `FOREIGN_WRITE_CHECK_MS`.
     pub(super) async fn check_file(&mut self) {
         if self.shared.state.lock().overlay.serves_nothing() {
             return;
@@ -193,19 +193,19 @@ impl WriterTask {
         }
     }
 
-    /// The first `size` of the batch in one transaction.
+    /// Applies the first `size` change sets of the batch in one transaction.
     async fn apply(&mut self, batch: &VecDeque<Queued>, size: usize) -> Applied {
         let begun = Instant::now();
         let batch = self.name_batch(batch, size);
         let applied = self.writer.apply(&batch).await;
         self.reconnected |=
-            matches!(applied, Err(ApplyError::Failed(_) | ApplyError::Trouble(_) | ApplyError::Unknown(_)));
+            matches!(applied, Err(ApplyError::Failed(_) | ApplyError::StorageFailure(_) | ApplyError::Unknown(_)));
         let applied = match applied {
             Ok(outgoing) => Applied::Durable(Some(outgoing)),
             Err(ApplyError::Outdated(invalidation)) => Applied::Outdated(invalidation),
             Err(ApplyError::Failed(reason)) => Applied::Failed(reason),
-            Err(ApplyError::Trouble(reason)) => Applied::Unavailable(reason),
-            Err(ApplyError::Unknown(reason)) => self.find_outcome(batch.id, reason).await,
+            Err(ApplyError::StorageFailure(reason)) => Applied::Unavailable(reason),
+            Err(ApplyError::Unknown(reason)) => self.query_outcome(batch.id, reason).await,
         };
         if size > 0 && matches!(applied, Applied::Durable(_)) {
             self.shared.counts.batch(size, begun.elapsed());
@@ -219,31 +219,32 @@ impl WriterTask {
         Batch {
             id: format!("{}-{}", self.run, self.batches).into(),
             at: changes.iter().map(|accepted| accepted.changes.now).max().unwrap_or(0),
-            // A start goes on from here: an empty batch must not lead it back to versions that were used.
+            // A restart continues from this version, so an empty batch must not reset it to a version that was used.
             last_version: changes.last().map_or(self.written, |accepted| accepted.version),
             changes,
         }
     }
 
-    /// The connection ended during COMMIT: the batch's row says whether it took place.
-    async fn find_outcome(&self, id: Arc<str>, reason: String) -> Applied {
-        tracing::warn!(reason, "the connection to the database ended during a commit");
+    /// Queries the outcome of a batch whose connection was lost during COMMIT. The row of the batch exists if it was
+    /// committed.
+    async fn query_outcome(&self, id: Arc<str>, reason: String) -> Applied {
+        tracing::warn!(reason, "lost the connection to the database during a commit");
         for _ in 0..OUTCOME_TRIES_MAX {
             match self.shared.database.batch_exists(&id).await {
                 Ok(true) => return Applied::Durable(None),
                 Ok(false) => return Applied::Unavailable(reason),
-                Err(error) => tracing::error!(%error, "the outcome of a commit cannot be found out yet"),
+                Err(error) => tracing::error!(%error, "failed to query the outcome of a commit"),
             }
             sleep(Duration::from_millis(OUTCOME_RETRY_MS)).await;
         }
         Applied::Unknown(id)
     }
 
-    /// One change set alone fails. If an empty batch fails as well, or this happens twice in a row, it is the database that
-    /// is at fault.
-    async fn blame_first(&mut self, mut batch: VecDeque<Queued>, reason: String) {
+    /// Rejects the first change set, which failed alone. If an empty batch fails as well, or if this happens twice in a
+    /// row, the database is considered unavailable instead.
+    async fn reject_first(&mut self, mut batch: VecDeque<Queued>, reason: String) {
         let rest = batch.split_off(1);
-        let again = std::mem::replace(&mut self.blamed, true);
+        let again = std::mem::replace(&mut self.rejected_last, true);
         let outcome = match self.apply(&VecDeque::new(), 0).await {
             Applied::Durable(_) if !again => {
                 count(&self.shared.counts.poisoned);
@@ -251,37 +252,39 @@ impl WriterTask {
             }
             _ => Outcome::Unavailable(reason.clone()),
         };
-        tracing::error!(reason, ?outcome, "a change set cannot be applied");
+        tracing::error!(reason, ?outcome, "failed to apply a change set");
         self.shared.counts.reset(ResetCause::StorageFailure);
         self.fail(batch, outcome, rest);
     }
 
-    /// Those who act on it (`Committer::follow`) may lag or be none: what they need stands in the database.
-    fn send_out(&self, outgoing: Option<Outgoing>) {
-        let news = match outgoing {
+    /// Notifies the subscribers (`Committer::subscribe`). They may lag or be absent, because everything they need is in
+    /// the database.
+    fn notify_subscribers(&self, outgoing: Option<Outgoing>) {
+        let notification = match outgoing {
             Some(outgoing) if outgoing.is_empty() => return,
-            Some(outgoing) => News::Durable(outgoing),
-            None => News::Unknown,
+            Some(outgoing) => CommitNotification::Durable(outgoing),
+            None => CommitNotification::Unknown,
         };
-        let _ = self.shared.news.send(Arc::new(news));
+        let _ = self.shared.notifications.send(Arc::new(notification));
     }
 
-    /// Before anybody hears of it: what was revoked opens nothing from then on.
-    fn tell_credentials(&self, batch: &[Queued]) {
-        let Some(follower) = self.shared.credentials.get() else { return };
+    /// Reports changed credentials before any caller is answered, so that a revoked credential is rejected from then
+    /// on.
+    fn notify_credential_listener(&self, batch: &[Queued]) {
+        let Some(listener) = self.shared.credential_listener.get() else { return };
         for changes in batch.iter().map(|queued| &queued.accepted.changes) {
-            changes.credentials.iter().for_each(|change| follower(Some((&changes.scope, change))));
+            changes.credentials.iter().for_each(|change| listener(Some((&changes.scope, change))));
         }
     }
 
     fn settle(&mut self, batch: Vec<Queued>) {
-        self.tell_credentials(&batch);
-        self.blamed = false;
+        self.notify_credential_listener(&batch);
+        self.rejected_last = false;
         let durable: Version = batch.last().map_or(0, |queued| queued.accepted.version);
         self.written = self.written.max(durable);
         let waiting = {
             let mut state = self.shared.state.lock();
-            state.trouble = None;
+            state.storage_failure = None;
             state.overlay.settle(durable);
             state.queue.take_waiting(durable)
         };
@@ -293,13 +296,14 @@ impl WriterTask {
         }
     }
 
-    /// `failed` learns the outcome; everything that was accepted after it is discarded, and a new epoch begins.
+    /// Reports the outcome to the callers of `failed`, discards everything that was accepted after them, and begins a
+    /// new epoch.
     fn fail(&mut self, failed: VecDeque<Queued>, outcome: Outcome, rest: VecDeque<Queued>) {
         self.reconnected = false;
         let (garbage, (queued, waiting)) = {
             let mut state = self.shared.state.lock();
             if let Outcome::Unavailable(reason) = &outcome {
-                state.trouble = Some(reason.clone());
+                state.storage_failure = Some(reason.clone());
             }
             (state.overlay.begin_epoch(), state.queue.take_all())
         };
@@ -316,26 +320,26 @@ impl WriterTask {
         drop(garbage);
     }
 
-    /// Accepts nothing until the database can be asked again; then begins anew from what it says.
+    /// Accepts nothing until the database can be queried again, and then begins a new epoch from its state.
     async fn lose_outcome(&mut self, lost: VecDeque<Queued>, rest: VecDeque<Queued>, id: Arc<str>) {
         self.shared.state.lock().closed = Some("the connection to the database is lost".to_owned());
         self.shared.counts.reset(ResetCause::StorageFailure);
-        // Perhaps they are on disk: their versions are not used again.
+        // The batch may be on disk, so its versions are not used again.
         self.written = self.written.max(lost.back().map_or(0, |queued| queued.accepted.version));
         self.fail(lost, Outcome::Unknown, rest);
         while let Err(error) = self.shared.database.batch_exists(&id).await {
             if self.shared.state.lock().stopping {
                 return;
             }
-            tracing::error!(%error, "the database cannot be reached");
+            tracing::error!(%error, "failed to reach the database");
             sleep(Duration::from_millis(OUTCOME_RETRY_MS)).await;
         }
-        self.send_out(None);
-        if let Some(follower) = self.shared.credentials.get() {
-            follower(None);
+        self.notify_subscribers(None);
+        if let Some(listener) = self.shared.credential_listener.get() {
+            listener(None);
         }
         let mut state = self.shared.state.lock();
-        // Calls may have filled the overlay from before the commit, if it took place after all.
+        // Calls may have filled the overlay with the state before the commit, if the commit succeeded after all.
         let garbage = state.overlay.begin_epoch();
         if !state.stopping {
             state.closed = None;

@@ -1,4 +1,4 @@
-//! A change set made ready for `decide`, before the lock is taken: everything that can be computed beforehand is.
+//! A change set prepared for `decide`. Everything that can be computed before the lock is taken is computed here.
 
 use std::sync::Arc;
 
@@ -7,43 +7,43 @@ use indexmap::IndexMap;
 
 use super::LedgerLine;
 use crate::changes::change_set::{ChangeSet, Key, Record, RecordWrite, Space};
-use crate::commit::overlay::{Began, Content};
+use crate::commit::overlay::{CallStart, Content};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
-    /// The plugin said `commit`.
+    /// The plugin returned `commit`.
     Commit,
-    /// The plugin refused or trapped: nothing is applied but journal lines, and what it saw must still stand.
+    /// The plugin refused or trapped. Only journal lines are applied, and the values that it read must be unchanged.
     Refusal,
 }
 
-/// A change set that no `Draft` leaves behind.
+/// Why a change set is invalid. No `Draft` produces such a change set.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Unsound {
-    #[error("the transfers of this call add up to more than an amount can be")]
+pub enum InvalidProposal {
+    #[error("the sum of the transfers of this call exceeds the largest amount")]
     Overflow,
-    #[error("a transfer or bound of account {0} without its balance")]
+    #[error("a transfer or bound of account {0}, whose balance was not read")]
     BalanceNotRead(Arc<str>),
 }
 
 pub struct Proposal {
-    pub began: Began,
+    pub began: CallStart,
     pub purpose: Purpose,
     pub changes: Arc<ChangeSet>,
     pub ledger: Vec<LedgerLine>,
-    /// Everything but balances: those are known only when it is decided.
+    /// All writes except balances, which are known only after the decision.
     pub writes: Vec<(Key, Content)>,
 }
 
 impl Proposal {
-    pub fn new(began: Began, purpose: Purpose, changes: Arc<ChangeSet>) -> Result<Proposal, Unsound> {
+    pub fn new(began: CallStart, purpose: Purpose, changes: Arc<ChangeSet>) -> Result<Proposal, InvalidProposal> {
         let ledger = ledger_lines(&changes)?;
         let writes = writes(&changes);
         Ok(Proposal { began, purpose, changes, ledger, writes })
     }
 }
 
-fn ledger_lines(changes: &ChangeSet) -> Result<Vec<LedgerLine>, Unsound> {
+fn ledger_lines(changes: &ChangeSet) -> Result<Vec<LedgerLine>, InvalidProposal> {
     let mut lines: IndexMap<(Arc<str>, Arc<str>), LedgerLine> = IndexMap::with_capacity(changes.balances.len());
     for read in &changes.balances {
         let key = key(changes, Space::Balance(read.asset.clone()), &read.account);
@@ -53,7 +53,7 @@ fn ledger_lines(changes: &ChangeSet) -> Result<Vec<LedgerLine>, Unsound> {
     }
     let mut line = |account: &Arc<str>, asset: &Arc<str>, change: &mut dyn FnMut(&mut LedgerLine) -> Option<()>| {
         let line = lines.get_mut(&(account.clone(), asset.clone()));
-        change(line.ok_or_else(|| Unsound::BalanceNotRead(account.clone()))?).ok_or(Unsound::Overflow)
+        change(line.ok_or_else(|| InvalidProposal::BalanceNotRead(account.clone()))?).ok_or(InvalidProposal::Overflow)
     };
     for transfer in &changes.transfers {
         let (asset, amount) = (&transfer.asset, transfer.amount);
@@ -84,9 +84,9 @@ fn writes(changes: &ChangeSet) -> Vec<(Key, Content)> {
     for (space, name) in guards.chain(accounts).chain(transfers) {
         writes.push((key(changes, space, name), Content::Mark));
     }
-    if let Some(answer) = &changes.answer {
-        let content = Content::Answer { fingerprint: answer.fingerprint, sealed: answer.sealed.clone() };
-        writes.push((key(changes, Space::Answer, &answer.name), content));
+    if let Some(record) = &changes.idempotency_record {
+        let content = Content::IdempotencyRecord { fingerprint: record.fingerprint, sealed: record.sealed.clone() };
+        writes.push((key(changes, Space::IdempotencyRecord, &record.name), content));
     }
     writes
 }
@@ -95,7 +95,7 @@ fn key(changes: &ChangeSet, space: Space, name: &Arc<str>) -> Key {
     Key { scope: changes.scope.clone(), space, name: name.clone() }
 }
 
-/// The version is not known before it is accepted.
+/// Returns the content of a record write. Its version is assigned on acceptance.
 fn content(write: &RecordWrite) -> Content {
     match &write.after {
         None => Content::Absent,

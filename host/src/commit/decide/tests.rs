@@ -1,5 +1,5 @@
-//! Random interleavings of calls over a database that is only a map: whatever was accepted must read the same when the
-//! accepted calls are run one after the other.
+//! Random interleavings of calls over a map that represents the database. The accepted calls must read the same values
+//! when they run one after the other.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::changes::change_set::*;
 use crate::changes::scope::Scope;
-use crate::commit::overlay::{OverlayLimits, Seen};
+use crate::commit::overlay::{OverlayLimits, ReadResult};
 
 const CALLS: usize = 4;
 const KEYS: u8 = 5;
@@ -17,7 +17,7 @@ const KEYS: u8 = 5;
 #[derive(Clone, Debug)]
 enum Step {
     Get(u8),
-    /// Asks the database, and gets the answer only with `EndLoad`.
+    /// Queries the database. `EndLoad` returns the result.
     StartLoad(u8),
     EndLoad,
     Write(u8, Option<u8>),
@@ -26,12 +26,12 @@ enum Step {
     Balance(u8),
     Post(u8, u8, u8),
     Require(u8, u8),
-    TakeTurn,
+    Reserve,
     Commit,
     Refuse,
-    /// So many of the accepted change sets reach the disk.
+    /// This number of accepted change sets becomes durable.
     Settle(u8),
-    /// What is not durable is lost.
+    /// Changes that are not durable are lost.
     FailBatch,
 }
 
@@ -47,7 +47,7 @@ fn step() -> impl Strategy<Value = Step> {
         1 => key.clone().prop_map(Step::Balance),
         5 => (0..3_u8, 0..3_u8, 1..20_u8).prop_map(|(debit, credit, amount)| Step::Post(debit, credit, amount)),
         1 => (0..3_u8, 0..10_u8).prop_map(|(account, least)| Step::Require(account, least)),
-        1 => Just(Step::TakeTurn),
+        1 => Just(Step::Reserve),
         5 => Just(Step::Commit),
         1 => Just(Step::Refuse),
         3 => (1..4_u8).prop_map(Step::Settle),
@@ -61,13 +61,13 @@ fn is_external(account: &str) -> bool {
 }
 
 struct Call {
-    began: Began,
+    began: CallStart,
     set: ChangeSet,
     seen: HashMap<Key, Content>,
     loading: Option<(Key, Option<(Version, Content)>)>,
 }
 
-/// A call that was accepted, as it looked from outside.
+/// An accepted call.
 struct Done {
     purpose: Purpose,
     seen: HashMap<Key, Content>,
@@ -78,13 +78,13 @@ struct Done {
 
 struct World {
     overlay: Overlay,
-    /// What is on disk.
+    /// Durable contents.
     disk: HashMap<Key, (Version, Content)>,
     calls: Vec<Call>,
-    /// In the order of acceptance; the first `durable` of them are on disk.
+    /// In the order of acceptance. The first `durable` calls are on disk.
     history: Vec<Done>,
     durable: usize,
-    turn: Option<usize>,
+    reserved_by: Option<usize>,
 }
 
 fn scope() -> Scope {
@@ -108,7 +108,7 @@ impl World {
         let limits = OverlayLimits { cache_bytes_max, pinned_bytes_max: cache_bytes_max + 3_000 };
         let mut overlay = Overlay::new(0, limits);
         let calls = (0..CALLS).map(|_| Call::begin(&mut overlay)).collect();
-        World { overlay, disk: HashMap::new(), calls, history: Vec::new(), durable: 0, turn: None }
+        World { overlay, disk: HashMap::new(), calls, history: Vec::new(), durable: 0, reserved_by: None }
     }
 
     fn stored(&self, key: &Key) -> (Version, Content) {
@@ -119,7 +119,7 @@ impl World {
         if self.calls[call].seen.contains_key(&key) {
             return;
         }
-        let seen = self.overlay.look(&key);
+        let seen = self.overlay.get(&key);
         let seen = seen.unwrap_or_else(|| {
             let (version, content) = self.stored(&key);
             self.overlay.fill(&self.calls[call].began, &key, version, content).0
@@ -148,7 +148,7 @@ impl World {
             Step::Get(name) => self.read(call, note(name)),
             Step::StartLoad(name) => {
                 let key = note(name);
-                if self.overlay.look(&key).is_none() {
+                if self.overlay.get(&key).is_none() {
                     let found = self.disk.get(&key).cloned();
                     self.calls[call].loading = Some((key, found));
                 }
@@ -173,7 +173,7 @@ impl World {
                 let at_least = Some(I256::from(least));
                 self.calls[call].set.bounds.push(Bound { account, asset: "coin".into(), at_least, at_most: None });
             }
-            Step::TakeTurn => self.take_turn(call),
+            Step::Reserve => self.reserve(call),
             Step::Commit => self.end(call, Purpose::Commit),
             Step::Refuse => self.end(call, Purpose::Refusal),
             Step::Settle(count) => self.settle(count.into()),
@@ -200,7 +200,7 @@ impl World {
         }
     }
 
-    /// Like a draft: refuses what it knows to be impossible.
+    /// Like a draft: rejects a transfer that is known to overdraw an account.
     fn post(&mut self, call: usize, debit: u8, credit: u8, amount: u8) {
         self.read_balance(call, debit);
         self.read_balance(call, credit);
@@ -219,10 +219,10 @@ impl World {
         }
     }
 
-    fn take_turn(&mut self, call: usize) {
-        if self.turn.is_none() {
-            self.turn = Some(call);
-            self.overlay.reserve(TurnId(call as u64), self.calls[call].seen.keys().cloned());
+    fn reserve(&mut self, call: usize) {
+        if self.reserved_by.is_none() {
+            self.reserved_by = Some(call);
+            self.overlay.reserve(ReservationId(call as u64), self.calls[call].seen.keys().cloned());
         }
     }
 
@@ -231,16 +231,17 @@ impl World {
         let call = std::mem::replace(&mut self.calls[index], fresh);
         let set = if purpose == Purpose::Refusal { call.set.clone().into_refusal() } else { call.set.clone() };
         let proposal = Proposal::new(call.began, purpose, Arc::new(set)).unwrap();
-        let decided = decide(&self.overlay, &proposal, (self.turn == Some(index)).then_some(TurnId(index as u64)));
+        let decided =
+            decide(&self.overlay, &proposal, (self.reserved_by == Some(index)).then_some(ReservationId(index as u64)));
         if let Ok(accepted) = decided {
             let writes = into_writes(proposal.writes, &accepted);
             let (version, _) = self.overlay.accept(writes.clone());
             self.history.push(Done { purpose, seen: call.seen, set: call.set, writes, version });
         }
         self.overlay.end(&call.began);
-        if self.turn == Some(index) {
-            self.turn = None;
-            let _ = self.overlay.release(TurnId(index as u64));
+        if self.reserved_by == Some(index) {
+            self.reserved_by = None;
+            let _ = self.overlay.release(ReservationId(index as u64));
         }
     }
 
@@ -277,8 +278,8 @@ impl Call {
         Call { began: overlay.begin(), set, seen: HashMap::new(), loading: None }
     }
 
-    fn note(&mut self, key: Key, seen: Seen) {
-        // Like a draft: what it looked at once stands for the rest of the call.
+    fn note(&mut self, key: Key, seen: ReadResult) {
+        // Like a draft: a value that was read once stays the same for the rest of the call.
         if !self.seen.contains_key(&key) {
             self.set.reads.push(Read { key: key.clone(), seen: seen.version });
             self.seen.insert(key, seen.content);
@@ -299,13 +300,13 @@ impl Call {
     }
 }
 
-/// Runs the accepted calls one after the other: each must see what it saw, and leave the books in order.
+/// Runs the accepted calls one after the other. Each must read the same values again, and all balances must stay valid.
 fn check_serial(history: &[Done]) {
-    let mut stands: HashMap<Key, Content> = HashMap::new();
+    let mut contents: HashMap<Key, Content> = HashMap::new();
     let mut balances: HashMap<Arc<str>, I256> = HashMap::new();
     for done in history {
         for (key, seen) in &done.seen {
-            let now = stands.get(key).unwrap_or(&Content::Absent);
+            let now = contents.get(key).unwrap_or(&Content::Absent);
             assert_eq!(now, seen, "{key:?} in the call that became {}", done.version);
         }
         if done.purpose == Purpose::Refusal {
@@ -315,14 +316,14 @@ fn check_serial(history: &[Done]) {
             continue;
         }
         for (key, content) in &done.writes {
-            stands.insert(key.clone(), stamped(content, done.version));
+            contents.insert(key.clone(), stamped(content, done.version));
         }
         for read in &done.set.balances {
             let balance = balances.entry(read.account.clone()).or_insert(I256::ZERO);
             *balance += net(&done.set, &read.account);
             assert!(read.external || *balance >= I256::ZERO, "{} overdrawn", read.account);
             assert_eq!(
-                stands.get(&balance_key(&read.account)).cloned().unwrap_or(Content::Balance(I256::ZERO)),
+                contents.get(&balance_key(&read.account)).cloned().unwrap_or(Content::Balance(I256::ZERO)),
                 Content::Balance(*balance)
             );
         }
@@ -333,7 +334,7 @@ fn check_serial(history: &[Done]) {
     assert_eq!(balances.values().fold(I256::ZERO, |sum, balance| sum + balance), I256::ZERO);
 }
 
-/// For each key: an overlay that has forgotten everything would say the same as this one.
+/// Each key has the same version in this overlay as in an empty one.
 fn check_overlay(world: &mut World) {
     world.settle(usize::MAX);
     for name in 0..KEYS {
@@ -367,7 +368,7 @@ proptest! {
 }
 
 #[test]
-fn most_calls_that_do_not_meet_are_accepted() {
+fn calls_without_common_keys_are_accepted() {
     let steps = (0..100).flat_map(|round| {
         let call = round % CALLS;
         [(call, Step::Write(call as u8, Some(round as u8))), (call, Step::Commit), (call, Step::Settle(1))]
@@ -376,14 +377,14 @@ fn most_calls_that_do_not_meet_are_accepted() {
 }
 
 #[test]
-fn of_two_writers_of_one_record_the_second_loses() {
+fn second_writer_of_one_record_conflicts() {
     let write = |call, value| (call, Step::Write(0, Some(value)));
     let world = run(1 << 20, vec![write(0, 1), write(1, 2), (0, Step::Commit), (1, Step::Commit)]);
     assert_eq!(world.history.len(), 1);
 }
 
 #[test]
-fn a_refusal_that_rests_on_an_old_state_does_not_go_out() {
+fn refusal_based_on_outdated_reads_conflicts() {
     let world =
         run(1 << 20, vec![(1, Step::Get(0)), (0, Step::Write(0, Some(1))), (0, Step::Commit), (1, Step::Refuse)]);
     assert_eq!(world.history.len(), 1);
@@ -397,20 +398,20 @@ fn transfers_on_one_balance_do_not_conflict() {
 }
 
 #[test]
-fn nobody_else_writes_what_a_turn_reserved() {
-    let steps = vec![(0, Step::Get(0)), (0, Step::TakeTurn), (1, Step::Write(0, Some(1))), (1, Step::Commit)];
+fn reserved_key_cannot_be_written_by_another_call() {
+    let steps = vec![(0, Step::Get(0)), (0, Step::Reserve), (1, Step::Write(0, Some(1))), (1, Step::Commit)];
     assert_eq!(run(1 << 20, steps).history.len(), 0);
 }
 
 #[test]
-fn of_two_that_spend_the_same_money_the_second_loses() {
+fn second_transfer_that_would_overdraw_a_balance_conflicts() {
     let fund = [(2, Step::Post(0, 1, 10)), (2, Step::Commit)];
     let spend = [(0, Step::Post(1, 2, 8)), (1, Step::Post(1, 2, 8)), (0, Step::Commit), (1, Step::Commit)];
     assert_eq!(run(1 << 20, fund.into_iter().chain(spend).collect()).history.len(), 2);
 }
 
 #[test]
-fn what_a_call_looked_at_first_stands_though_a_load_ends_later() {
+fn first_read_of_a_key_is_kept_if_a_load_ends_later() {
     let own = [(0, Step::StartLoad(0)), (0, Step::Get(0))];
     let came = [(1, Step::Write(0, Some(1))), (1, Step::Commit), (0, Step::EndLoad)];
     let went = [(2, Step::Write(0, None)), (2, Step::Commit), (0, Step::Commit)];

@@ -1,4 +1,4 @@
-//! What is watched and followed on blockchains, as a call changes it and as the host notes it.
+//! Watched addresses and followed transactions of blockchains, as changed by calls and by the host.
 
 use super::{Draft, DraftError, Stored, misuse};
 use crate::changes::chain::ChainNote;
@@ -6,7 +6,7 @@ use crate::changes::host_collections::CHAIN_NOTES;
 use crate::limits::{CHAIN_NAME_BYTES_MAX, TASK_PAYLOAD_BYTES_MAX};
 
 impl Draft {
-    /// Makes it, or takes the place of the one with its id.
+    /// Creates the record or replaces the one with its id.
     pub async fn put_chain_note(&mut self, note: &ChainNote) -> Result<(), DraftError> {
         let id = note.id();
         check(&id, note)?;
@@ -20,7 +20,7 @@ impl Draft {
         self.find_host_record(CHAIN_NOTES, id, ChainNote::parse).await
     }
 
-    /// Whether there was one.
+    /// Deletes the record. Returns true if it existed.
     pub async fn remove_chain_note(&mut self, id: &str) -> Result<bool, DraftError> {
         if id.len() > CHAIN_NAME_BYTES_MAX {
             return Ok(false);
@@ -39,7 +39,7 @@ fn check(id: &str, note: &ChainNote) -> Result<(), DraftError> {
         return Err(misuse(format!("an address or hash of {} bytes belongs to no blockchain", id.len())));
     }
     if context.len() > TASK_PAYLOAD_BYTES_MAX {
-        return Err(misuse(format!("a context has at most {TASK_PAYLOAD_BYTES_MAX} bytes")));
+        return Err(misuse(format!("a context must have at most {TASK_PAYLOAD_BYTES_MAX} bytes")));
     }
     super::raw("a context", context.clone()).map(|_| ())
 }

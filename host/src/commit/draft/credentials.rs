@@ -1,7 +1,7 @@
-//! Keys and tokens that a call hands out and takes back, and those that it finds.
+//! Keys and tokens that a call issues, revokes, or finds.
 //!
-//! Each attribute has a guard of the host's: who finds by it notes the guard, who issues or revokes bumps it. So what a call
-//! decides on the credentials of an attribute still holds when it commits.
+//! Each attribute has a guard: a call that finds credentials by it reads the guard, and a call that issues or revokes
+//! one bumps it. So a decision that depends on the credentials of an attribute is still valid when the call commits.
 
 use std::sync::Arc;
 
@@ -11,19 +11,19 @@ use zeroize::Zeroizing;
 
 use super::{Draft, DraftError, misuse};
 use crate::changes::credential::{
-    Attribute, CredentialChange, CredentialKind, EndedCredential, NewCredential, owner_of,
+    Attribute, CredentialChange, CredentialKind, NewCredential, RevokedCredential, owner_of,
 };
 use crate::clock::Timestamp;
 use crate::db::credentials::IssuedCredential;
 use crate::limits::{CREDENTIALS_ISSUED_MAX, CREDENTIALS_LIVE_MAX, CREDENTIALS_REVOKED_MAX, KEY_SECRET_CHARACTERS};
 use crate::secrets::key_text::{base62, hash_text};
 
-/// Events take stream 1 of the seed, the plugin's own randomness stream 0.
+/// Events use stream 1 of the seed, and the plugin's own randomness uses stream 0.
 const SECRET_STREAM: u64 = 2;
-/// Characters of an id that nobody guesses; in front of them stands when it was made.
+/// Random characters at the end of an id. The time of creation precedes them.
 const ID_SUFFIX_CHARACTERS: usize = 8;
 
-/// What a plugin wants issued. Its bounds were checked.
+/// A credential that a plugin requests. Its bounds were checked.
 pub struct Grant {
     pub kind: CredentialKind,
     pub label: String,
@@ -32,19 +32,20 @@ pub struct Grant {
     pub expires_at: Option<Timestamp>,
 }
 
-/// What the call did so far. Texts are the same in every run of a call, and not to be guessed from its ids.
+/// The credentials that the call has issued and revoked so far. Texts of credentials are the same in every run of a
+/// call, and not predictable from its ids.
 pub(super) struct Credentials {
     seed: [u8; 32],
     source: Option<ChaCha20Rng>,
-    /// Counts all that were made, so that their ids sort in the sequence in which they were issued.
-    made: u16,
+    /// Number of created credentials, so that their ids sort in the order in which they were issued.
+    created: u16,
     issued: Vec<NewCredential>,
-    revoked: Vec<EndedCredential>,
+    revoked: Vec<RevokedCredential>,
 }
 
 impl Credentials {
     pub fn new(seed: [u8; 32]) -> Credentials {
-        Credentials { seed, source: None, made: 0, issued: Vec::new(), revoked: Vec::new() }
+        Credentials { seed, source: None, created: 0, issued: Vec::new(), revoked: Vec::new() }
     }
 
     pub fn into_changes(self) -> Vec<CredentialChange> {
@@ -59,11 +60,11 @@ impl Credentials {
             source.set_stream(SECRET_STREAM);
             source
         });
-        let made = base62::<std::convert::Infallible>(characters, |bytes| {
+        let text = base62::<std::convert::Infallible>(characters, |bytes| {
             source.fill_bytes(bytes);
             Ok(())
         });
-        made.unwrap_or_else(|never| match never {})
+        text.unwrap_or_else(|never| match never {})
     }
 
     fn issued_with<'a>(&'a self, attribute: &'a Attribute) -> impl Iterator<Item = &'a NewCredential> {
@@ -71,12 +72,12 @@ impl Credentials {
     }
 
     fn is_revoked(&self, id: &str) -> bool {
-        self.revoked.iter().any(|ended| *ended.id == *id)
+        self.revoked.iter().any(|revoked| *revoked.id == *id)
     }
 }
 
 impl Draft {
-    /// A new one with its text, which is in no change set. Nothing is issued before `issue_credential`.
+    /// Returns a new credential with its text, which is in no change set. `issue_credential` issues it.
     pub fn make_credential(&mut self, grant: Grant) -> Result<(NewCredential, Zeroizing<String>), DraftError> {
         let scope = self.scope()?;
         let Grant { kind, label, attributes, scopes, expires_at } = grant;
@@ -84,8 +85,9 @@ impl Draft {
         let secret = self.credentials.random(KEY_SECRET_CHARACTERS);
         let text = Zeroizing::new(format!("{}{environment}_{}", kind.text_prefix(), secret.as_str()));
         let suffix = self.credentials.random(ID_SUFFIX_CHARACTERS);
-        self.credentials.made = self.credentials.made.saturating_add(1);
-        let id = format!("{}{:011x}{:04x}{}", kind.id_prefix(), self.call.now, self.credentials.made, suffix.as_str());
+        self.credentials.created = self.credentials.created.saturating_add(1);
+        let id =
+            format!("{}{:011x}{:04x}{}", kind.id_prefix(), self.call.now, self.credentials.created, suffix.as_str());
         let new = NewCredential {
             id: id.into(),
             kind,
@@ -102,13 +104,13 @@ impl Draft {
 
     pub async fn issue_credential(&mut self, new: NewCredential) -> Result<(), DraftError> {
         if self.credentials.issued.len() >= CREDENTIALS_ISSUED_MAX {
-            return Err(misuse(format!("a call issues at most {CREDENTIALS_ISSUED_MAX} keys and tokens")));
+            return Err(misuse(format!("a call may issue at most {CREDENTIALS_ISSUED_MAX} keys and tokens")));
         }
         for attribute in &new.attributes {
             self.guard(&attribute.guard()).await?;
             if self.count_credentials(attribute).await? >= CREDENTIALS_LIVE_MAX {
                 return Err(misuse(format!(
-                    "a tenant has at most {CREDENTIALS_LIVE_MAX} valid keys and tokens with one attribute: {attribute}"
+                    "a tenant may have at most {CREDENTIALS_LIVE_MAX} valid keys and tokens with one attribute: {attribute}"
                 )));
             }
         }
@@ -120,22 +122,23 @@ impl Draft {
         Ok(())
     }
 
-    /// Those of the plugin and tenant that carry the attribute and are valid, the call's own included, the oldest first.
+    /// Returns the valid credentials of the plugin and tenant with the attribute, including those of this call, the
+    /// oldest first.
     pub async fn find_credentials(&mut self, attribute: &Attribute) -> Result<Vec<IssuedCredential>, DraftError> {
         let Some(scope) = self.call.scope.clone() else { return Ok(Vec::new()) };
         let mut found = Vec::new();
-        if self.look_at_guard(&attribute.guard()).await? > 0 {
+        if self.read_guard(&attribute.guard()).await? > 0 {
             self.running.shared.settle_all().await;
             found = self.database().find_credentials(&scope, attribute, self.call.now).await?;
         }
         found.retain(|stored| !self.credentials.is_revoked(&stored.id));
         let now = self.call.now;
         let own = self.credentials.issued_with(attribute).filter(|new| new.expires_at.is_none_or(|at| now < at));
-        found.extend(own.map(|new| stored_form(new, now)));
+        found.extend(own.map(|new| issued_form(new, now)));
         Ok(found)
     }
 
-    /// Whether there was a valid one.
+    /// Revokes a credential. Returns true if it was valid.
     pub async fn revoke_credential(&mut self, id: &str) -> Result<bool, DraftError> {
         let scope = self.scope()?;
         let issued = self.credentials.issued.iter().position(|new| *new.id == *id);
@@ -151,14 +154,15 @@ impl Draft {
         for attribute in &found.attributes {
             self.guard(&attribute.guard()).await?;
         }
-        // Of two that revoke it, one has seen the guards before the other bumped them: it runs again, and finds nothing.
+        // Of two calls that revoke it, one read the guards before the other bumped them. It runs again and finds no
+        // credential.
         self.running.shared.settle_all().await;
         let Some(found) = self.database().find_credential(&scope, id, self.call.now).await? else { return Ok(false) };
-        self.end_credential(found)?;
+        self.record_revocation(found)?;
         Ok(true)
     }
 
-    /// How many valid ones there were.
+    /// Revokes all credentials with the attribute. Returns the number of those that were valid.
     pub async fn revoke_credentials(&mut self, attribute: &Attribute) -> Result<u32, DraftError> {
         self.scope()?;
         let found = self.find_credentials(attribute).await?;
@@ -171,7 +175,7 @@ impl Draft {
                     for attribute in &credential.attributes {
                         self.guard(&attribute.guard()).await?;
                     }
-                    self.end_credential(credential)?;
+                    self.record_revocation(credential)?;
                 }
             }
             revoked += 1;
@@ -179,30 +183,30 @@ impl Draft {
         Ok(revoked)
     }
 
-    fn end_credential(&mut self, credential: IssuedCredential) -> Result<(), DraftError> {
+    fn record_revocation(&mut self, credential: IssuedCredential) -> Result<(), DraftError> {
         if self.credentials.revoked.len() >= CREDENTIALS_REVOKED_MAX {
-            return Err(misuse(format!("a call revokes at most {CREDENTIALS_REVOKED_MAX} keys and tokens")));
+            return Err(misuse(format!("a call may revoke at most {CREDENTIALS_REVOKED_MAX} keys and tokens")));
         }
         self.collect(200)?;
         let IssuedCredential { id, hash, attributes, .. } = credential;
-        self.credentials.revoked.push(EndedCredential { id, hash, attributes });
+        self.credentials.revoked.push(RevokedCredential { id, hash, attributes });
         Ok(())
     }
 
     async fn count_credentials(&mut self, attribute: &Attribute) -> Result<usize, DraftError> {
         let scope = self.scope()?;
         let own = self.credentials.issued_with(attribute).count();
-        if self.look_at_guard(&attribute.guard()).await? == 0 {
+        if self.read_guard(&attribute.guard()).await? == 0 {
             return Ok(own);
         }
         self.running.shared.settle_all().await;
         let stored = self.database().count_credentials(&scope, attribute, self.call.now).await?;
-        let revoked = self.credentials.revoked.iter().filter(|ended| ended.attributes.contains(attribute)).count();
+        let revoked = self.credentials.revoked.iter().filter(|revoked| revoked.attributes.contains(attribute)).count();
         Ok((stored + own).saturating_sub(revoked))
     }
 }
 
-fn stored_form(new: &NewCredential, now: Timestamp) -> IssuedCredential {
+fn issued_form(new: &NewCredential, now: Timestamp) -> IssuedCredential {
     IssuedCredential {
         id: Arc::clone(&new.id),
         kind: new.kind,

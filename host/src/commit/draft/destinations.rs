@@ -7,16 +7,17 @@ use crate::db::DbError;
 use crate::limits::DESTINATIONS_MAX;
 
 impl Draft {
-    /// As the call sees it, its own writes included.
+    /// Returns the destination in the view of the call, including its own writes.
     pub async fn find_destination(&mut self, name: &str) -> Result<Option<Destination>, DraftError> {
         let collection = self.host_collection(DESTINATIONS)?;
         let Some(entry) = self.get_in(collection, name).await? else { return Ok(None) };
-        // The words of the parser would quote the record.
+        // The parser's message is not used, because it would quote the record.
         let unreadable = |_| DbError::Corrupt(format!("the destination {name:.80} cannot be read"));
         Ok(Some(Destination::parse(&entry.body).map_err(unreadable)?))
     }
 
-    /// Makes it, or takes the place of the one with this name. Of two calls that add one at the same time, one sees the other.
+    /// Creates the destination or replaces the one with this name. Two calls that add a destination at the same time
+    /// conflict.
     pub async fn put_destination(
         &mut self,
         name: &str,
@@ -24,7 +25,7 @@ impl Draft {
     ) -> Result<Result<(), TooMany>, DraftError> {
         let collection = self.host_collection(DESTINATIONS)?;
         let body = serde_json::to_string(destination).map_err(|error| DbError::Corrupt(error.to_string()))?;
-        let refused = if self.get_in(collection.clone(), name).await?.is_some() {
+        let error = if self.get_in(collection.clone(), name).await?.is_some() {
             self.replace_in(collection, name, body).await?.err()
         } else {
             self.guard("host.destinations").await?;
@@ -34,13 +35,13 @@ impl Draft {
             }
             self.insert_in(collection, name, body).await?.err()
         };
-        match refused {
+        match error {
             None => Ok(Ok(())),
-            Some(refusal) => Err(misuse(format!("destination {name:.80} cannot be stored: {refusal:?}"))),
+            Some(error) => Err(misuse(format!("destination {name:.80} cannot be stored: {error:?}"))),
         }
     }
 
-    /// Whether there was one.
+    /// Deletes the destination. Returns true if it existed.
     pub async fn remove_destination(&mut self, name: &str) -> Result<bool, DraftError> {
         let collection = self.host_collection(DESTINATIONS)?;
         Ok(self.delete_in(collection, name).await?.is_ok())

@@ -1,8 +1,8 @@
-//! Endpoints of webhooks, and what a call wants done with their deliveries.
+//! Webhook endpoints, and commands of a call about their deliveries.
 
 use std::sync::Arc;
 
-use super::{Draft, DraftError, Entry, RecordRefusal, check_name, misuse};
+use super::{Draft, DraftError, Entry, RecordError, check_name, misuse};
 use crate::changes::change_set::DeliveryCommand;
 use crate::changes::endpoint::Endpoint;
 use crate::changes::host_collections::ENDPOINTS;
@@ -11,7 +11,7 @@ use crate::db::DbError;
 use crate::db::deliveries::{DeliveryPage, DeliveryState, StoredAttempt};
 use crate::limits::{CHANGE_ROW_BYTES, DELIVERY_COMMANDS_MAX, ENDPOINTS_BYTES_MAX, ENDPOINTS_MAX};
 
-/// An endpoint as the call sees it, its own writes included.
+/// An endpoint in the view of the call, including its own writes.
 #[derive(Clone, Debug)]
 pub struct EndpointEntry {
     pub id: Arc<str>,
@@ -20,11 +20,11 @@ pub struct EndpointEntry {
     pub updated_at: Timestamp,
 }
 
-/// The collection of a tenant has no room.
+/// A collection of a tenant is full.
 #[derive(Debug, PartialEq, Eq)]
 pub enum TooMany {
     Entries,
-    /// All entries together would be too large.
+    /// The total size of all entries would be too large.
     Bytes,
 }
 
@@ -42,14 +42,15 @@ impl Draft {
         self.get_in(collection, id).await?.map(EndpointEntry::parse).transpose()
     }
 
-    /// In the order of their ids, and as they are stored: parsed ones need several times as much memory.
+    /// Returns the stored endpoints in the order of their ids. They are not parsed, because that needs several times as
+    /// much memory.
     pub async fn list_endpoints(&mut self) -> Result<Vec<Entry>, DraftError> {
         let collection = self.host_collection(ENDPOINTS)?;
         let entries = self.list_in(&collection, ENDPOINTS_MAX).await?;
         entries.ok_or_else(|| DraftError::Limit("the endpoints of a tenant are too large to be listed".to_owned()))
     }
 
-    /// Creates the endpoint or replaces the one with this id. Two calls that need more room at the same time conflict.
+    /// Creates the endpoint or replaces the one with this id. Two calls that add bytes at the same time conflict.
     pub async fn put_endpoint(&mut self, id: &str, endpoint: &Endpoint) -> Result<Result<(), TooMany>, DraftError> {
         let collection = self.host_collection(ENDPOINTS)?;
         let body = write(endpoint)?;
@@ -65,27 +66,28 @@ impl Draft {
                 return Ok(Err(TooMany::Bytes));
             }
         }
-        let done = match before {
+        let written = match before {
             Some(_) => self.replace_in(collection, id, body).await?,
             None => self.insert_in(collection, id, body).await?,
         };
-        done.map_err(|refusal| cannot_be_stored(id, &refusal)).map(Ok)
+        written.map_err(|error| cannot_be_stored(id, &error)).map(Ok)
     }
 
-    /// Replaces the key of an endpoint. The few bytes that this adds need no room.
+    /// Replaces the key of an endpoint. The few bytes that this adds do not count towards the limit.
     pub async fn rotate_endpoint_key(&mut self, id: &str, endpoint: &Endpoint) -> Result<(), DraftError> {
         let collection = self.host_collection(ENDPOINTS)?;
-        let done = self.replace_in(collection, id, write(endpoint)?).await?;
-        done.map_err(|refusal| cannot_be_stored(id, &refusal))
+        let written = self.replace_in(collection, id, write(endpoint)?).await?;
+        written.map_err(|error| cannot_be_stored(id, &error))
     }
 
-    /// Whether there was one.
+    /// Deletes the endpoint. Returns true if it existed.
     pub async fn remove_endpoint(&mut self, id: &str) -> Result<bool, DraftError> {
         let collection = self.host_collection(ENDPOINTS)?;
         Ok(self.delete_in(collection, id).await?.is_ok())
     }
 
-    /// The newest first. A look at what is durable: the call's own orders do not show. `None`: there is no such endpoint.
+    /// Returns durable deliveries of the endpoint, the newest first. Does not include commands of this call. `None`:
+    /// the endpoint does not exist.
     pub async fn find_deliveries(
         &mut self,
         endpoint: &str,
@@ -99,14 +101,15 @@ impl Draft {
         }
         let before = match after {
             None => None,
-            Some(text) => {
-                Some(text.parse().map_err(|_| DraftError::BadCursor("the cursor is none of this list".to_owned()))?)
-            }
+            Some(text) => Some(
+                text.parse()
+                    .map_err(|_| DraftError::BadCursor("the cursor does not belong to this list".to_owned()))?,
+            ),
         };
         Ok(Some(self.database().find_deliveries(&scope, endpoint, state, before, limit).await?))
     }
 
-    /// `None`: there is no such delivery.
+    /// Returns the attempts of a delivery. `None`: the delivery does not exist.
     pub async fn find_attempts(
         &mut self,
         endpoint: &str,
@@ -118,7 +121,7 @@ impl Draft {
         Ok(known.then_some(found))
     }
 
-    /// Whether there are such an endpoint and such an event.
+    /// Delivers the event to the endpoint again. Returns false if the endpoint or the event does not exist.
     pub async fn redeliver(&mut self, endpoint: &str, event: &str) -> Result<bool, DraftError> {
         let scope = self.scope()?;
         check_name("the id of an event", event)?;
@@ -129,7 +132,7 @@ impl Draft {
         Ok(true)
     }
 
-    /// Whether there is such an endpoint.
+    /// Delivers all events again that were given up since that time. Returns false if the endpoint does not exist.
     pub async fn recover(&mut self, endpoint: &str, since: Timestamp) -> Result<bool, DraftError> {
         if self.find_endpoint(endpoint).await?.is_none() {
             return Ok(false);
@@ -147,7 +150,7 @@ impl Draft {
 
     fn command(&mut self, command: DeliveryCommand) -> Result<(), DraftError> {
         if self.deliveries.len() >= DELIVERY_COMMANDS_MAX {
-            return Err(misuse(format!("a call sends at most {DELIVERY_COMMANDS_MAX} deliveries again")));
+            return Err(misuse(format!("a call may repeat at most {DELIVERY_COMMANDS_MAX} deliveries")));
         }
         self.collect(CHANGE_ROW_BYTES)?;
         self.deliveries.push(command);
@@ -155,8 +158,8 @@ impl Draft {
     }
 }
 
-fn cannot_be_stored(id: &str, refusal: &RecordRefusal) -> DraftError {
-    misuse(format!("endpoint {id:.80} cannot be stored: {refusal:?}"))
+fn cannot_be_stored(id: &str, error: &RecordError) -> DraftError {
+    misuse(format!("endpoint {id:.80} cannot be stored: {error:?}"))
 }
 
 fn write(endpoint: &Endpoint) -> Result<String, DbError> {
@@ -194,7 +197,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn key_of_an_endpoint_is_replaced_without_room() {
+    async fn endpoint_key_is_replaced_even_if_the_limit_is_reached() {
         let bytes = ENDPOINTS_BYTES_MAX / 8 - 300;
         let bench = filled(8, bytes).await;
         let mut rotated = endpoint(bytes);

@@ -1,4 +1,4 @@
-//! Events, journal lines, numbers, kept answers.
+//! Events, journal lines, numbers, idempotency records.
 
 use std::sync::Arc;
 
@@ -7,20 +7,20 @@ use rand_chacha::rand_core::{Rng, SeedableRng};
 
 use super::{Draft, DraftError, check_json, check_name, misuse};
 use crate::changes::change_set::{DecidedBy, Event, JournalLine, Key, Space};
-use crate::changes::envelope::{About, Envelope};
+use crate::changes::envelope::{Envelope, EventFields};
 use crate::clock::Timestamp;
 use crate::commit::overlay::Content;
-use crate::db::answers::StoredAnswer;
 use crate::db::feed::{FeedBounds, FeedFilter, FeedPage};
-use crate::limits::{CALL_COUNTERS_MAX, FEED_BYTES_MAX, FEED_LISTED_MAX, FEED_LOOKED_AT_MAX};
+use crate::db::idempotency::StoredIdempotencyRecord;
+use crate::limits::{CALL_COUNTERS_MAX, FEED_BYTES_MAX, FEED_EXAMINED_MAX, FEED_LISTED_MAX};
 
-/// Ids of events: the same in every run of a call, and not to be guessed from its other ids. They begin with the moment of
-/// the call, so that those of one time lie side by side in the index: a batch then writes a page or two of it, where random
-/// ones would write a page each.
+/// Generates ids of events: the same in every run of a call, and not predictable from its other ids. They begin with
+/// the time of the call, so that ids of the same time are adjacent in the index. A batch then writes one or two pages
+/// of the index instead of one page for each id.
 pub(super) struct EventIds {
     seed: [u8; 32],
     now: Timestamp,
-    /// Made with the first event: most calls have one or none.
+    /// Created with the first event, because most calls have one event or none.
     source: Option<ChaCha20Rng>,
 }
 
@@ -41,15 +41,15 @@ impl EventIds {
         });
         let mut random = [0; 10];
         source.fill_bytes(&mut random);
-        let moment = self.now.to_be_bytes();
-        // Six of its bytes last until the year 10889.
-        format!("event_{}{}", hex::encode(moment.get(2..).unwrap_or_default()), hex::encode(random))
+        let time = self.now.to_be_bytes();
+        // Six bytes are enough until the year 10889.
+        format!("event_{}{}", hex::encode(time.get(2..).unwrap_or_default()), hex::encode(random))
     }
 }
 
 impl Draft {
-    /// `payload` is one JSON text, `envelope` what surrounds it, `only` the one endpoint that a test event goes to. Returns
-    /// the id of the event.
+    /// Emits an event and returns its id. `payload` must be one JSON text. `only` is the single endpoint that receives
+    /// a test event.
     pub fn emit(
         &mut self,
         envelope: &Envelope,
@@ -62,8 +62,8 @@ impl Draft {
         check_name("the subject of an event", subject)?;
         check_json("the payload of an event", payload)?;
         let id = self.event_ids.next();
-        let about = About { id: &id, event_type, subject, tenant: scope.tenant(), at: self.call.now };
-        let body = envelope.surround(&about, payload);
+        let event = EventFields { id: &id, event_type, subject, tenant: scope.tenant(), at: self.call.now };
+        let body = envelope.render(&event, payload);
         self.collect(body.len())?;
         self.events.push(Event {
             id: Arc::from(id.as_str()),
@@ -76,8 +76,8 @@ impl Draft {
         Ok(id)
     }
 
-    /// The events of the tenant after one of them, the oldest first: a look at what is durable. `None`: `after` is none of
-    /// them, or is not kept any more.
+    /// Returns durable events of the tenant after the event `after`, the oldest first. `None`: that event does not
+    /// exist or is no longer stored.
     pub async fn list_events(
         &self,
         filter: &FeedFilter,
@@ -91,11 +91,11 @@ impl Draft {
         };
         let Some(after) = after else { return Ok(None) };
         let rows = limit.clamp(1, FEED_LISTED_MAX) as usize;
-        let bounds = FeedBounds { rows, looked_at: FEED_LOOKED_AT_MAX, bytes: FEED_BYTES_MAX };
+        let bounds = FeedBounds { rows, examined: FEED_EXAMINED_MAX, bytes: FEED_BYTES_MAX };
         Ok(Some(self.database().find_feed(scope, after, filter, bounds).await?))
     }
 
-    /// `entry` is one JSON text. Stays if the call refuses.
+    /// Appends a journal line, which is committed even if the call refuses. `entry` must be one JSON text.
     pub fn append_journal(&mut self, decided_by: Arc<DecidedBy>, entry: String) -> Result<(), DraftError> {
         self.scope()?;
         check_json("a journal entry", &entry)?;
@@ -111,36 +111,40 @@ impl Draft {
         Ok(())
     }
 
-    /// 1, 2, 3, … for a name; never the same twice, also not in another run of the same call.
+    /// Returns the next number (1, 2, 3, …) of a counter. A number is never returned twice, even in another run of the
+    /// same call.
     pub async fn next(&mut self, name: &str) -> Result<u64, DraftError> {
         let scope = self.scope()?;
         check_name("the name of a counter", name)?;
         if !self.counters.contains(name) {
             if self.counters.len() >= CALL_COUNTERS_MAX {
-                return Err(misuse(format!("a call takes numbers of at most {CALL_COUNTERS_MAX} counters")));
+                return Err(misuse(format!("a call may take numbers of at most {CALL_COUNTERS_MAX} counters")));
             }
             self.counters.insert(name.into());
         }
         Ok(self.running.shared.next_number(&scope, name).await?)
     }
 
-    /// The answer that is kept under an idempotency key. That there is none is noted as well: of two calls with the same
-    /// key one loses, runs again, and finds the answer of the other.
-    pub async fn find_answer(&mut self, name: &str) -> Result<Option<StoredAnswer>, DraftError> {
+    /// Returns the idempotency record of a key. An absent record is recorded as a read as well: of two calls with the
+    /// same key, one conflicts, runs again, and finds the record of the other.
+    pub async fn find_idempotency_record(&mut self, name: &str) -> Result<Option<StoredIdempotencyRecord>, DraftError> {
         let Some(scope) = self.call.scope.clone() else { return Ok(None) };
-        let key = Key { scope, space: Space::Answer, name: Arc::from(name) };
-        let content = match self.look(&key)? {
+        let key = Key { scope, space: Space::IdempotencyRecord, name: Arc::from(name) };
+        let content = match self.find_cached(&key)? {
             Some(content) => content,
             None => {
-                let found = self.database().find_answer(&key.scope, name).await?;
-                let found = found
-                    .map(|kept| (kept.version, Content::Answer { fingerprint: kept.fingerprint, sealed: kept.sealed }));
-                self.keep(key.clone(), found)?
+                let found = self.database().find_idempotency_record(&key.scope, name).await?;
+                let found = found.map(|row| {
+                    (row.version, Content::IdempotencyRecord { fingerprint: row.fingerprint, sealed: row.sealed })
+                });
+                self.cache(key.clone(), found)?
             }
         };
-        let version = self.seen.get(&key).map_or(0, |stand| stand.version);
+        let version = self.seen.get(&key).map_or(0, |seen| seen.version);
         match content {
-            Content::Answer { fingerprint, sealed } => Ok(Some(StoredAnswer { fingerprint, sealed, version })),
+            Content::IdempotencyRecord { fingerprint, sealed } => {
+                Ok(Some(StoredIdempotencyRecord { fingerprint, sealed, version }))
+            }
             _ => Ok(None),
         }
     }

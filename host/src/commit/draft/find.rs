@@ -1,4 +1,5 @@
-//! Pages and counts: a look at what is durable, without this call's own writes. Where a unique index says it all: at what is accepted.
+//! Pages and counts of durable records, without this call's own writes. A query that a unique index answers alone uses
+//! accepted records.
 
 use std::sync::Arc;
 
@@ -10,7 +11,7 @@ use crate::commit::overlay::{CollectionSearch, Content};
 use crate::db::find::{Condition, FindError, Query, Slot, slot_of};
 use crate::db::model::Collection;
 
-/// `next` is the `after` of the query for the page that follows.
+/// One page of records. `next` is the `after` of the query for the next page.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct FoundPage {
     pub entries: Vec<Entry>,
@@ -18,14 +19,15 @@ pub struct FoundPage {
 }
 
 impl Draft {
-    /// What it returns is noted as read; that more could be there later is not, but for the slot of a unique index.
+    /// Returns one page. The returned records are recorded as reads. Records that match later do not conflict, except
+    /// in the slot of a unique index.
     pub async fn find(&mut self, collection: &str, query: &Query) -> Result<FoundPage, DraftError> {
         let collection = self.collection(collection)?;
         let Some(scope) = self.call.scope.clone() else { return Ok(FoundPage::default()) };
         if let Some(entries) = self.find_in_slot(&scope, &collection, query).await? {
             return Ok(FoundPage { entries, next: None });
         }
-        self.settle_and_note(&scope, &collection).await;
+        self.begin_search(&scope, &collection).await;
         let page = self.database().find_page(&scope, &collection, query).await?;
         let mut entries = Vec::with_capacity(page.entries.len());
         for (id, record) in page.entries {
@@ -37,8 +39,8 @@ impl Draft {
         Ok(FoundPage { entries, next: page.next })
     }
 
-    /// Where a unique index says it all: the one record, or none, without waiting for the disk. Who takes the slot later
-    /// conflicts. `None`: pages have to be looked through.
+    /// Answers the query with a unique index, if that is possible: returns one record or none, without waiting for the
+    /// disk. A call that takes the slot later conflicts. `None`: the collection must be searched.
     async fn find_in_slot(
         &mut self,
         scope: &Scope,
@@ -53,31 +55,32 @@ impl Draft {
             return Ok(Some(Vec::new()));
         };
         let Some(record) = self.stored_in(scope, collection, &owner).await? else { return Ok(None) };
-        // Between the two looks it may have left the slot.
-        let holds = stored_fields(collection, &record.body)?;
-        let is_it = collection.slot_name(index, &holds) == Some(name);
-        Ok(is_it.then(|| vec![stored_entry(&owner, record)]))
+        // The record may have left the slot between the two reads.
+        let fields = stored_fields(collection, &record.body)?;
+        let is_in_slot = collection.slot_name(index, &fields) == Some(name);
+        Ok(is_in_slot.then(|| vec![stored_entry(&owner, record)]))
     }
 
-    /// To be awaited before the database searches the collection.
-    async fn settle_and_note(&mut self, scope: &Scope, collection: &Collection) {
+    /// Waits until accepted writes to the collection are durable, and records the search. Must precede a search of the
+    /// database.
+    async fn begin_search(&mut self, scope: &Scope, collection: &Collection) {
         let search = self.running.shared.settle_collection(scope, &collection.name).await;
-        // The first search of a collection stands for later ones: it requires the most.
+        // Only the first search of a collection is recorded, because it has the strictest requirement.
         let is_known = |known: &CollectionSearch| known.collection == search.collection;
         if !self.searches.iter().any(is_known) {
             self.searches.push(search);
         }
     }
 
-    /// Returns all entries of a collection of the host, the call's own writes included, in the order of their ids. `None`: more
-    /// than `limit` are durable, or more than `FIND_BYTES_MAX` bytes.
+    /// Returns all entries of a host collection, including the call's own writes, in the order of their ids. `None`:
+    /// more than `limit` records or `FIND_BYTES_MAX` bytes are durable.
     pub(super) async fn list_in(
         &mut self,
         collection: &Arc<Collection>,
         limit: u32,
     ) -> Result<Option<Vec<Entry>>, DraftError> {
         let Some(scope) = self.call.scope.clone() else { return Ok(Some(Vec::new())) };
-        self.settle_and_note(&scope, collection).await;
+        self.begin_search(&scope, collection).await;
         let page = self.database().find_page(&scope, collection, &Query { limit, ..Query::default() }).await?;
         if page.next.is_some() {
             return Ok(None);
@@ -99,11 +102,11 @@ impl Draft {
         Ok(Some(entries))
     }
 
-    /// Stops counting at `limit`.
+    /// Returns the number of matching records, at most `limit`.
     pub async fn count(&mut self, collection: &str, conditions: &[Condition], limit: u32) -> Result<u32, DraftError> {
         let collection = self.collection(collection)?;
         let Some(scope) = self.call.scope.clone() else { return Ok(0) };
-        self.settle_and_note(&scope, &collection).await;
+        self.begin_search(&scope, &collection).await;
         Ok(self.database().count_records(&scope, &collection, conditions, limit).await?)
     }
 }

@@ -11,20 +11,20 @@ use crate::db::DbError;
 use crate::db::model::{Collection, HOST_DATA_VERSION, Index, Owner};
 use crate::limits::{GET_MANY_BYTES_MAX, RECORD_BYTES_MAX};
 
-/// A record as the call sees it, its own writes included.
+/// A record in the view of the call, including its own writes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Entry {
     pub id: Arc<str>,
-    /// Of what stood there before this call; 0 for what this call inserted.
+    /// Version before this call; 0 for a record that this call inserted.
     pub version: Version,
     pub body: Arc<str>,
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
 }
 
-/// A business "no" that the plugin can handle.
+/// An expected error of a write, which the plugin can handle.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum RecordRefusal {
+pub enum RecordError {
     NotFound,
     AlreadyExists,
     /// Names the index.
@@ -32,27 +32,27 @@ pub enum RecordRefusal {
     TooLarge,
 }
 
-/// The record that a write is about.
+/// The record of a write.
 struct Target {
     scope: Scope,
     collection: Arc<Collection>,
     key: Key,
 }
 
-/// How it stands before a write.
+/// The state of a record before a write.
 struct Current {
     version: Version,
     body: Arc<str>,
     created_at: Timestamp,
     updated_at: Timestamp,
-    /// Known for what this call wrote itself.
+    /// Known for a record that this call wrote itself.
     fields: Option<Vec<Field>>,
 }
 
-/// A record before and after a write, in the fields of unique indexes.
+/// The fields of unique indexes before and after a write.
 struct View {
     collection: Arc<Collection>,
-    /// What this one declares is looked at already.
+    /// Indexes of this collection are excluded, because another view has them.
     besides: Option<Arc<Collection>>,
     before: Option<Vec<Field>>,
     after: Option<Vec<Field>>,
@@ -77,7 +77,7 @@ impl Draft {
         Ok(self.current(&target).await?.map(|current| entry(&target.key.name, current)))
     }
 
-    /// In the order of `ids`.
+    /// Returns the records in the order of `ids`.
     pub async fn get_many(&mut self, collection: &str, ids: &[String]) -> Result<Vec<Option<Entry>>, DraftError> {
         self.load_missing(collection, ids).await?;
         let mut entries = Vec::with_capacity(ids.len());
@@ -92,7 +92,7 @@ impl Draft {
         collection: &str,
         id: &str,
         body: String,
-    ) -> Result<Result<(), RecordRefusal>, DraftError> {
+    ) -> Result<Result<(), RecordError>, DraftError> {
         self.insert_in(self.collection(collection)?, id, body).await
     }
 
@@ -101,17 +101,17 @@ impl Draft {
         collection: Arc<Collection>,
         id: &str,
         body: String,
-    ) -> Result<Result<(), RecordRefusal>, DraftError> {
+    ) -> Result<Result<(), RecordError>, DraftError> {
         let target = self.target(collection, id)?;
         if body.len() > RECORD_BYTES_MAX {
-            return Ok(Err(RecordRefusal::TooLarge));
+            return Ok(Err(RecordError::TooLarge));
         }
         let fields = extract(&target.collection, &body)?;
         if self.current(&target).await?.is_some() {
-            return Ok(Err(RecordRefusal::AlreadyExists));
+            return Ok(Err(RecordError::AlreadyExists));
         }
-        if let Err(refusal) = self.move_slots(&target, None, Some((&body, &fields))).await? {
-            return Ok(Err(refusal));
+        if let Err(error) = self.move_slots(&target, None, Some((&body, &fields))).await? {
+            return Ok(Err(error));
         }
         let created_at = self.call.now;
         self.write(target, Some((body, created_at, fields)))?;
@@ -123,7 +123,7 @@ impl Draft {
         collection: &str,
         id: &str,
         body: String,
-    ) -> Result<Result<(), RecordRefusal>, DraftError> {
+    ) -> Result<Result<(), RecordError>, DraftError> {
         self.replace_in(self.collection(collection)?, id, body).await
     }
 
@@ -132,21 +132,21 @@ impl Draft {
         collection: Arc<Collection>,
         id: &str,
         body: String,
-    ) -> Result<Result<(), RecordRefusal>, DraftError> {
+    ) -> Result<Result<(), RecordError>, DraftError> {
         let target = self.target(collection, id)?;
         if body.len() > RECORD_BYTES_MAX {
-            return Ok(Err(RecordRefusal::TooLarge));
+            return Ok(Err(RecordError::TooLarge));
         }
         let fields = extract(&target.collection, &body)?;
-        let Some(current) = self.current(&target).await? else { return Ok(Err(RecordRefusal::NotFound)) };
-        if let Err(refusal) = self.move_slots(&target, Some(&current), Some((&body, &fields))).await? {
-            return Ok(Err(refusal));
+        let Some(current) = self.current(&target).await? else { return Ok(Err(RecordError::NotFound)) };
+        if let Err(error) = self.move_slots(&target, Some(&current), Some((&body, &fields))).await? {
+            return Ok(Err(error));
         }
         self.write(target, Some((body, current.created_at, fields)))?;
         Ok(Ok(()))
     }
 
-    /// Writes a record of one of the host's own collections without reading the stored one. The collection must have no unique index.
+    /// Writes a record of a host collection without reading the stored one. The collection must have no unique index.
     pub(super) fn put_unread(&mut self, collection: Arc<Collection>, id: &str, body: String) -> Result<(), DraftError> {
         let target = self.target(collection, id)?;
         if body.len() > RECORD_BYTES_MAX {
@@ -158,7 +158,7 @@ impl Draft {
         self.write(target, Some((body, created_at, fields)))
     }
 
-    pub async fn delete(&mut self, collection: &str, id: &str) -> Result<Result<(), RecordRefusal>, DraftError> {
+    pub async fn delete(&mut self, collection: &str, id: &str) -> Result<Result<(), RecordError>, DraftError> {
         self.delete_in(self.collection(collection)?, id).await
     }
 
@@ -166,17 +166,17 @@ impl Draft {
         &mut self,
         collection: Arc<Collection>,
         id: &str,
-    ) -> Result<Result<(), RecordRefusal>, DraftError> {
+    ) -> Result<Result<(), RecordError>, DraftError> {
         let target = self.target(collection, id)?;
-        let Some(current) = self.current(&target).await? else { return Ok(Err(RecordRefusal::NotFound)) };
-        if let Err(refusal) = self.move_slots(&target, Some(&current), None).await? {
-            return Ok(Err(refusal));
+        let Some(current) = self.current(&target).await? else { return Ok(Err(RecordError::NotFound)) };
+        if let Err(error) = self.move_slots(&target, Some(&current), None).await? {
+            return Ok(Err(error));
         }
         self.write(target, None)?;
         Ok(Ok(()))
     }
 
-    /// Of the calls that name the same guard, each sees what the one before it did.
+    /// Serialises the calls that name the same guard: each of them reads the changes of the previous one.
     pub async fn guard(&mut self, name: &str) -> Result<(), DraftError> {
         let scope = self.scope()?;
         check_name("the name of a guard", name)?;
@@ -185,26 +185,26 @@ impl Draft {
             return Ok(());
         }
         self.guards.insert(key.name.clone());
-        self.look_at_guard(name).await.map(|_version| ())
+        self.read_guard(name).await.map(|_version| ())
     }
 
-    /// When somebody bumped it last, 0 for never; noted as read.
-    pub(super) async fn look_at_guard(&mut self, name: &str) -> Result<Version, DraftError> {
+    /// Returns the version of the last bump of the guard, or 0 if there was none. Recorded as a read.
+    pub(super) async fn read_guard(&mut self, name: &str) -> Result<Version, DraftError> {
         let key = Key { scope: self.scope()?, space: Space::Guard, name: Arc::from(name) };
-        if self.look(&key)?.is_none() {
+        if self.find_cached(&key)?.is_none() {
             let found = self.database().find_guard(&key.scope, name).await?;
-            self.keep(key.clone(), found.map(|version| (version, Content::Mark)))?;
+            self.cache(key.clone(), found.map(|version| (version, Content::Mark)))?;
         }
-        Ok(self.seen.get(&key).map_or(0, |stand| stand.version))
+        Ok(self.seen.get(&key).map_or(0, |seen| seen.version))
     }
 
     pub(super) fn collection(&self, name: &str) -> Result<Arc<Collection>, DraftError> {
-        let unknown = || misuse(format!("the manifest declares no collection {name:.80}"));
+        let unknown = || misuse(format!("the manifest does not declare the collection {name:.80}"));
         let collection = self.call.model.collection(name).filter(|collection| collection.owner == Owner::Plugin);
         collection.cloned().ok_or_else(unknown)
     }
 
-    /// One of the host's own (`host_collections::ENDPOINTS`, …), which every model has.
+    /// Returns a host collection (`host_collections::ENDPOINTS`, …). Every model has all of them.
     pub(super) fn host_collection(&self, name: &str) -> Result<Arc<Collection>, DraftError> {
         let missing = || DbError::Corrupt(format!("the model has no collection {name}"));
         Ok(self.call.model.collection(name).cloned().ok_or_else(missing)?)
@@ -218,13 +218,13 @@ impl Draft {
     async fn current(&mut self, target: &Target) -> Result<Option<Current>, DraftError> {
         let version = match self.records.get(&target.key) {
             Some(None) => return Ok(None),
-            Some(Some(_)) => self.seen.get(&target.key).map_or(0, |stand| stand.version),
+            Some(Some(_)) => self.seen.get(&target.key).map_or(0, |seen| seen.version),
             None => return Ok(self.stored(target).await?.map(stored_now)),
         };
         Ok(self.records.get(&target.key).and_then(Option::as_ref).map(|own| written_now(own, version)))
     }
 
-    /// The same by its id.
+    /// Returns the record with this id before this call.
     pub(super) async fn stored_in(
         &mut self,
         scope: &Scope,
@@ -234,14 +234,14 @@ impl Draft {
         self.stored(&target(scope.clone(), collection.clone(), id)).await
     }
 
-    /// As it stood before this call.
+    /// Returns the record before this call.
     async fn stored(&mut self, target: &Target) -> Result<Option<Record>, DraftError> {
-        let content = match self.look(&target.key)? {
+        let content = match self.find_cached(&target.key)? {
             Some(content) => content,
             None => {
                 let Target { scope, collection, key } = target;
                 let found = self.database().find_record(scope, collection, &key.name).await?;
-                self.keep(key.clone(), found.map(|record| (record.version, Content::Record(record))))?
+                self.cache(key.clone(), found.map(|record| (record.version, Content::Record(record))))?
             }
         };
         match content {
@@ -258,7 +258,7 @@ impl Draft {
         Err(DraftError::Unreadable { collection: collection.name.clone(), id, found })
     }
 
-    /// One question for all that is not known yet.
+    /// Loads all records that are not known yet in one query.
     async fn load_missing(&mut self, collection: &str, ids: &[String]) -> Result<(), DraftError> {
         let collection = self.collection(collection)?;
         let Some(scope) = self.call.scope.clone() else { return Ok(()) };
@@ -266,7 +266,7 @@ impl Draft {
         for id in ids {
             check_name("the id of a record", id)?;
             let key = target(scope.clone(), collection.clone(), id).key;
-            if !self.records.contains_key(&key) && self.look(&key)?.is_none() {
+            if !self.records.contains_key(&key) && self.find_cached(&key)?.is_none() {
                 missing.push(key);
             }
         }
@@ -275,24 +275,25 @@ impl Draft {
         }
         let names: Vec<_> = missing.iter().map(|key| key.name.clone()).collect();
         let found = match self.database().find_records(&scope, &collection, &names, GET_MANY_BYTES_MAX).await {
-            Err(DbError::TooMuch(bytes)) => {
-                return Err(misuse(format!("get-many loads at most {bytes} bytes; ask for fewer records at once")));
+            Err(DbError::TooLarge(bytes)) => {
+                return Err(misuse(format!("get-many loads at most {bytes} bytes; request fewer records at once")));
             }
             found => found?,
         };
         for (key, record) in missing.into_iter().zip(found) {
-            self.keep(key, record.map(|record| (record.version, Content::Record(record))))?;
+            self.cache(key, record.map(|record| (record.version, Content::Record(record))))?;
         }
         Ok(())
     }
 
-    /// Frees the slots of unique indexes that the record leaves and takes those that it enters; all or none.
+    /// Frees the slots of unique indexes that the record leaves and takes those that it enters. Changes all slots or
+    /// none.
     async fn move_slots(
         &mut self,
         target: &Target,
         before: Option<&Current>,
         after: Option<(&str, &[Field])>,
-    ) -> Result<Result<(), RecordRefusal>, DraftError> {
+    ) -> Result<Result<(), RecordError>, DraftError> {
         let mut moves = Vec::new();
         for view in self.views(target, before, after)? {
             for index in view.uniques() {
@@ -305,7 +306,7 @@ impl Draft {
                 if let Some(key) = &new {
                     let owner = self.slot_owner(&view, index, key).await?;
                     if owner.is_some_and(|owner| owner != target.key.name) {
-                        return Ok(Err(RecordRefusal::NotUnique(index.name.clone())));
+                        return Ok(Err(RecordError::NotUnique(index.name.clone())));
                     }
                 }
                 moves.extend(old.map(|key| (key, None)));
@@ -316,7 +317,8 @@ impl Draft {
         Ok(Ok(()))
     }
 
-    /// One for the unique indexes of this generation, one for those of others: the table keeps them all.
+    /// Returns a view for the unique indexes of this generation, and one for those of other generations, which the
+    /// table has as well.
     fn views(
         &self,
         target: &Target,
@@ -346,18 +348,18 @@ impl Draft {
         self.stored_owner(&view.collection, (index, fields), key).await
     }
 
-    /// Who had the slot before this call.
+    /// Returns the id of the record that had the slot before this call.
     pub(super) async fn stored_owner(
         &mut self,
         collection: &Collection,
         (index, fields): (&Index, &[Field]),
         key: &Key,
     ) -> Result<Option<Arc<str>>, DraftError> {
-        let content = match self.look(key)? {
+        let content = match self.find_cached(key)? {
             Some(content) => content,
             None => {
                 let found = self.database().find_slot(&key.scope, collection, index, fields).await?;
-                self.keep(key.clone(), found.map(|(owner, version)| (version, Content::Slot(owner))))?
+                self.cache(key.clone(), found.map(|(owner, version)| (version, Content::Slot(owner))))?
             }
         };
         match content {

@@ -1,4 +1,4 @@
-//! Timers and effects: what a call schedules, starts and takes back, and what the host does with them afterwards.
+//! Timers and effects: scheduled, started and cancelled by calls, and updated by the host afterwards.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use crate::clock::Timestamp;
 use crate::db::DbError;
 use crate::limits::{TASK_DUE_MAX, TASK_KEY_BYTES_MAX, TASK_PAYLOAD_BYTES_MAX};
 
-/// What stands under an id, with the version that says whether it is still the same.
+/// The value of a record, with the version that detects later changes.
 #[derive(Clone, Debug)]
 pub struct Stored<T> {
     pub version: Version,
@@ -23,11 +23,11 @@ pub struct Stored<T> {
 }
 
 impl Draft {
-    /// Sets a timer and replaces a waiting one of the same name and key without reading it. Of two calls that set it, the later commit
-    /// wins.
+    /// Sets a timer and replaces a waiting one of the same name and key without reading it. Of two calls that set it,
+    /// the later commit wins.
     pub fn schedule(&mut self, name: &str, key: &str, due: Timestamp, payload: String) -> Result<(), DraftError> {
         check_key(key)?;
-        // Beyond it lies no number that the database counts with.
+        // The database cannot store larger numbers.
         let due = due.min(TASK_DUE_MAX);
         let timer = Timer::new(name, key, due, raw("the payload of a task", payload)?);
         let timer = Timer { hops: self.call.hops, ..timer };
@@ -35,25 +35,25 @@ impl Draft {
         self.put_unread(self.host_collection(TASKS)?, &record_id(name, key), body)
     }
 
-    /// Whether one was waiting.
+    /// Cancels a timer. Returns true if it was waiting.
     pub async fn cancel_task(&mut self, name: &str, key: &str) -> Result<bool, DraftError> {
         check_key(key)?;
         self.remove_host_record(TASKS, &record_id(name, key)).await
     }
 
-    /// Whether it was started: not where one of its name and key has not ended.
+    /// Starts an effect. Returns false if an effect of the same name and key has not ended.
     pub async fn start_effect(&mut self, effect: &Effect) -> Result<bool, DraftError> {
         check_key(&effect.key)?;
         let id = effect.idempotency_key();
-        // Whoever is told the outcome of one may start the next.
-        if self.find_effect(&id).await?.is_some() && self.told.as_deref() != Some(&*id) {
+        // The call that receives the outcome of an effect may start the next one.
+        if self.find_effect(&id).await?.is_some() && self.reported_effect.as_deref() != Some(&*id) {
             return Ok(false);
         }
         self.put_host_record(EFFECTS, &id, effect).await?;
         Ok(true)
     }
 
-    /// Whether there was one that nothing had been tried of, also not before a restore.
+    /// Cancels an effect. Returns true if it existed and no attempt can have been made, even before a restore.
     pub async fn cancel_effect(&mut self, then: &str, key: &str) -> Result<bool, DraftError> {
         check_key(key)?;
         let id = record_id(then, key);
@@ -71,22 +71,22 @@ impl Draft {
         self.find_host_record(EFFECTS, id, Effect::parse).await
     }
 
-    /// This call is told the outcome of that effect.
-    pub fn tell_effect(&mut self, id: &Arc<str>) {
-        self.told = Some(id.clone());
+    /// Sets the effect whose outcome this call receives.
+    pub fn set_reported_effect(&mut self, id: &Arc<str>) {
+        self.reported_effect = Some(id.clone());
     }
 
-    /// What the host has noted about it.
+    /// Writes a timer that the host has updated.
     pub async fn put_timer(&mut self, id: &str, timer: &Timer) -> Result<(), DraftError> {
         self.put_host_record(TASKS, id, timer).await
     }
 
-    /// The same of an effect.
+    /// Writes an effect that the host has updated.
     pub async fn put_effect(&mut self, id: &str, effect: &Effect) -> Result<(), DraftError> {
         self.put_host_record(EFFECTS, id, effect).await
     }
 
-    /// The task has run: it is over, unless the run itself has scheduled it anew.
+    /// Ends a task that has run, unless the run itself has scheduled it again.
     pub async fn finish_task(&mut self, kind: TaskKind, id: &str) -> Result<(), DraftError> {
         let key = Key { scope: self.scope()?, space: Space::Record(kind.collection().into()), name: id.into() };
         if !self.records.contains_key(&key) {
@@ -95,7 +95,7 @@ impl Draft {
         Ok(())
     }
 
-    /// Whether there was one.
+    /// Deletes a record of a host collection. Returns true if it existed.
     pub async fn remove_host_record(&mut self, collection: &str, id: &str) -> Result<bool, DraftError> {
         let collection = self.host_collection(collection)?;
         Ok(self.delete_in(collection, id).await?.is_ok())
@@ -114,7 +114,7 @@ impl Draft {
         Ok(Some(Stored { version: entry.version, value }))
     }
 
-    /// Makes it, or takes the place of the one with this id.
+    /// Creates the record or replaces the one with this id.
     pub(super) async fn put_host_record<T: serde::Serialize>(
         &mut self,
         collection: &str,
@@ -123,26 +123,26 @@ impl Draft {
     ) -> Result<(), DraftError> {
         let collection = self.host_collection(collection)?;
         let body = serde_json::to_string(value).map_err(|error| DbError::Corrupt(error.to_string()))?;
-        let refused = match self.get_in(collection.clone(), id).await? {
+        let written = match self.get_in(collection.clone(), id).await? {
             Some(_) => self.replace_in(collection, id, body).await?,
             None => self.insert_in(collection, id, body).await?,
         };
-        refused.map_err(|refusal| misuse(format!("{id:.80} cannot be stored: {refusal:?}")))
+        written.map_err(|error| misuse(format!("{id:.80} cannot be stored: {error:?}")))
     }
 }
 
-/// One JSON text within the limit of payloads.
+/// Parses one JSON text within the limit of payloads.
 pub fn raw(what: &str, text: String) -> Result<Box<RawValue>, DraftError> {
     if text.len() > TASK_PAYLOAD_BYTES_MAX {
-        return Err(misuse(format!("{what} has at most {TASK_PAYLOAD_BYTES_MAX} bytes")));
+        return Err(misuse(format!("{what} must have at most {TASK_PAYLOAD_BYTES_MAX} bytes")));
     }
     RawValue::from_string(text).map_err(|error| misuse(format!("{what} is not JSON: {error}")))
 }
 
 fn check_key(key: &str) -> Result<(), DraftError> {
     if key.is_empty() || key.len() > TASK_KEY_BYTES_MAX || key.contains('\0') {
-        let begins: String = key.chars().take(40).collect();
-        let sentence = format!("the key of a task must have 1 to {TASK_KEY_BYTES_MAX} bytes and no NUL: {begins:?}");
+        let start: String = key.chars().take(40).collect();
+        let sentence = format!("the key of a task must have 1 to {TASK_KEY_BYTES_MAX} bytes and no NUL: {start:?}");
         return Err(misuse(sentence));
     }
     Ok(())

@@ -1,4 +1,4 @@
-//! What one call sees and may do, over a real file.
+//! Reads and writes of single calls, over a real file.
 
 use super::*;
 use crate::changes::change_set::Transfer;
@@ -13,7 +13,7 @@ fn titled(title: &str) -> String {
     format!(r#"{{"n":1,"title":"{title}","kind":"plain"}}"#)
 }
 
-async fn insert(draft: &mut Draft, id: &str, body: String) -> Result<(), RecordRefusal> {
+async fn insert(draft: &mut Draft, id: &str, body: String) -> Result<(), RecordError> {
     draft.insert("things", id, body).await.unwrap()
 }
 
@@ -22,7 +22,7 @@ fn plain() -> Vec<Condition> {
 }
 
 #[tokio::test]
-async fn a_call_sees_its_own_writes() {
+async fn call_reads_its_own_writes() {
     let bench = Bench::open().await;
     let mut draft = bench.begin();
     insert(&mut draft, "one", titled("a")).await.unwrap();
@@ -30,34 +30,34 @@ async fn a_call_sees_its_own_writes() {
     assert_eq!(number(&draft.get("things", "one").await.unwrap().unwrap().body), 2);
     draft.delete("things", "one").await.unwrap().unwrap();
     assert_eq!(draft.get("things", "one").await.unwrap(), None);
-    assert_eq!(draft.delete("things", "one").await.unwrap(), Err(RecordRefusal::NotFound));
+    assert_eq!(draft.delete("things", "one").await.unwrap(), Err(RecordError::NotFound));
 }
 
 #[tokio::test]
-async fn records_are_refused_by_name() {
+async fn record_errors_are_distinguished() {
     let bench = Bench::open().await;
     bench.run(async |draft| draft.insert("things", "one", titled("a")).await.map(Result::unwrap)).await.unwrap();
     let mut draft = bench.begin();
-    assert_eq!(insert(&mut draft, "one", titled("b")).await, Err(RecordRefusal::AlreadyExists));
-    assert_eq!(insert(&mut draft, "two", titled("a")).await, Err(RecordRefusal::NotUnique("by-title".into())));
-    assert_eq!(insert(&mut draft, "two", titled(&"x".repeat(1 << 20))).await, Err(RecordRefusal::TooLarge));
-    assert_eq!(draft.replace("things", "two", titled("b")).await.unwrap(), Err(RecordRefusal::NotFound));
+    assert_eq!(insert(&mut draft, "one", titled("b")).await, Err(RecordError::AlreadyExists));
+    assert_eq!(insert(&mut draft, "two", titled("a")).await, Err(RecordError::NotUnique("by-title".into())));
+    assert_eq!(insert(&mut draft, "two", titled(&"x".repeat(1 << 20))).await, Err(RecordError::TooLarge));
+    assert_eq!(draft.replace("things", "two", titled("b")).await.unwrap(), Err(RecordError::NotFound));
 }
 
 #[tokio::test]
-async fn misuse_is_told_in_a_sentence() {
+async fn invalid_arguments_are_misuse() {
     let bench = Bench::open().await;
     let mut draft = bench.begin();
     for (collection, id, body) in
         [("none", "one", "{}"), ("things", "", "{}"), ("things", "a\0", "{}"), ("things", "one", "{")]
     {
-        let told = draft.insert(collection, id, body.to_owned()).await;
-        assert!(matches!(told, Err(DraftError::Misuse(_))), "{told:?}");
+        let result = draft.insert(collection, id, body.to_owned()).await;
+        assert!(matches!(result, Err(DraftError::Misuse(_))), "{result:?}");
     }
 }
 
 #[tokio::test]
-async fn timer_replaces_the_one_that_another_call_sets_meanwhile() {
+async fn timer_replaces_one_that_a_concurrent_call_sets() {
     let bench = Bench::open().await;
     let (mut first, mut second) = (bench.begin(), bench.begin());
     first.schedule("ring", "one", 10, "1".into()).unwrap();
@@ -71,7 +71,7 @@ async fn timer_replaces_the_one_that_another_call_sets_meanwhile() {
 }
 
 #[tokio::test]
-async fn two_records_can_swap_what_is_unique() {
+async fn two_records_can_swap_unique_values() {
     let bench = Bench::open().await;
     let fill = async |draft: &mut Draft| {
         draft.insert("things", "one", titled("a")).await?.unwrap();
@@ -86,39 +86,39 @@ async fn two_records_can_swap_what_is_unique() {
     bench.run(swap).await.unwrap();
     let mut draft = bench.begin();
     assert!(draft.get("things", "one").await.unwrap().unwrap().body.contains(r#""b""#));
-    assert_eq!(insert(&mut draft, "three", titled("a")).await, Err(RecordRefusal::NotUnique("by-title".into())));
+    assert_eq!(insert(&mut draft, "three", titled("a")).await, Err(RecordError::NotUnique("by-title".into())));
 }
 
 #[tokio::test]
-async fn a_title_that_was_given_up_can_be_taken_at_once() {
+async fn freed_unique_value_can_be_taken_in_the_same_call() {
     let bench = Bench::open().await;
     for round in 0..20 {
         let (old, new) = (format!("thing-{round}"), format!("thing-{}", round + 1));
-        let hand_over = async |draft: &mut Draft| {
+        let transfer_title = async |draft: &mut Draft| {
             if draft.get("things", &old).await?.is_some() {
                 draft.delete("things", &old).await?.unwrap();
             }
             draft.insert("things", &new, titled("crown")).await.map(Result::unwrap)
         };
-        bench.run(hand_over).await.unwrap();
+        bench.run(transfer_title).await.unwrap();
     }
     assert_eq!(bench.stored("thing-20").await, Some(1));
 }
 
 #[tokio::test]
-async fn find_sees_what_was_accepted_before() {
+async fn find_returns_records_accepted_before() {
     let bench = Bench::open().await;
     let mut writer = bench.begin();
     insert(&mut writer, "one", titled("a")).await.unwrap();
     let commit = bench.committer.commit(writer.into_changes(None), None);
     let mut reader = bench.begin();
-    let look = async {
+    let read = async {
         tokio::task::yield_now().await;
         let query = Query { conditions: plain(), limit: 10, ..Query::default() };
         let page = reader.find("things", &query).await.unwrap();
         (page.entries.len(), reader.count("things", &plain(), 10).await.unwrap())
     };
-    let (committed, found) = tokio::join!(commit, look);
+    let (committed, found) = tokio::join!(commit, read);
     committed.unwrap();
     assert_eq!(found, (1, 1));
 }
@@ -129,7 +129,7 @@ fn of_title(title: &str) -> Query {
 }
 
 #[tokio::test]
-async fn what_a_unique_index_says_is_found_without_its_call_s_own_writes() {
+async fn find_by_unique_index_excludes_writes_of_the_same_call() {
     let bench = Bench::open().await;
     bench.run(async |draft| draft.insert("things", "one", titled("a")).await.map(Result::unwrap)).await.unwrap();
     let mut draft = bench.begin();
@@ -140,20 +140,20 @@ async fn what_a_unique_index_says_is_found_without_its_call_s_own_writes() {
 }
 
 #[tokio::test]
-async fn who_missed_somebody_in_a_unique_index_conflicts_when_he_comes() {
+async fn find_that_missed_a_unique_value_conflicts_with_its_later_insert() {
     let bench = Bench::open().await;
     let mut draft = bench.begin();
     assert_eq!(draft.find("things", &of_title("a")).await.unwrap(), FoundPage::default());
     increment(&mut draft, "other").await.unwrap();
     bench.run(async |draft| draft.insert("things", "one", titled("a")).await.map(Result::unwrap)).await.unwrap();
-    let told = bench.committer.commit(draft.into_changes(None), None).await;
-    assert!(matches!(told, Err(CommitError::Conflict(_))), "{told:?}");
+    let result = bench.committer.commit(draft.into_changes(None), None).await;
+    assert!(matches!(result, Err(CommitError::Conflict(_))), "{result:?}");
     let found = bench.begin().find("things", &of_title("a")).await.unwrap();
     assert_eq!(found.entries.len(), 1);
 }
 
 #[tokio::test]
-async fn an_anonymous_call_finds_nothing_and_changes_nothing() {
+async fn anonymous_call_finds_nothing_and_changes_nothing() {
     let bench = Bench::open().await;
     bench.run(async |draft| increment(draft, "one").await).await.unwrap();
     let mut draft = bench.committer.begin(call(&bench.model, ""));
@@ -165,7 +165,7 @@ async fn an_anonymous_call_finds_nothing_and_changes_nothing() {
 }
 
 #[tokio::test]
-async fn tenants_do_not_see_each_other() {
+async fn records_of_other_tenants_are_not_found() {
     let bench = Bench::open().await;
     bench.run(async |draft| increment(draft, "one").await).await.unwrap();
     for tenant in ["acme/live", "other/test"] {
@@ -175,14 +175,14 @@ async fn tenants_do_not_see_each_other() {
 }
 
 #[tokio::test]
-async fn a_record_of_a_newer_data_version_is_not_touched() {
+async fn record_of_a_newer_data_version_is_unreadable() {
     let bench = Bench::open().await;
     let newer = model(2, Some(1));
     let mut draft = bench.committer.begin(call(&newer, "acme/test"));
     increment(&mut draft, "one").await.unwrap();
     bench.committer.commit(draft.into_changes(None), None).await.unwrap();
-    let told = bench.begin().get("things", "one").await;
-    assert!(matches!(told, Err(DraftError::Unreadable { found: 2, .. })), "{told:?}");
+    let result = bench.begin().get("things", "one").await;
+    assert!(matches!(result, Err(DraftError::Unreadable { found: 2, .. })), "{result:?}");
 }
 
 #[tokio::test]
@@ -202,7 +202,7 @@ async fn event_ids_are_the_same_in_every_run_of_a_call() {
 #[tokio::test]
 async fn event_ids_of_later_calls_come_after_those_of_earlier_ones() {
     let bench = Bench::open().await;
-    // With one random part for all, and with another one each.
+    // Some ids share their random part, and others do not.
     let id = |now: u64, seed: u8| {
         let mut draft =
             bench.committer.begin(CallIdentity { now, seed: [seed; 32], ..call(&bench.model, "acme/test") });
@@ -213,7 +213,7 @@ async fn event_ids_of_later_calls_come_after_those_of_earlier_ones() {
 }
 
 #[tokio::test]
-async fn numbers_are_never_given_twice() {
+async fn numbers_are_never_returned_twice() {
     let bench = Bench::open().await;
     let mut draft = bench.begin();
     for expected in 1..=200 {
@@ -235,7 +235,7 @@ async fn call_takes_numbers_of_a_bounded_number_of_counters() {
 }
 
 #[tokio::test]
-async fn money_cannot_be_spent_twice() {
+async fn concurrent_transfers_cannot_overdraw_an_account() {
     let bench = Bench::open().await;
     let fund = async |draft: &mut Draft| {
         draft.open_external("bank").await?;
@@ -265,39 +265,39 @@ async fn money_cannot_be_spent_twice() {
 }
 
 #[tokio::test]
-async fn transfers_are_refused_by_name() {
+async fn ledger_errors_are_distinguished() {
     let bench = Bench::open().await;
     let mut draft = bench.begin();
     draft.open_external("bank").await.unwrap();
     let first = draft.post(vec![transfer("t1", "bank", "ann", 5), transfer("t2", "ann", "bob", 6)]).await.unwrap();
-    assert_eq!(first, Err(LedgerRefusal::Insufficient("ann".into())));
+    assert_eq!(first, Err(LedgerError::Insufficient("ann".into())));
     assert_eq!(draft.balance("ann", "coin").await.unwrap(), 0);
     draft.post(vec![transfer("t1", "bank", "ann", 5), transfer("t2", "ann", "bob", 5)]).await.unwrap().unwrap();
     let again = draft.post(vec![transfer("t1", "bank", "ann", 5)]).await.unwrap();
-    assert_eq!(again, Err(LedgerRefusal::AlreadyPosted("t1".into())));
+    assert_eq!(again, Err(LedgerError::AlreadyPosted("t1".into())));
     let nothing = draft.post(vec![transfer("t3", "bank", "ann", 0)]).await.unwrap();
-    assert!(matches!(nothing, Err(LedgerRefusal::Malformed(_))));
+    assert!(matches!(nothing, Err(LedgerError::Malformed(_))));
     let mut most = transfer("t4", "bank", "ann", 1);
     most.amount = ethnum::I256::MAX;
     assert_eq!(
         draft.post(vec![most.clone(), Transfer { id: "t5".into(), ..most }]).await.unwrap(),
-        Err(LedgerRefusal::TooLarge)
+        Err(LedgerError::TooLarge)
     );
 }
 
 #[tokio::test]
-async fn a_bound_that_never_held_is_a_fault_and_not_run_for_ever() {
+async fn bound_that_never_held_is_a_fault_and_not_retried() {
     let bench = Bench::open().await;
     let require = async |draft: &mut Draft| {
         draft.append_journal(decided_by(), "{}".into())?;
         draft.require("ann", "coin", Some(5.into()), None).await
     };
-    let told = bench.run(require).await;
-    assert!(matches!(told, Err(CommitError::Poisoned(_))), "{told:?}");
+    let result = bench.run(require).await;
+    assert!(matches!(result, Err(CommitError::Poisoned(_))), "{result:?}");
 }
 
 #[tokio::test]
-async fn a_record_from_before_the_index_that_could_not_be_written_today_can_still_be_changed() {
+async fn record_that_an_index_would_reject_can_be_changed_if_it_is_older() {
     let bench = Bench::open().await;
     let things = crate::manifest::Collection { name: "things".into(), indexes: Vec::new() };
     let without = std::sync::Arc::new(DataModel::new("notes", &[things], 1, None).unwrap());
@@ -310,28 +310,28 @@ async fn a_record_from_before_the_index_that_could_not_be_written_today_can_stil
     }
 }
 
-/// The plugin as it was before it declared any index.
+/// The model of the plugin before it declared any index.
 fn model_without_indexes() -> std::sync::Arc<DataModel> {
     let things = crate::manifest::Collection { name: "things".into(), indexes: Vec::new() };
     std::sync::Arc::new(DataModel::new("notes", &[things], 1, None).unwrap())
 }
 
 #[tokio::test]
-async fn a_call_keeps_the_unique_indexes_that_its_own_generation_does_not_know() {
+async fn call_maintains_unique_indexes_of_other_generations() {
     let bench = Bench::open().await;
     let older = model_without_indexes();
     bench.run(async |draft| draft.insert("things", "one", titled("a")).await.map(Result::unwrap)).await.unwrap();
     let mut draft = bench.committer.begin(call(&older, "acme/test"));
-    assert_eq!(insert(&mut draft, "two", titled("a")).await, Err(RecordRefusal::NotUnique("by-title".into())));
+    assert_eq!(insert(&mut draft, "two", titled("a")).await, Err(RecordError::NotUnique("by-title".into())));
     draft.replace("things", "one", titled("b")).await.unwrap().unwrap();
     assert_eq!(insert(&mut draft, "two", titled("a")).await, Ok(()));
     bench.committer.commit(draft.into_changes(None), None).await.unwrap();
     let mut draft = bench.begin();
-    assert_eq!(insert(&mut draft, "three", titled("a")).await, Err(RecordRefusal::NotUnique("by-title".into())));
+    assert_eq!(insert(&mut draft, "three", titled("a")).await, Err(RecordError::NotUnique("by-title".into())));
 }
 
 #[tokio::test]
-async fn what_was_accepted_before_a_unique_index_came_is_run_again() {
+async fn calls_accepted_before_a_new_unique_index_are_discarded() {
     use crate::db::model::PrepareOptions;
     let bench = Bench::open().await;
     let older = model_without_indexes();
@@ -347,13 +347,13 @@ async fn what_was_accepted_before_a_unique_index_came_is_run_again() {
     let (one, two) = (one.await, two.await);
     bench.database.prepare_model(&bench.model, &PrepareOptions::default()).await.unwrap();
     let (one, two) = tokio::join!(bench.committer.commit(one, None), bench.committer.commit(two, None));
-    // The second, if the idle writer has noticed the swap before the commits.
+    // `Conflict` occurs if the idle writer has detected the swap before the commits.
     let runs_again = |outcome: &_| matches!(outcome, Err(CommitError::Discarded | CommitError::Conflict(_)));
     assert!(runs_again(&one) && runs_again(&two), "{one:?} {two:?}");
 }
 
 #[tokio::test]
-async fn nothing_is_written_that_the_generation_that_serves_cannot_read() {
+async fn superseded_data_version_is_not_written() {
     let bench = Bench::open().await;
     let newer = model(2, Some(1));
     assert!(!bench.database.admit_model(&newer).await.unwrap());
@@ -368,7 +368,7 @@ async fn nothing_is_written_that_the_generation_that_serves_cannot_read() {
 }
 
 #[tokio::test]
-async fn after_a_roll_back_and_forth_unique_means_what_the_database_says() {
+async fn unique_index_is_correct_after_rollback_and_redeploy() {
     use crate::db::model::PrepareOptions;
     let bench = Bench::open().await;
     bench.run(async |draft| draft.insert("things", "one", titled("a")).await.map(Result::unwrap)).await.unwrap();
@@ -379,19 +379,19 @@ async fn after_a_roll_back_and_forth_unique_means_what_the_database_says() {
     bench.committer.commit(draft.into_changes(None), None).await.unwrap();
     let prepared = bench.database.prepare_model(&bench.model, &PrepareOptions::default()).await.unwrap();
     assert!(!prepared.steps.is_empty());
-    bench.committer.forget().await;
+    bench.committer.clear_cache().await;
     let mut draft = bench.begin();
     assert_eq!(insert(&mut draft, "two", titled("a")).await, Ok(()));
-    assert_eq!(insert(&mut draft, "three", titled("b")).await, Err(RecordRefusal::NotUnique("by-title".into())));
+    assert_eq!(insert(&mut draft, "three", titled("b")).await, Err(RecordError::NotUnique("by-title".into())));
 }
 
 #[tokio::test]
-async fn a_call_that_may_have_been_made_before_a_restore_cannot_be_taken_back() {
+async fn effect_that_may_have_been_sent_before_a_restore_cannot_be_cancelled() {
     let (bench, mut cancelled) = (Bench::open().await, Vec::new());
     let call =
         r#""call":{"destination":"bank","method":"POST","path":"/","headers":[],"content":"empty","timeout-ms":0}"#;
-    for (key, doubted) in [("sure", false), ("doubted", true)] {
-        let progress = format!(r#"{{"attempts":0,"under-way":false,"may-have-happened":{doubted}}}"#);
+    for (key, may_have_happened) in [("sure", false), ("doubted", true)] {
+        let progress = format!(r#"{{"attempts":0,"under-way":false,"may-have-happened":{may_have_happened}}}"#);
         let then = r#""then":"paid","context":null,"delays":[]"#;
         let body = format!(r#"{{"due":0,{call},{then},"key":"{key}","progress":{progress}}}"#);
         let effect = Effect::parse(&body).unwrap();

@@ -1,7 +1,7 @@
-//! The bytes of pinned entries: those that were accepted after a version that only grows.
+//! Counts the bytes of pinned entries: those that were accepted after a version that only grows.
 //!
-//! Keeps a sum for each accepted version, in order, so that a version leaves in O(1) when it is no longer pinned. Invariants:
-//! the sums are those of versions `first`, `first + 1`, and so on; `bytes` is their total.
+//! Stores one sum for each accepted version, in order, so that a version is removed in O(1) when it is no longer
+//! pinned. Invariants: the sums are those of versions `first`, `first + 1`, and so on. `bytes` is their total.
 
 use std::collections::VecDeque;
 
@@ -14,22 +14,22 @@ pub(super) struct Pinned {
 }
 
 impl Pinned {
-    /// Nothing is pinned. The next version is one more than `latest`.
+    /// Returns an empty count. The next version is one more than `latest`.
     pub(super) fn after(latest: Version) -> Pinned {
         Pinned { first: latest.saturating_add(1), sums: VecDeque::new(), bytes: 0 }
     }
 
-    /// Bytes of the entries.
+    /// Returns the bytes of the entries.
     pub(super) fn bytes(&self) -> usize {
         self.bytes
     }
 
-    /// Bytes of the entries and of the sums: a hot record alone pins one entry and many versions.
+    /// Returns the bytes of the entries and of the sums. A hot record pins only one entry, but many versions.
     pub(super) fn total(&self) -> usize {
         self.bytes + self.sums.len() * size_of::<usize>()
     }
 
-    /// The next version was accepted.
+    /// Adds the next accepted version.
     pub(super) fn begin_version(&mut self) {
         self.sums.push_back(0);
     }
@@ -41,7 +41,7 @@ impl Pinned {
         }
     }
 
-    /// An entry was replaced.
+    /// Subtracts an entry that was replaced.
     pub(super) fn remove(&mut self, accepted: Version, bytes: usize) {
         if let Some(sum) = self.sum_mut(accepted) {
             *sum -= bytes;
@@ -54,7 +54,7 @@ impl Pinned {
         self.sums.get_mut(position)
     }
 
-    /// Entries up to `keep_after` are no longer pinned.
+    /// Unpins the entries up to `keep_after`.
     pub(super) fn advance(&mut self, keep_after: Version) {
         while self.first <= keep_after
             && let Some(sum) = self.sums.pop_front()
@@ -64,7 +64,7 @@ impl Pinned {
         }
     }
 
-    /// The lowest version after which a total of at most `bytes_max` is pinned, and not more than `highest`.
+    /// Returns the lowest version after which at most `bytes_max` bytes are pinned, but at most `highest`.
     pub(super) fn floor_for(&self, bytes_max: usize, highest: Version) -> Version {
         let (mut left, mut floor) = (self.total(), self.first.saturating_sub(1));
         for sum in &self.sums {

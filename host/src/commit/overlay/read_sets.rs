@@ -1,7 +1,7 @@
-//! Reads of cached answers: the last accepted write to each key and collection that a [`ReadSet`] names.
+//! Reads of cached answers: the last accepted write to each key and collection in a [`ReadSet`].
 //!
-//! Hashes stand for keys and collections. A collision of hashes invalidates a read set too early, never too late.
-//! Invariant: every write that is accepted after a set was registered is noted here until the set is removed.
+//! Keys and collections are represented by hashes. A hash collision invalidates a read set too early, never too late.
+//! Invariant: every write that is accepted after a set was registered is recorded here until the set is removed.
 
 use std::{
     collections::HashMap,
@@ -22,7 +22,8 @@ use crate::{
 pub struct CollectionSearch {
     pub scope: Scope,
     pub collection: Arc<str>,
-    /// The newest accepted version when the search began. It saw all writes to the collection up to this version.
+    /// The newest accepted version when the search began. The search found all writes to the collection up to this
+    /// version.
     pub since: Version,
 }
 
@@ -36,23 +37,23 @@ pub struct ReadSet {
 }
 
 impl ReadSet {
-    /// Estimate of the memory that it takes, with its entries.
+    /// Returns the estimated memory that it takes, with its entries.
     pub fn bytes(&self) -> usize {
         self.hashes.len() * REGISTERED_READ_BYTES
     }
 }
 
 pub(super) struct Entry {
-    /// Read sets that name it.
+    /// Number of read sets that contain it.
     sets: u32,
-    /// The last write since the first of them was registered.
+    /// The last write since the first of these sets was registered.
     written: Version,
 }
 
-/// Entries by the hashes of what they stand for.
+/// Entries by the hash of their key or collection.
 pub(super) type Entries = HashMap<u64, Entry, BuildHasherDefault<Hashed>>;
 
-/// The hasher of keys that are hashes already. The table grows under the committer's lock.
+/// Hasher for keys that are hashes already. It is cheap because the table grows under the committer's lock.
 #[derive(Default)]
 pub(super) struct Hashed(u64);
 
@@ -113,7 +114,7 @@ impl ReadSets {
         set.epoch == epoch && set.hashes.iter().all(is_unchanged)
     }
 
-    /// Notes an accepted write.
+    /// Records an accepted write.
     pub(super) fn note_write(&mut self, key: &Key, version: Version) {
         if self.entries.is_empty() {
             return;
@@ -128,7 +129,8 @@ impl ReadSets {
         self.entries.is_empty()
     }
 
-    /// Removes all sets, because their epoch has ended. Drop what it returns after the lock is released.
+    /// Removes all sets, because their epoch has ended. The returned entries must be dropped after the lock is
+    /// released.
     pub(super) fn clear(&mut self) -> Entries {
         std::mem::take(&mut self.entries)
     }

@@ -1,31 +1,32 @@
-//! Which calls run, by when they began: what they may have seen must not be forgotten before they end.
+//! The running calls, by the version at which they began. Entries that they may have read must not be evicted before
+//! they end.
 
 use std::collections::BTreeMap;
 
 use crate::changes::change_set::Version;
 
-/// When a call began: the last version that was accepted before it, and the epoch.
+/// The start of a call: the last version that was accepted before it, and the epoch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Began {
+pub struct CallStart {
     pub epoch: u64,
     pub start: Version,
 }
 
 #[derive(Default)]
 pub(super) struct Running {
-    /// How many calls began at each version.
+    /// Number of running calls that began at each version.
     starts: BTreeMap<Version, usize>,
-    /// Calls that began before this version are too old: what they rest on may be forgotten already.
+    /// Calls that began before this version are outdated: entries that they depend on may have been evicted.
     floor: Version,
 }
 
 impl Running {
-    pub(super) fn begin(&mut self, epoch: u64, start: Version) -> Began {
+    pub(super) fn begin(&mut self, epoch: u64, start: Version) -> CallStart {
         *self.starts.entry(start).or_insert(0) += 1;
-        Began { epoch, start }
+        CallStart { epoch, start }
     }
 
-    pub(super) fn end(&mut self, began: &Began) {
+    pub(super) fn end(&mut self, began: &CallStart) {
         if let Some(count) = self.starts.get_mut(&began.start) {
             *count -= 1;
             if *count == 0 {
@@ -38,11 +39,11 @@ impl Running {
         self.floor = self.floor.max(floor);
     }
 
-    pub(super) fn is_outdated(&self, began: &Began) -> bool {
+    pub(super) fn is_outdated(&self, began: &CallStart) -> bool {
         began.start < self.floor
     }
 
-    /// The start of the oldest running call that is not outdated.
+    /// Returns the start of the oldest running call that is not outdated.
     pub(super) fn oldest(&self) -> Option<Version> {
         self.starts.range(self.floor..).next().map(|(start, _)| *start)
     }

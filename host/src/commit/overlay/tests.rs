@@ -14,7 +14,7 @@ fn write(overlay: &mut Overlay, name: &str) -> Version {
 }
 
 #[test]
-fn what_is_not_durable_is_never_evicted() {
+fn undurable_entries_are_never_evicted() {
     let mut overlay = overlay(0, usize::MAX);
     for round in 0..100 {
         write(&mut overlay, &round.to_string());
@@ -28,7 +28,7 @@ fn what_is_not_durable_is_never_evicted() {
 }
 
 #[test]
-fn what_a_running_call_may_have_missed_is_never_evicted() {
+fn writes_since_the_oldest_running_call_are_never_evicted() {
     let mut overlay = overlay(0, usize::MAX);
     let began = overlay.begin();
     for round in 0..100 {
@@ -42,7 +42,7 @@ fn what_a_running_call_may_have_missed_is_never_evicted() {
 }
 
 #[test]
-fn a_call_that_holds_back_too_much_begins_again() {
+fn call_that_pins_too_much_is_outdated() {
     let mut overlay = overlay(0, 10_000);
     let long = overlay.begin();
     for round in 0..1_000 {
@@ -56,7 +56,7 @@ fn a_call_that_holds_back_too_much_begins_again() {
 }
 
 #[test]
-fn an_older_value_never_replaces_a_newer_one() {
+fn loaded_value_never_replaces_an_entry() {
     let mut overlay = overlay(usize::MAX, usize::MAX);
     let began = overlay.begin();
     let version = write(&mut overlay, "name");
@@ -65,7 +65,7 @@ fn an_older_value_never_replaces_a_newer_one() {
 }
 
 #[test]
-fn a_call_of_an_older_epoch_fills_nothing() {
+fn call_of_an_older_epoch_fills_nothing() {
     let mut overlay = overlay(usize::MAX, usize::MAX);
     let began = overlay.begin();
     write(&mut overlay, "name");
@@ -150,14 +150,14 @@ fn hot_record_does_not_pin_versions_without_a_limit() {
 }
 
 #[test]
-fn entries_that_are_read_all_the_time_do_not_let_the_cache_grow_beyond_its_limit() {
+fn recently_read_entries_do_not_let_the_cache_exceed_its_limit() {
     let cache = 10_000 * entry_bytes();
     let mut overlay = overlay(cache, usize::MAX);
     let call = overlay.begin();
     for _ in 0..4 {
         for name in 0..30_000 {
             let key = key(&format!("{name:05}"));
-            if overlay.look(&key).is_none() {
+            if overlay.get(&key).is_none() {
                 let _ = overlay.fill(&call, &key, 0, Content::Absent);
             }
         }
@@ -176,7 +176,7 @@ fn search(overlay: &Overlay, collection: &str) -> CollectionSearch {
 }
 
 /// A read set, with the version of each part when it was read.
-struct Kept {
+struct RegisteredSet {
     set: ReadSet,
     reads: Vec<(Key, Version)>,
     searched: Option<(String, Version)>,
@@ -190,22 +190,26 @@ struct Written {
 }
 
 impl Written {
-    fn is_unchanged(&self, kept: &Kept) -> bool {
+    fn is_unchanged(&self, registered: &RegisteredSet) -> bool {
         let version = |key| self.keys.get(key).copied().unwrap_or(0);
-        kept.reads.iter().all(|(key, seen)| version(key) == *seen)
-            && kept.searched.iter().all(|(name, since)| self.collections.get(name).copied().unwrap_or(0) <= *since)
+        registered.reads.iter().all(|(key, seen)| version(key) == *seen)
+            && registered
+                .searched
+                .iter()
+                .all(|(name, since)| self.collections.get(name).copied().unwrap_or(0) <= *since)
     }
 }
 
 proptest::proptest! {
-    /// Whatever is written, durable, evicted or forgotten: a set is unchanged exactly while nothing that it names is written.
+    /// For any order of writes, settling and eviction, a set is unchanged exactly while no key or collection in it is
+    /// written.
     #[test]
-    fn read_sets_are_unchanged_exactly_while_nothing_they_name_is_written(
+    fn read_sets_are_unchanged_exactly_until_a_contained_key_is_written(
         steps in proptest::collection::vec((0..7_u8, 0..6_usize, 0..3_usize), 1..200),
     ) {
-        let collections = ["orders", "drivers", "places"];
+        let collections = ["apples", "pears", "plums"];
         let mut overlay = overlay(0, usize::MAX);
-        let (mut written, mut kept): (Written, Vec<Kept>) = Default::default();
+        let (mut written, mut registered): (Written, Vec<RegisteredSet>) = Default::default();
         for (step, name, collection) in steps {
             let collection = collections[collection];
             let key = record_key(collection, &name.to_string());
@@ -225,16 +229,16 @@ proptest::proptest! {
                     let reads = vec![Read { key: key.clone(), seen }];
                     let set = overlay.register(&began, &reads, &searches).unwrap();
                     overlay.end(&began);
-                    kept.push(Kept { set, reads: vec![(key, seen)], searched });
+                    registered.push(RegisteredSet { set, reads: vec![(key, seen)], searched });
                 }
-                _ if kept.len() > 3 => overlay.unregister(&kept.swap_remove(name % 4).set),
+                _ if registered.len() > 3 => overlay.unregister(&registered.swap_remove(name % 4).set),
                 _ => {}
             }
-            for kept in &kept {
-                proptest::prop_assert_eq!(overlay.are_unchanged(&kept.set), written.is_unchanged(kept));
+            for registered in &registered {
+                proptest::prop_assert_eq!(overlay.are_unchanged(&registered.set), written.is_unchanged(registered));
             }
         }
-        kept.iter().for_each(|kept| overlay.unregister(&kept.set));
+        registered.iter().for_each(|registered| overlay.unregister(&registered.set));
         proptest::prop_assert!(overlay.read_sets.is_empty());
     }
 }

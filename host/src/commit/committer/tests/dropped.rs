@@ -1,10 +1,10 @@
-//! Callers that are dropped, tasks that have ended: nothing is reset, and no caller waits for ever.
+//! Dropped callers and ended tasks: nothing is reset, and no caller waits forever.
 
 use std::pin::pin;
 
 use super::*;
 
-/// Drops the future after so many polls. Returns whether it was still pending.
+/// Drops the future after `polls` polls. Returns true if it was still pending.
 async fn drop_after<F: Future>(polls: usize, work: F) -> bool {
     let mut work = pin!(work);
     for _ in 0..polls {
@@ -22,7 +22,7 @@ async fn count(bench: &Bench) {
 }
 
 #[tokio::test]
-async fn a_caller_dropped_while_numbers_are_reserved_resets_nothing() {
+async fn caller_dropped_while_numbers_are_reserved_resets_nothing() {
     let bench = Bench::open().await;
     count(&bench).await;
     let mut draft = bench.begin();
@@ -38,7 +38,7 @@ async fn callers_dropped_at_any_point_of_a_write_reset_nothing() {
     let mut pending = 0;
     for polls in 0..40 {
         let id = [u8::try_from(polls).unwrap(); 32];
-        pending += u64::from(drop_after(polls % 20, bench.database.note_assertion(&id, 10, 5)).await);
+        pending += u64::from(drop_after(polls % 20, bench.database.record_assertion(&id, 10, 5)).await);
         count(&bench).await;
         drop_after(polls % 20, bench.database.put_secret("name", b"sealed", None)).await;
         count(&bench).await;
@@ -48,14 +48,14 @@ async fn callers_dropped_at_any_point_of_a_write_reset_nothing() {
 }
 
 #[tokio::test]
-async fn forgetting_after_the_end_returns() {
+async fn clear_cache_returns_after_shutdown() {
     let bench = Bench::open().await;
     bench.task.shutdown().await;
-    bench.committer.forget().await;
+    bench.committer.clear_cache().await;
 }
 
 #[tokio::test]
-async fn an_idle_writer_notices_a_foreign_write() {
+async fn idle_writer_detects_a_foreign_write() {
     let bench = Bench::open().await;
     count(&bench).await;
     faults::write_from_outside(&bench, r#"{"n":41}"#).await;
@@ -65,6 +65,6 @@ async fn an_idle_writer_notices_a_foreign_write() {
         crate::commit::testing::number(&found.body)
     };
     assert_eq!(read().await, 1, "the cache is not checked for each read");
-    faults::let_writer_notice(&bench).await;
+    faults::let_writer_detect(&bench).await;
     assert_eq!(read().await, 41);
 }

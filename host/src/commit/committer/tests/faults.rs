@@ -7,8 +7,8 @@ use crate::changes::change_set::Space;
 use crate::commit::testing::{decided_by, scope, transfer};
 use crate::limits::FOREIGN_WRITE_CHECK_MS;
 
-/// Many calls at once while one batch after the other fails: each that was acknowledged counts exactly once. Says how many
-/// were, and how many failed.
+/// Runs many calls at once while one batch after the other fails. Each acknowledged call is applied exactly once.
+/// Returns the numbers of acknowledged and of failed calls.
 async fn storm_with(failpoint: Failpoint) -> (u64, u64) {
     let bench = Bench::open().await;
     let acknowledged = AtomicU64::new(0);
@@ -43,27 +43,27 @@ async fn storm_with(failpoint: Failpoint) -> (u64, u64) {
 }
 
 #[tokio::test]
-async fn a_batch_that_fails_before_its_commit_is_tried_again_in_halves() {
+async fn batch_that_fails_before_its_commit_is_retried_in_halves() {
     assert_eq!(storm_with(Failpoint::BeforeCommit).await, (200, 0));
 }
 
 #[tokio::test]
-async fn a_commit_that_was_lost_is_not_acknowledged() {
+async fn lost_commit_is_not_acknowledged() {
     let (acknowledged, failed) = storm_with(Failpoint::DuringCommitLost).await;
     assert!(acknowledged > 0 && failed > 0);
 }
 
 #[tokio::test]
-async fn a_commit_that_took_place_though_the_connection_died_is_acknowledged_once() {
+async fn successful_commit_on_a_lost_connection_is_acknowledged_once() {
     assert!(storm_with(Failpoint::DuringCommitKept).await.0 > 0);
 }
 
-/// As if the disk were gone: what is open stays open, but cannot be opened again.
+/// Simulates a missing disk: open files stay open, but cannot be opened again.
 fn move_file(bench: &Bench, from: &str, to: &str) {
     std::fs::rename(bench.folder.path().join(from), bench.folder.path().join(to)).unwrap();
 }
 
-/// The connection dies during COMMIT, and the database cannot be asked what became of it.
+/// The connection is lost during COMMIT, and the database cannot be queried for the outcome.
 async fn outcome_is_unknown_after(failpoint: Failpoint) -> Option<u64> {
     let bench = Bench::open().await;
     bench.run(async |draft| increment(draft, "one").await).await.unwrap();
@@ -81,19 +81,19 @@ async fn outcome_is_unknown_after(failpoint: Failpoint) -> Option<u64> {
     while let Err(error) = bench.run(async |draft| increment(draft, "one").await).await {
         assert!(matches!(error, CommitError::Unavailable(_)), "{error:?}");
     }
-    assert_eq!(bench.stored("one").await, stored.map(|number| number + 1), "it goes on from what the file says");
+    assert_eq!(bench.stored("one").await, stored.map(|number| number + 1), "it continues from the state of the file");
     stored
 }
 
 #[tokio::test]
-async fn an_unknown_outcome_is_reported_as_such_and_the_file_decides_it() {
+async fn unknown_outcome_is_reported_and_decided_by_the_file() {
     assert_eq!(outcome_is_unknown_after(Failpoint::DuringCommitLost).await, Some(1));
     assert_eq!(outcome_is_unknown_after(Failpoint::DuringCommitKept).await, Some(2));
 }
 
-/// A call that can never be, as long as only what is on its way to the disk is looked at.
+/// The requirement of the call can never hold, unless the accepted change that it depends on is lost.
 #[tokio::test]
-async fn what_rests_on_a_change_that_is_lost_is_no_fault_of_its_own() {
+async fn call_that_depends_on_a_lost_change_is_discarded() {
     let bench = Bench::open().await;
     let mut fills = bench.begin();
     fills.open_external("outside").await.unwrap();
@@ -113,7 +113,7 @@ async fn insert(bench: &Bench, id: &str, body: &str) -> Result<u32, CommitError>
     bench.run(async |draft| draft.insert("things", id, body.to_owned()).await.map(|done| done.unwrap())).await
 }
 
-/// A change set that only the database's own unique index would refuse.
+/// Returns a change set that only the unique index of the database rejects.
 async fn poison(bench: &Bench) -> Changes {
     let mut draft = bench.begin();
     draft.insert("things", "poison", r#"{"n":1,"title":"taken"}"#.into()).await.unwrap().unwrap();
@@ -123,7 +123,7 @@ async fn poison(bench: &Bench) -> Changes {
 }
 
 #[tokio::test]
-async fn only_the_change_set_that_cannot_be_applied_faults() {
+async fn only_the_change_set_that_cannot_be_applied_fails() {
     let bench = Bench::open().await;
     let poison = poison(&bench).await;
     insert(&bench, "first", r#"{"n":1,"title":"taken"}"#).await.unwrap();
@@ -149,7 +149,7 @@ async fn only_the_change_set_that_cannot_be_applied_faults() {
 }
 
 #[tokio::test]
-async fn after_a_poisoned_change_set_a_restart_gives_no_version_twice() {
+async fn no_version_is_reused_after_a_poisoned_change_set() {
     let bench = Bench::open().await;
     let mut changes = poison(&bench).await;
     insert(&bench, "first", r#"{"n":1,"title":"taken"}"#).await.unwrap();
@@ -162,7 +162,7 @@ async fn after_a_poisoned_change_set_a_restart_gives_no_version_twice() {
 }
 
 #[tokio::test]
-async fn after_an_unknown_outcome_a_restart_gives_no_version_twice() {
+async fn no_version_is_reused_after_an_unknown_outcome() {
     let bench = Bench::open().await;
     bench.run(async |draft| increment(draft, "one").await).await.unwrap();
     bench.fail(Failpoint::DuringCommitKept);
@@ -188,37 +188,37 @@ async fn after_an_unknown_outcome_a_restart_gives_no_version_twice() {
 }
 
 #[tokio::test]
-async fn a_full_disk_loses_nothing_that_was_acknowledged() {
+async fn full_disk_loses_no_acknowledged_change() {
     let bench = Bench::open().await;
     bench.run(async |draft| increment(draft, "before").await).await.unwrap();
     bench.database.limit_pages(1).await.unwrap();
     let mut failed = 0;
-    let mut kept = Vec::new();
+    let mut stored_ids = Vec::new();
     for round in 0..30 {
         let id = format!("large-{round}");
         let body = format!(r#"{{"n":1,"text":"{}"}}"#, "x".repeat(20_000));
         match insert(&bench, &id, &body).await {
-            Ok(_) => kept.push(id),
+            Ok(_) => stored_ids.push(id),
             Err(error) => {
-                // Nobody is to blame for a full disk, not even the first who meets it.
+                // A full disk poisons no change set, not even the first one that fails.
                 assert!(matches!(error, CommitError::Unavailable(_)), "{error:?}");
                 failed += 1;
             }
         }
     }
     assert!(failed > 0);
-    assert!(bench.committer.closed().is_some_and(|why| why.contains("full")), "/readyz says so");
+    assert!(bench.committer.closed().is_some_and(|why| why.contains("full")), "/readyz reports it");
     bench.database.limit_pages(0).await.unwrap();
     bench.run(async |draft| increment(draft, "after").await).await.unwrap();
     assert_eq!(bench.committer.closed(), None);
     assert_eq!((bench.stored("before").await, bench.stored("after").await), (Some(1), Some(1)));
-    for id in kept {
+    for id in stored_ids {
         assert_eq!(bench.stored(&id).await, Some(1));
     }
 }
 
 #[tokio::test]
-async fn when_somebody_else_wrote_the_calls_see_it() {
+async fn foreign_write_is_read_by_later_calls() {
     let bench = Bench::open().await;
     bench.run(async |draft| increment(draft, "one").await).await.unwrap();
     write_from_outside(&bench, r#"{"n":41}"#).await;
@@ -226,8 +226,8 @@ async fn when_somebody_else_wrote_the_calls_see_it() {
     assert_eq!((bench.stored("one").await, runs), (Some(42), 2));
 }
 
-/// Lets the writer check the file, and waits until it has noticed the foreign write.
-pub(super) async fn let_writer_notice(bench: &Bench) {
+/// Lets the writer check the file, and waits until it has detected the foreign write.
+pub(super) async fn let_writer_detect(bench: &Bench) {
     tokio::time::pause();
     // Tokio rounds the end of the writer's wait up to a whole millisecond.
     tokio::time::advance(Duration::from_millis(FOREIGN_WRITE_CHECK_MS + 2)).await;

@@ -2,20 +2,20 @@
 
 use super::*;
 use crate::commit::draft::{Comparison, Condition, Query, Value};
-use crate::commit::testing::Worked;
+use crate::commit::testing::DraftResult;
 
 /// Registers what `work` reads.
-async fn registered(bench: &Bench, work: impl AsyncFn(&mut Draft) -> Worked<()>) -> Option<RegisteredReads> {
+async fn registered(bench: &Bench, work: impl AsyncFn(&mut Draft) -> DraftResult<()>) -> Option<RegisteredReads> {
     let mut draft = bench.begin();
     work(&mut draft).await.unwrap();
     bench.committer.register_reads(draft.into_changes(None)).await.unwrap()
 }
 
-async fn read(draft: &mut Draft, id: &str) -> Worked<()> {
+async fn read(draft: &mut Draft, id: &str) -> DraftResult<()> {
     draft.get("things", id).await.map(|_| ())
 }
 
-async fn search(draft: &mut Draft) -> Worked<()> {
+async fn search(draft: &mut Draft) -> DraftResult<()> {
     let by_kind = Condition { field: "kind".into(), comparison: Comparison::Equal(Value::Text("a".into())) };
     let query = Query { conditions: vec![by_kind], limit: 10, ..Query::default() };
     draft.find("things", &query).await.map(|_| ())
@@ -86,7 +86,7 @@ async fn accepted_write_changes_reads_before_it_is_durable() {
 async fn reads_of_an_epoch_that_ended_count_as_changed() {
     let bench = Bench::open().await;
     let reads = registered(&bench, async |draft| read(draft, "a").await).await.unwrap();
-    bench.committer.forget().await;
+    bench.committer.clear_cache().await;
     assert!(!reads.are_unchanged());
     drop(reads);
     let again = registered(&bench, async |draft| read(draft, "a").await).await.unwrap();
@@ -101,13 +101,13 @@ async fn anonymous_call_registers_nothing() {
 }
 
 #[tokio::test]
-async fn idle_writer_notices_a_foreign_write_to_a_collection_that_was_only_searched() {
+async fn idle_writer_detects_a_foreign_write_to_a_collection_that_was_only_searched() {
     let bench = Bench::open().await;
     bench.run(async |draft| increment(draft, "one").await).await.unwrap();
-    bench.committer.forget().await;
+    bench.committer.clear_cache().await;
     let reads = registered(&bench, async |draft| search(draft).await).await.unwrap();
     faults::write_from_outside(&bench, r#"{"n":41}"#).await;
     assert!(reads.are_unchanged(), "the file is not checked for each answer");
-    faults::let_writer_notice(&bench).await;
+    faults::let_writer_detect(&bench).await;
     assert!(!reads.are_unchanged());
 }

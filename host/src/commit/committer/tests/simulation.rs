@@ -1,13 +1,14 @@
-//! A seeded schedule of all that can happen to the committer, its overlay and its writer, over a real file.
+//! A seeded simulation of the committer, its overlay and its writer with all faults, over a real file.
 //!
-//! A single thread drives it. Each step advances one call to its next operation, or the writer to its next statement, or lets
-//! something go wrong: a caller is dropped, a connection is lost, a commit fails, the disk is full or gone, another program
-//! writes, a swap is prepared and overtaken. At a checkpoint the events, which each call emits in its change set, show in which
-//! order calls took place; `replay` repeats them one after another, and each must see what it saw.
+//! A single thread drives it. Each step advances one call to its next operation, advances the writer to its next
+//! statement, or injects a fault: a caller is dropped, a connection is lost, a commit fails, the disk is full or
+//! missing, another program writes, a swap is prepared and cancelled. Each call emits an event in its change set. At a
+//! checkpoint, the events show the order in which calls committed. `replay` runs them one after another, and each must
+//! read the same values again.
 //!
-//! `TENON_SEED` repeats one seed; `TENON_SOAK` makes a million steps with seeds of their own. A failure prints its seed.
+//! `TENON_SEED` repeats one seed. `TENON_SOAK` runs a million steps with random seeds. A failure prints its seed.
 
-#![expect(clippy::disallowed_methods, reason = "a seed to repeat comes from the environment")]
+#![expect(clippy::disallowed_methods, reason = "the environment provides the seed to repeat")]
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
@@ -23,14 +24,14 @@ use crate::db::DbOptions;
 use crate::db::apply::Failpoints;
 use crate::db::model::PrepareOptions;
 use crate::limits::OUTCOME_RETRY_MS;
-use calls::{BANK, Desk, End, Log, Op, Plan};
+use calls::{BANK, CallContext, End, Log, Op, Plan};
 use models::tagged;
 use replay::Replay;
 use stepper::{Driven, Phase, Random, settle_tasks};
 
 mod calls;
-mod kept;
 mod models;
+mod observed;
 mod replay;
 mod stepper;
 
@@ -70,12 +71,12 @@ struct Totals {
     acknowledged: u64,
     failed: u64,
     unknown: u64,
-    looked: u64,
+    read_only: u64,
     conflicts: u64,
     discarded: u64,
     foreign_writes: u64,
     swaps: u64,
-    overtaken: u64,
+    cancelled_swaps: u64,
 }
 
 /// Prints how to repeat a failure.
@@ -112,7 +113,7 @@ async fn simulate(seed: u64, totals: &mut Totals) {
             End::Acknowledged(_) => totals.acknowledged += 1,
             End::Failed => totals.failed += 1,
             End::Unknown => totals.unknown += 1,
-            End::Looked => totals.looked += 1,
+            End::ReadOnly => totals.read_only += 1,
         }
     }
 }
@@ -130,17 +131,17 @@ struct World {
     writer: Option<WriterTask>,
     writing: Option<Driven<WriterTask>>,
     calls: Vec<(u64, Driven<End>)>,
-    /// Swaps that wait until the cache is emptied.
-    forgetting: Vec<Driven<()>>,
+    /// Swaps that wait until the cache is empty.
+    clearing: Vec<Driven<()>>,
     began: u64,
     is_away: bool,
     log: Rc<RefCell<Log>>,
     replay: Replay,
     replayed: i64,
-    took_place: BTreeSet<u64>,
-    /// After which event, which record, which number.
+    committed: BTreeSet<u64>,
+    /// Foreign writes: the preceding event, the record, the number.
     foreign: Vec<(i64, String, u64)>,
-    kept: kept::Kept,
+    observed: observed::ObservedReads,
 }
 
 impl World {
@@ -159,7 +160,7 @@ impl World {
         };
         let writer = database.writer_with(failpoints.clone());
         let (committer, writer) = Committer::open(database.clone(), writer, settings).await.unwrap();
-        // Earlier is wrong: waits for SQLite have deadlines, and a paused clock advances to them when the runtime is idle.
+        // Not earlier: waits for SQLite have deadlines, and a paused clock advances to them when the runtime is idle.
         tokio::time::pause();
         let options = sqlx::sqlite::SqliteConnectOptions::new().filename(path).busy_timeout(Duration::ZERO);
         World {
@@ -174,22 +175,22 @@ impl World {
             serving: 0,
             writing: None,
             calls: Vec::new(),
-            forgetting: Vec::new(),
+            clearing: Vec::new(),
             began: 0,
             is_away: false,
             log: Rc::default(),
             replay: Replay::default(),
             replayed: 0,
-            took_place: BTreeSet::new(),
+            committed: BTreeSet::new(),
             foreign: Vec::new(),
-            kept: kept::Kept::default(),
+            observed: observed::ObservedReads::default(),
         }
     }
 
     async fn step(&mut self, totals: &mut Totals) {
         match self.random.below(1_000) {
             0..130 if self.calls.len() < CALLS_MAX => self.begin(),
-            130..200 => self.read_and_keep().await,
+            130..200 => self.read_and_observe().await,
             0..600 => self.advance_any().await,
             600..930 => self.write().await,
             930..950 => self.drop_caller(),
@@ -203,27 +204,27 @@ impl World {
             995..998 => self.swap(totals).await,
             _ => self.check_file().await,
         }
-        self.check_kept();
+        self.check_observed();
     }
 
     fn begin(&mut self) {
         self.began += 1;
         let call = self.began;
         let phase = Rc::new(Cell::new(Phase::Elsewhere));
-        let desk = Desk { committer: self.committer.clone(), log: self.log.clone(), phase: phase.clone() };
+        let context = CallContext { committer: self.committer.clone(), log: self.log.clone(), phase: phase.clone() };
         let plan = Plan {
             call,
             ops: self.any_ops(),
             refuses: self.random.chance(10),
             model: self.models[self.serving].clone(),
         };
-        self.calls.push((call, Driven::with_phase(calls::perform(desk, plan), phase)));
+        self.calls.push((call, Driven::with_phase(calls::perform(context, plan), phase)));
     }
 
     fn any_ops(&mut self) -> Vec<Op> {
         let mut ops = Vec::new();
         if self.random.chance(15) {
-            ops.push(Op::Answer { name: format!("answer-{}", self.random.below(60)) });
+            ops.push(Op::IdempotencyKey { name: format!("answer-{}", self.random.below(60)) });
         }
         for _ in 0..1 + self.random.below(4) {
             ops.push(self.any_op());
@@ -266,7 +267,7 @@ impl World {
         true
     }
 
-    /// The writer, to its next statement.
+    /// Advances the writer to its next statement.
     async fn write(&mut self) {
         if self.writing.is_none()
             && let Some(mut writer) = self.writer.take()
@@ -293,7 +294,7 @@ impl World {
         self.log.borrow_mut().ends.insert(call, End::Unknown);
     }
 
-    /// While SQLite still works for it.
+    /// Drops a call while SQLite still works for it.
     fn drop_reader(&mut self) {
         self.begin();
         if let Some((call, mut reader)) = self.calls.pop() {
@@ -302,10 +303,10 @@ impl World {
         }
     }
 
-    /// A write that is no batch, whose caller goes away at any point of it.
+    /// Makes a write outside of the batches, whose caller is dropped at a random point.
     async fn write_beside(&mut self) {
         let (database, id) = (self.database.clone(), [self.random.below(250) as u8; 32]);
-        let mut beside = Driven::new(async move { database.note_assertion(&id, 10, 5).await });
+        let mut beside = Driven::new(async move { database.record_assertion(&id, 10, 5).await });
         for _ in 0..self.random.below(8) {
             if self.writing.is_none() && !beside.is_woken() {
                 beside.wait(None).await;
@@ -332,7 +333,7 @@ impl World {
         }
     }
 
-    /// Takes the disk away, or brings it back: open files stay open, but cannot be opened again.
+    /// Removes the file or restores it. Open files stay open, but cannot be opened again.
     fn move_file(&mut self) {
         let (here, there) = (self.folder.path().join("test.db"), self.folder.path().join("away.db"));
         self.is_away = !self.is_away;
@@ -368,7 +369,7 @@ impl World {
         }
     }
 
-    /// Prepared to its end, or overtaken on the way.
+    /// Prepares a swap completely, or cancels it on the way.
     async fn swap(&mut self, totals: &mut Totals) {
         if self.writing.is_some() || self.is_away {
             return;
@@ -380,17 +381,17 @@ impl World {
         for _ in 0..if self.random.chance(40) { self.random.below(40) } else { 100_000 } {
             prepared.wait(None).await;
             if let Some(outcome) = prepared.poll() {
-                // A full disk refuses it.
+                // Fails if the disk is full.
                 if outcome.is_ok() {
                     let committer = self.committer.clone();
-                    self.forgetting.push(Driven::new(async move { committer.forget().await }));
+                    self.clearing.push(Driven::new(async move { committer.clear_cache().await }));
                     self.serving = next;
                     totals.swaps += 1;
                 }
                 return;
             }
         }
-        totals.overtaken += 1;
+        totals.cancelled_swaps += 1;
     }
 
     async fn check_file(&mut self) {
@@ -403,7 +404,7 @@ impl World {
         }
     }
 
-    /// Everything is well again, every future ends, and the file holds what the calls in it make of nothing.
+    /// Ends all faults and all futures, and checks that the file has the content that the replayed calls produce.
     async fn check(&mut self) {
         if self.is_away {
             self.move_file();
@@ -417,17 +418,17 @@ impl World {
         let list = "SELECT account, amount FROM balances WHERE amount <> '0' ORDER BY account";
         let balances: Vec<(String, String)> = sqlx::query_as(list).fetch_all(&mut self.outside).await.unwrap();
         assert_eq!(balances, self.replay.balances());
-        assert_eq!(self.names("SELECT name FROM answers ORDER BY name").await, self.replay.answers());
+        assert_eq!(self.names("SELECT name FROM answers ORDER BY name").await, self.replay.idempotency_records());
         assert_eq!(self.names("SELECT id FROM transfers ORDER BY id").await, self.replay.transfers());
         let log = self.log.borrow();
         assert!(
-            log.answers_read.iter().all(|name| self.replay.has_answer(name)),
-            "an answer that is not kept was read"
+            log.records_read.iter().all(|name| self.replay.has_record(name)),
+            "an idempotency record that is not stored was read"
         );
         for (call, end) in &log.ends {
             match end {
-                End::Acknowledged(_) => assert!(self.took_place.contains(call), "call {call} was lost"),
-                End::Failed | End::Looked => assert!(!self.took_place.contains(call), "call {call} took place"),
+                End::Acknowledged(_) => assert!(self.committed.contains(call), "call {call} was lost"),
+                End::Failed | End::ReadOnly => assert!(!self.committed.contains(call), "call {call} committed"),
                 End::Unknown => {}
             }
         }
@@ -451,23 +452,23 @@ impl World {
                 at += usize::from(!self.advance(at).await);
             }
             let mut waiting = Vec::new();
-            for mut forgetting in std::mem::take(&mut self.forgetting) {
-                if forgetting.step().await.is_none() {
-                    waiting.push(forgetting);
+            for mut clearing in std::mem::take(&mut self.clearing) {
+                if clearing.step().await.is_none() {
+                    waiting.push(clearing);
                 }
             }
-            self.forgetting = waiting;
-            if self.calls.is_empty() && self.forgetting.is_empty() && self.writing.is_none() && healed {
-                // Something accepted may still be queued: its caller is gone.
+            self.clearing = waiting;
+            if self.calls.is_empty() && self.clearing.is_empty() && self.writing.is_none() && healed {
+                // An accepted change set whose caller is gone may still be queued.
                 if self.committer.stats().queued == 0 {
                     return settle_tasks().await;
                 }
             }
         }
-        panic!("{} calls wait for ever", self.calls.len());
+        panic!("{} calls wait forever", self.calls.len());
     }
 
-    /// Takes the events that are new, in their order, and in between what another program wrote.
+    /// Replays the calls of new events and the foreign writes in between, in their order.
     async fn replay(&mut self) {
         let list = sqlx::query_as("SELECT seq, subject FROM events WHERE seq > ? ORDER BY seq").bind(self.replayed);
         let events: Vec<(i64, String)> = list.fetch_all(&mut self.outside).await.unwrap();
@@ -482,11 +483,11 @@ impl World {
             self.replayed = seq;
             let (call, run) = subject.split_once('-').unwrap();
             let id = (call.parse().unwrap(), run.parse().unwrap());
-            assert!(self.took_place.insert(id.0), "call {call} took place twice");
+            assert!(self.committed.insert(id.0), "call {call} committed twice");
             if let Some(End::Acknowledged(acknowledged)) = log.ends.get(&id.0) {
-                assert_eq!(*acknowledged, id, "another run took place than was acknowledged");
+                assert_eq!(*acknowledged, id, "the committed run is not the acknowledged one");
             }
-            self.replay.take(&log.attempts[&id]);
+            self.replay.replay(&log.attempts[&id]);
         }
         for (_, id, count) in foreign {
             self.replay.set(&id, count);

@@ -1,4 +1,4 @@
-//! What calls see of each other's keys and tokens, over a real file.
+//! Issued and revoked keys and tokens of concurrent calls, over a real file.
 
 use std::sync::atomic::{AtomicU8, Ordering};
 
@@ -11,7 +11,7 @@ use crate::commit::testing::{Bench, call};
 
 static SEEDS: AtomicU8 = AtomicU8::new(1);
 
-/// A call with randomness of its own.
+/// Begins a call with a seed of its own.
 fn begin(bench: &Bench, tenant: &str) -> Draft {
     let seed = [SEEDS.fetch_add(1, Ordering::Relaxed); 32];
     bench.committer.begin(CallIdentity { seed, ..call(&bench.model, tenant) })
@@ -41,11 +41,11 @@ async fn issue_until(draft: &mut Draft, number: &str, expires_at: Option<Timesta
 }
 
 async fn found(draft: &mut Draft, number: &str) -> Vec<Arc<str>> {
-    draft.find_credentials(&room(number)).await.unwrap().into_iter().map(|one| one.id).collect()
+    draft.find_credentials(&room(number)).await.unwrap().into_iter().map(|credential| credential.id).collect()
 }
 
 #[tokio::test]
-async fn a_call_finds_what_it_has_issued_itself_and_not_what_it_has_revoked() {
+async fn call_finds_credentials_it_issued_and_not_those_it_revoked() {
     let bench = Bench::open().await;
     let mut draft = begin(&bench, "acme/test");
     let old = issue(&mut draft, "7").await;
@@ -63,7 +63,7 @@ async fn a_call_finds_what_it_has_issued_itself_and_not_what_it_has_revoked() {
 }
 
 #[tokio::test]
-async fn what_is_revoked_is_gone_for_all_attributes_and_counted_once() {
+async fn revoked_credential_is_removed_from_all_attributes_and_counted_once() {
     let bench = Bench::open().await;
     let mut draft = begin(&bench, "acme/test");
     for number in ["7", "7", "8"] {
@@ -80,7 +80,7 @@ async fn what_is_revoked_is_gone_for_all_attributes_and_counted_once() {
 }
 
 #[tokio::test]
-async fn another_tenants_are_neither_found_nor_revoked() {
+async fn credentials_of_another_tenant_are_neither_found_nor_revoked() {
     let bench = Bench::open().await;
     let mut draft = begin(&bench, "acme/test");
     let id = issue(&mut draft, "7").await;
@@ -94,7 +94,7 @@ async fn another_tenants_are_neither_found_nor_revoked() {
 }
 
 #[tokio::test]
-async fn a_call_that_refuses_issues_and_revokes_nothing() {
+async fn refusal_issues_and_revokes_nothing() {
     let bench = Bench::open().await;
     let mut draft = begin(&bench, "acme/test");
     let id = issue(&mut draft, "7").await;
@@ -107,7 +107,7 @@ async fn a_call_that_refuses_issues_and_revokes_nothing() {
 }
 
 #[tokio::test]
-async fn of_two_calls_that_found_none_and_issue_one_the_second_runs_again() {
+async fn concurrent_issue_after_an_empty_find_conflicts() {
     let bench = Bench::open().await;
     let (mut one, mut two) = (begin(&bench, "acme/test"), begin(&bench, "acme/test"));
     for draft in [&mut one, &mut two] {
@@ -119,7 +119,7 @@ async fn of_two_calls_that_found_none_and_issue_one_the_second_runs_again() {
 }
 
 #[tokio::test]
-async fn of_two_calls_that_revoke_the_same_one_the_second_runs_again_and_finds_nothing() {
+async fn concurrent_revocation_of_one_credential_conflicts_and_then_finds_nothing() {
     let bench = Bench::open().await;
     let mut draft = begin(&bench, "acme/test");
     let id = issue(&mut draft, "7").await;
@@ -132,7 +132,7 @@ async fn of_two_calls_that_revoke_the_same_one_the_second_runs_again_and_finds_n
 }
 
 #[tokio::test]
-async fn an_expired_one_is_neither_found_nor_revoked() {
+async fn expired_credential_is_neither_found_nor_revoked() {
     let bench = Bench::open().await;
     let mut draft = begin(&bench, "acme/test");
     let now = draft.call().now;
@@ -146,7 +146,7 @@ async fn an_expired_one_is_neither_found_nor_revoked() {
 }
 
 #[tokio::test]
-async fn one_more_than_a_tenant_may_have_with_one_attribute_traps() {
+async fn issue_beyond_the_limit_of_one_attribute_traps() {
     let bench = Bench::open().await;
     let mut last = None;
     for _ in 0..CREDENTIALS_LIVE_MAX / CREDENTIALS_ISSUED_MAX {
@@ -159,21 +159,21 @@ async fn one_more_than_a_tenant_may_have_with_one_attribute_traps() {
     let last = last.unwrap();
     let mut draft = begin(&bench, "acme/test");
     let (new, _) = draft.make_credential(grant(CredentialKind::Token, "7", None)).unwrap();
-    let told = draft.issue_credential(new).await.unwrap_err().to_string();
-    assert!(told.contains("at most 1000 valid keys and tokens with one attribute: room=7"), "{told}");
+    let error = draft.issue_credential(new).await.unwrap_err().to_string();
+    assert!(error.contains("at most 1000 valid keys and tokens with one attribute: room=7"), "{error}");
     assert!(draft.revoke_credential(&last).await.unwrap());
     let (new, _) = draft.make_credential(grant(CredentialKind::Token, "7", None)).unwrap();
     draft.issue_credential(new).await.unwrap();
 }
 
 #[tokio::test]
-async fn who_remembers_keys_is_told_before_the_caller_is() {
+async fn credential_listener_is_called_before_commit_returns() {
     let bench = Bench::open().await;
-    let told = Arc::new(Mutex::new(Vec::new()));
-    bench.committer.follow_credentials({
-        let told = told.clone();
+    let changes = Arc::new(Mutex::new(Vec::new()));
+    bench.committer.set_credential_listener({
+        let changes = changes.clone();
         Arc::new(move |change| {
-            told.lock().push(change.map(|(scope, change)| (scope.tenant().to_string(), change.clone())))
+            changes.lock().push(change.map(|(scope, change)| (scope.tenant().to_string(), change.clone())))
         })
     });
     let mut draft = begin(&bench, "acme/test");
@@ -182,8 +182,8 @@ async fn who_remembers_keys_is_told_before_the_caller_is() {
     let mut draft = begin(&bench, "acme/test");
     draft.revoke_credential(&id).await.unwrap();
     commit(&bench, draft).await.unwrap();
-    let told = told.lock();
-    let [Some((tenant, issued)), Some((_, revoked))] = &told[..] else { panic!("{told:?}") };
+    let changes = changes.lock();
+    let [Some((tenant, issued)), Some((_, revoked))] = &changes[..] else { panic!("{changes:?}") };
     assert_eq!((tenant.as_str(), issued.hash()), ("acme/test", revoked.hash()));
     assert!(matches!((issued, revoked), (CredentialChange::Issue(_), CredentialChange::Revoke(_))));
 }
@@ -197,5 +197,5 @@ async fn call_that_issues_too_many_credentials_traps() {
     }
     let (new, _) = draft.make_credential(grant(CredentialKind::Token, "7", None)).unwrap();
     let error = draft.issue_credential(new).await.unwrap_err().to_string();
-    assert!(error.contains("a call issues at most 100 keys and tokens"), "{error}");
+    assert!(error.contains("a call may issue at most 100 keys and tokens"), "{error}");
 }

@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 use std::sync::Arc;
 
-use crate::changes::change_set::KeptAnswer;
+use crate::changes::change_set::IdempotencyRecord;
 use crate::changes::envelope::Envelope;
 use crate::commit::committer::{CommitError, Committer};
-use crate::commit::draft::{CallIdentity, Draft, DraftError, LedgerRefusal, RecordRefusal};
+use crate::commit::draft::{CallIdentity, Draft, DraftError, LedgerError, RecordError};
 use crate::commit::testing::{call as identity, number, transfer};
 use crate::db::model::DataModel;
 
@@ -23,7 +23,7 @@ pub enum Op {
     Write { id: String, title: Option<String> },
     Delete { id: String },
     Transfer { id: String, from: String, to: String, amount: u32 },
-    Answer { name: String },
+    IdempotencyKey { name: String },
     Guard { name: String },
 }
 
@@ -40,20 +40,20 @@ pub type RunId = (u64, u32);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
     Acknowledged(RunId),
-    /// It must not have happened.
+    /// The call must not have been committed.
     Failed,
-    /// The caller was dropped, or got the error that the outcome is not known.
+    /// The caller was dropped, or got `OutcomeUnknown`.
     Unknown,
-    /// It changed nothing.
-    Looked,
+    /// The call changed nothing.
+    ReadOnly,
 }
 
 #[derive(Default)]
 pub struct Log {
     pub attempts: BTreeMap<RunId, Attempt>,
     pub ends: BTreeMap<u64, End>,
-    /// Kept answers that an acknowledged call has read.
-    pub answers_read: BTreeSet<String>,
+    /// Idempotency records that an acknowledged call has read.
+    pub records_read: BTreeSet<String>,
     pub conflicts: u64,
     pub discarded: u64,
 }
@@ -62,69 +62,73 @@ pub struct Log {
 pub struct Plan {
     pub call: u64,
     pub ops: Vec<Op>,
-    /// It refuses in the end.
+    /// The call refuses in the end.
     pub refuses: bool,
     pub model: Arc<DataModel>,
 }
 
-pub struct Desk {
+pub struct CallContext {
     pub committer: Committer,
     pub log: Rc<RefCell<Log>>,
     pub phase: Rc<Cell<Phase>>,
 }
 
-/// Performs a call as the host does: run, commit, run again; after four losses with the turn.
-pub async fn perform(desk: Desk, plan: Plan) -> End {
-    let mut turn = None;
+/// Performs a call like the host: runs it again after conflicts, after four of them with a reservation.
+pub async fn perform(context: CallContext, plan: Plan) -> End {
+    let mut reservation = None;
     for run in 1..10_000 {
         let identity = CallIdentity { seed: [0; 32], ..identity(&plan.model, "acme/test") };
-        let mut draft = desk.committer.begin(seeded(identity, plan.call));
+        let mut draft = context.committer.begin(seeded(identity, plan.call));
         let mut attempt = Attempt { ops: plan.ops.clone(), seen: Vec::new() };
-        let mut kept = None;
+        let mut record = None;
         for op in &plan.ops {
-            desk.phase.set(Phase::Database);
+            context.phase.set(Phase::Database);
             let seen = apply(&mut draft, op).await;
-            desk.phase.set(Phase::Elsewhere);
+            context.phase.set(Phase::Elsewhere);
             match seen {
                 Ok(seen) => attempt.seen.push(seen),
                 Err(DraftError::Database(_)) => return End::Failed,
                 Err(error) => panic!("{error}"),
             }
-            if let Op::Answer { name } = op {
-                if attempt.seen.last().is_some_and(|seen| seen == "kept") {
-                    return repeat(&desk, draft, name).await;
+            if let Op::IdempotencyKey { name } = op {
+                if attempt.seen.last().is_some_and(|seen| seen == "stored") {
+                    return repeat(&context, draft, name).await;
                 }
-                kept = Some(KeptAnswer { name: name.as_str().into(), fingerprint: [1; 32], sealed: Arc::from([1_u8]) });
+                record = Some(IdempotencyRecord {
+                    name: name.as_str().into(),
+                    fingerprint: [1; 32],
+                    sealed: Arc::from([1_u8]),
+                });
             }
             pause().await;
         }
         let id = (plan.call, run);
         let subject = format!("{}-{run}", plan.call);
         draft.emit(&Envelope::default(), ("call", &subject), "{}", None).unwrap();
-        desk.log.borrow_mut().attempts.insert(id, attempt);
-        let changes = if plan.refuses { draft.into_refusal() } else { draft.into_changes(kept) };
-        match desk.committer.commit(changes, turn.as_mut()).await {
-            Ok(()) if plan.refuses => return End::Looked,
+        context.log.borrow_mut().attempts.insert(id, attempt);
+        let changes = if plan.refuses { draft.into_refusal() } else { draft.into_changes(record) };
+        match context.committer.commit(changes, reservation.as_mut()).await {
+            Ok(()) if plan.refuses => return End::ReadOnly,
             Ok(()) => return End::Acknowledged(id),
-            Err(CommitError::Conflict(lost)) => {
-                desk.log.borrow_mut().conflicts += 1;
-                if run >= 4 && turn.is_none() {
-                    turn = Some(desk.committer.take_turn(&lost).await);
+            Err(CommitError::Conflict(conflict)) => {
+                context.log.borrow_mut().conflicts += 1;
+                if run >= 4 && reservation.is_none() {
+                    reservation = Some(context.committer.reserve(&conflict).await);
                 }
             }
             Err(CommitError::Discarded) => {
-                desk.log.borrow_mut().discarded += 1;
-                turn = None;
+                context.log.borrow_mut().discarded += 1;
+                reservation = None;
             }
             Err(CommitError::OutcomeUnknown) => return End::Unknown,
             Err(CommitError::Unavailable(_)) => return End::Failed,
-            // A failpoint met it twice while it was alone in its batch.
+            // A failpoint hit it twice while it was alone in its batch.
             Err(CommitError::Poisoned(reason)) if reason.contains("failpoint") => return End::Failed,
             Err(error) => panic!("{error}"),
         }
         pause().await;
     }
-    panic!("a call never gets through")
+    panic!("a call never commits")
 }
 
 /// Every run of a call has the same ids.
@@ -134,11 +138,11 @@ fn seeded(identity: CallIdentity, call: u64) -> CallIdentity {
     CallIdentity { seed, now: 1_000 + call, ..identity }
 }
 
-async fn repeat(desk: &Desk, draft: Draft, name: &str) -> End {
-    match desk.committer.commit(draft.into_refusal(), None).await {
+async fn repeat(context: &CallContext, draft: Draft, name: &str) -> End {
+    match context.committer.commit(draft.into_refusal(), None).await {
         Ok(()) => {
-            desk.log.borrow_mut().answers_read.insert(name.to_owned());
-            End::Looked
+            context.log.borrow_mut().records_read.insert(name.to_owned());
+            End::ReadOnly
         }
         Err(_) => End::Failed,
     }
@@ -158,8 +162,8 @@ async fn apply(draft: &mut Draft, op: &Op) -> Result<String, DraftError> {
             let before = before.map_or("-".to_owned(), |entry| entry.body.to_string());
             match done {
                 Ok(()) => before,
-                Err(RecordRefusal::NotUnique(index)) => format!("{before} {index}"),
-                Err(refusal) => panic!("{refusal:?}"),
+                Err(RecordError::NotUnique(index)) => format!("{before} {index}"),
+                Err(error) => panic!("{error:?}"),
             }
         }
         Op::Delete { id } => match draft.get("things", id).await? {
@@ -175,13 +179,13 @@ async fn apply(draft: &mut Draft, op: &Op) -> Result<String, DraftError> {
             }
             match draft.post(vec![transfer(id, from, to, *amount)]).await? {
                 Ok(()) => "posted".to_owned(),
-                Err(LedgerRefusal::AlreadyPosted(_)) => "posted before".to_owned(),
-                Err(LedgerRefusal::Insufficient(_)) => "insufficient".to_owned(),
-                Err(refusal) => panic!("{refusal:?}"),
+                Err(LedgerError::AlreadyPosted(_)) => "posted before".to_owned(),
+                Err(LedgerError::Insufficient(_)) => "insufficient".to_owned(),
+                Err(error) => panic!("{error:?}"),
             }
         }
-        Op::Answer { name } => match draft.find_answer(name).await? {
-            Some(_) => "kept".to_owned(),
+        Op::IdempotencyKey { name } => match draft.find_idempotency_record(name).await? {
+            Some(_) => "stored".to_owned(),
             None => "new".to_owned(),
         },
         Op::Guard { name } => {

@@ -1,11 +1,11 @@
-//! The two data models between which swaps go back and forth.
+//! The data model that swaps alternate with the first one.
 
 use std::sync::Arc;
 
 use crate::db::model::DataModel;
 use crate::manifest;
 
-/// Like the first, with one more unique index.
+/// Returns the first model with one more unique index.
 pub(super) fn tagged() -> Arc<DataModel> {
     let index =
         |name: &str, field: &str, unique| manifest::Index { name: name.into(), fields: vec![field.into()], unique };

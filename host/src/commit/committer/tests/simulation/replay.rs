@@ -1,4 +1,4 @@
-//! The calls that took place, one after another on plain maps: each must see what it saw.
+//! Replays the committed calls one after another on plain maps. Each must read the same values again.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,23 +14,23 @@ struct Thing {
 #[derive(Default)]
 pub struct Replay {
     things: BTreeMap<String, Thing>,
-    answers: BTreeSet<String>,
+    idempotency_records: BTreeSet<String>,
     transfers: BTreeSet<String>,
     balances: BTreeMap<String, i64>,
 }
 
 impl Replay {
-    pub fn take(&mut self, attempt: &Attempt) {
+    pub fn replay(&mut self, attempt: &Attempt) {
         for (op, seen) in attempt.ops.iter().zip(&attempt.seen) {
             let expected = self.apply(op, seen);
-            assert_eq!(seen, &expected, "{op:?} saw what no serial order explains: {attempt:?}");
+            assert_eq!(seen, &expected, "the result of {op:?} is not serialisable: {attempt:?}");
         }
         for (account, balance) in &self.balances {
             assert!(*balance >= 0 || account == BANK, "{account} holds {balance} after {attempt:?}");
         }
     }
 
-    /// Another program sets the number of a record.
+    /// Sets the number of a record, as another program did.
     pub fn set(&mut self, id: &str, count: u64) {
         if let Some(thing) = self.things.get_mut(id) {
             thing.count = count;
@@ -46,8 +46,8 @@ impl Replay {
             Op::Read { id } => self.read(id),
             Op::Write { id, title } => {
                 let before = self.read(id);
-                let holder = self.things.iter().find(|(_, thing)| title.is_some() && thing.title == *title);
-                if holder.is_some_and(|(holder, _)| holder != id) {
+                let owner = self.things.iter().find(|(_, thing)| title.is_some() && thing.title == *title);
+                if owner.is_some_and(|(owner, _)| owner != id) {
                     return format!("{before} by-title");
                 }
                 let count = self.things.get(id).map_or(1, |thing| thing.count + 1);
@@ -68,29 +68,31 @@ impl Replay {
                 *self.balances.entry(to.clone()).or_default() += i64::from(*amount);
                 "posted".to_owned()
             }
-            Op::Answer { name } => if self.answers.insert(name.clone()) { "new" } else { "kept" }.to_owned(),
+            Op::IdempotencyKey { name } => {
+                if self.idempotency_records.insert(name.clone()) { "new" } else { "stored" }.to_owned()
+            }
             Op::Guard { .. } => String::new(),
         }
     }
 
-    pub fn has_answer(&self, name: &str) -> bool {
-        self.answers.contains(name)
+    pub fn has_record(&self, name: &str) -> bool {
+        self.idempotency_records.contains(name)
     }
 
-    /// (id, body) of all records, by id.
+    /// Returns (id, body) of all records, by id.
     pub fn records(&self) -> Vec<(String, String)> {
         self.things.keys().map(|id| (id.clone(), self.read(id))).collect()
     }
 
-    pub fn answers(&self) -> Vec<String> {
-        self.answers.iter().cloned().collect()
+    pub fn idempotency_records(&self) -> Vec<String> {
+        self.idempotency_records.iter().cloned().collect()
     }
 
     pub fn transfers(&self) -> Vec<String> {
         self.transfers.iter().cloned().collect()
     }
 
-    /// (account, amount) of all that are not zero.
+    /// Returns (account, amount) of all balances that are not zero.
     pub fn balances(&self) -> Vec<(String, String)> {
         let held = self.balances.iter().filter(|(_, amount)| **amount != 0);
         held.map(|(account, amount)| (account.clone(), amount.to_string())).collect()

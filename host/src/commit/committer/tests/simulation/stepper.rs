@@ -1,4 +1,4 @@
-//! Polls futures one at a time, on one thread, and waits for SQLite where a future waits for it.
+//! Polls futures one at a time, on one thread, and waits for SQLite if a future does.
 
 use std::cell::Cell;
 use std::pin::Pin;
@@ -11,16 +11,16 @@ use std::time::{Duration, Instant};
 
 use crate::limits::OUTCOME_RETRY_MS;
 
-/// Time that passes at once where a future waits for nothing else.
+/// Time that passes at once if a future waits for nothing else.
 const PASSING: Duration = Duration::from_millis(OUTCOME_RETRY_MS);
 const STUCK_AFTER: Duration = Duration::from_secs(60);
 
 /// Reason why a future is pending.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
-    /// SQLite, which answers by itself: it is waited for.
+    /// SQLite, which makes progress by itself: the stepper waits for it.
     Database,
-    /// Another future: that one has to be polled first.
+    /// Another future, which must be polled first.
     Elsewhere,
 }
 
@@ -56,7 +56,7 @@ impl<T> Driven<T> {
         self.flag.woken.load(SeqCst)
     }
 
-    /// Once.
+    /// Polls the future once.
     pub fn poll(&mut self) -> Option<T> {
         self.flag.woken.store(false, SeqCst);
         let waker = Waker::from(self.flag.clone());
@@ -66,7 +66,7 @@ impl<T> Driven<T> {
         }
     }
 
-    /// Runs it until it is done, or waits for another future.
+    /// Runs the future until it is done or waits for another future.
     pub async fn step(&mut self) -> Option<T> {
         loop {
             if !self.is_woken() {
@@ -84,7 +84,7 @@ impl<T> Driven<T> {
         }
     }
 
-    /// Waits until SQLite, or a task of the runtime, has woken it. `passing`: time that passes meanwhile.
+    /// Waits until SQLite or a task of the runtime has woken it. `passing` is the time that passes meanwhile.
     pub async fn wait(&self, passing: Option<Duration>) {
         let (begun, mut rounds) = (Instant::now(), 0_u32);
         while !self.is_woken() {
@@ -92,11 +92,11 @@ impl<T> Driven<T> {
             match passing {
                 Some(time) => tokio::time::advance(time).await,
                 None if has_tasks() => tokio::task::yield_now().await,
-                // SQLite is never that slow: the future waits for the time to pass.
+                // SQLite is never that slow, so the future waits for time to pass.
                 None if rounds.is_multiple_of(100) => tokio::time::advance(PASSING).await,
                 None => std::thread::park_timeout(Duration::from_millis(1)),
             }
-            assert!(begun.elapsed() < STUCK_AFTER, "a future waits for ever");
+            assert!(begun.elapsed() < STUCK_AFTER, "a future waits forever");
         }
     }
 }
@@ -105,7 +105,7 @@ fn has_tasks() -> bool {
     tokio::runtime::Handle::current().metrics().num_alive_tasks() > 0
 }
 
-/// Waits until no task of the runtime is left: writes whose callers were dropped.
+/// Waits until no task of the runtime is left. Such tasks are writes whose callers were dropped.
 pub async fn settle_tasks() {
     let begun = Instant::now();
     while has_tasks() {
@@ -114,7 +114,7 @@ pub async fn settle_tasks() {
     }
 }
 
-/// Pending once: the stepper decides when it continues.
+/// Is pending once, so that the stepper decides when the caller continues.
 pub async fn pause() {
     let mut paused = false;
     std::future::poll_fn(|context| {
@@ -127,7 +127,7 @@ pub async fn pause() {
     .await
 }
 
-/// SplitMix64: the same numbers for the same seed, everywhere.
+/// SplitMix64: the same numbers for the same seed on every machine.
 pub struct Random(pub u64);
 
 impl Random {

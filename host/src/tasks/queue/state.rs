@@ -1,39 +1,40 @@
-//! Which records of a line are at work, which are due, and whether the database must be searched for more. Pure.
+//! Tracks which records of a queue are running, which are due, and whether the database must be searched for more.
+//! Pure.
 //!
-//! Invariants: a record is at work once at a time. A record that is due is in `due`, or at work and in `due_again`, or `has_more` says
-//! that the next search finds it.
+//! Invariants: a record runs once at a time. A due record is in `due`, or it is running and in `due_again`, or
+//! `has_more` is set and the next search finds it.
 
 use std::{collections::HashSet, sync::Arc};
 
 use indexmap::IndexSet;
 use tokio::task::JoinError;
 
-use super::{Worked, inbox::Reported};
+use super::{WorkOutcome, inbox::Reported};
 use crate::clock::Timestamp;
 use crate::db::tasks::FirstTasks;
 
-pub(super) struct LineState {
+pub(super) struct QueueState {
     running_max: usize,
     running: HashSet<Arc<str>>,
-    /// Due and not at work, the earliest first.
+    /// Due and not running, the earliest first.
     due: IndexSet<Arc<str>>,
-    /// At work, and reported since then as due.
+    /// Running, and reported as due since they started.
     due_again: HashSet<Arc<str>>,
-    /// More may be due than is known: the database must be searched.
+    /// More records may be due than are in `due`, so the database must be searched.
     has_more: bool,
-    /// Commits went unreported: a record at work may be due again.
+    /// Reports of commits were lost, so a running record may be due again.
     missed_reports: bool,
-    /// When the next record is due after all those.
+    /// Time at which the next record after those is due.
     next: Option<Timestamp>,
-    /// A search failed, or work ended without a result. The line searches again after a pause.
+    /// A search failed, or the work on a record panicked. The queue searches again after a pause.
     has_lost_track: bool,
 }
 
-impl LineState {
-    /// `running_max`: records at work at once.
-    pub fn new(running_max: usize) -> LineState {
+impl QueueState {
+    /// `running_max` is the number of records that may run at once.
+    pub fn new(running_max: usize) -> QueueState {
         let (running, due, due_again) = (HashSet::new(), IndexSet::new(), HashSet::new());
-        LineState {
+        QueueState {
             running_max,
             running,
             due,
@@ -45,7 +46,7 @@ impl LineState {
         }
     }
 
-    /// Takes in what commits have reported.
+    /// Adds the records that commits have reported.
     pub fn receive(&mut self, reported: Reported, now: Timestamp) {
         self.missed_reports |= reported.is_partial;
         self.next = self.next.into_iter().chain(reported.next).min();
@@ -56,23 +57,24 @@ impl LineState {
             } else if !self.has_more && self.due.len() < self.running_max {
                 self.due.insert(id);
             } else {
-                // A search returns it in its place among all that is due.
+                // A search returns the record in the order of due times.
                 self.has_more = true;
             }
         }
     }
 
-    /// Whether more can be started than is known. A search replaces what is known by the earliest of all that is due.
+    /// Returns true if more records can be started than are in `due`. A search replaces `due` with the earliest due
+    /// records.
     pub fn must_search(&self) -> bool {
         self.has_more && self.running.len() + self.due.len() < self.running_max
     }
 
-    /// Records that a search must return, so that at least one of them is not at work.
+    /// Number of records that a search must return, so that at least one of them is not running.
     pub fn search_limit(&self) -> usize {
         self.running_max + 1
     }
 
-    /// Takes in the result of a search of [`search_limit`](Self::search_limit) records.
+    /// Applies the result of a search for [`search_limit`](Self::search_limit) records.
     pub fn found(&mut self, found: FirstTasks) {
         (self.has_more, self.next) = (found.due.len() >= self.search_limit(), found.next);
         let (running, due): (Vec<_>, _) = found.due.into_iter().partition(|id| self.running.contains(id));
@@ -86,45 +88,45 @@ impl LineState {
         (self.has_more, self.has_lost_track, self.next) = (false, true, Some(again_at));
     }
 
-    /// Records to begin with now, as many as there is room for.
+    /// Marks due records as running, as many as `running_max` allows, and returns their ids.
     pub fn start_due(&mut self) -> Vec<Arc<str>> {
-        let room = self.running_max.saturating_sub(self.running.len()).min(self.due.len());
-        let taken: Vec<Arc<str>> = self.due.drain(..room).collect();
-        self.running.extend(taken.iter().cloned());
-        taken
+        let count = self.running_max.saturating_sub(self.running.len()).min(self.due.len());
+        let started: Vec<Arc<str>> = self.due.drain(..count).collect();
+        self.running.extend(started.iter().cloned());
+        started
     }
 
-    /// When the database must be searched next. `None`: not before something has ended.
+    /// Returns the time at which the database must be searched next. `None`: not before a running record finishes.
     pub fn next_search(&self) -> Option<Timestamp> {
         self.next.filter(|_| !self.has_more)
     }
 
-    /// The work on a record has ended.
-    pub fn finish(&mut self, ended: Result<(Arc<str>, Worked), JoinError>) {
-        let (id, worked) = match ended {
+    /// Records that the work on a record has ended.
+    pub fn finish(&mut self, ended: Result<(Arc<str>, WorkOutcome), JoinError>) {
+        let (id, outcome) = match ended {
             Ok(ended) => ended,
             Err(error) => {
-                tracing::error!("the work on a task ended badly: {error}");
-                // Its record, which is not known, stays among those at work until the line rests.
+                tracing::error!("work on a task failed: {error}");
+                // The id of its record is not known. The record counts as running until the queue has finished.
                 self.has_lost_track = true;
                 return;
             }
         };
         self.running.remove(&id);
-        match worked {
-            // No commit reports it.
-            Worked::Postponed | Worked::NotDue => {
+        match outcome {
+            // No commit reports when these records are due.
+            WorkOutcome::Postponed | WorkOutcome::NotDue => {
                 self.due_again.remove(&id);
                 self.has_more = true;
             }
-            Worked::Settled if self.due_again.remove(&id) => {
+            WorkOutcome::Settled if self.due_again.remove(&id) => {
                 self.due.insert(id);
             }
-            Worked::Settled => {}
+            WorkOutcome::Settled => {}
         }
     }
 
-    /// When the line has something to do again. `None`: nothing of it is stored.
+    /// Returns the time at which the queue has something to do again. `None`: it has no stored records.
     pub fn next(&self, search_at: Timestamp) -> Option<Timestamp> {
         self.next.into_iter().chain(self.has_lost_track.then_some(search_at)).min()
     }

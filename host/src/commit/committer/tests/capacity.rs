@@ -1,4 +1,4 @@
-//! Large change sets beside small ones, and those of several tenants.
+//! Large change sets concurrent with small ones, and large change sets of several tenants.
 
 use std::time::Duration;
 
@@ -10,9 +10,9 @@ use crate::budget::Budget;
 use crate::budget::MemoryConfig;
 use crate::fair::Request;
 
-/// Room for one change set of `large` at once.
+/// Opens a bench with capacity for one change set of `large` at once.
 async fn bench() -> Bench {
-    let large = LargeBounds { from_bytes: 1_000, writing_bytes: 4_000, kept_bytes: 40_000 };
+    let large = LargeBounds { from_bytes: 1_000, writing_bytes: 4_000, held_bytes: 40_000 };
     Bench::with(CommitterSettings { large, ..CommitterSettings::default() }).await
 }
 
@@ -41,7 +41,7 @@ async fn order_of<'a>(bench: &'a Bench, changes: Vec<(&'static str, Changes)>) -
 }
 
 #[tokio::test]
-async fn a_small_change_waits_for_one_large_change_and_not_for_all() {
+async fn small_change_waits_for_one_large_change_only() {
     let bench = bench().await;
     let mut changes: Vec<_> = (0..6).map(|_| ("large", large(&bench, "acme/test"))).collect();
     changes.push(("small", of_bytes(&bench, "rival/test", 10)));
@@ -51,7 +51,7 @@ async fn a_small_change_waits_for_one_large_change_and_not_for_all() {
 }
 
 #[tokio::test]
-async fn large_changes_of_tenants_take_turns() {
+async fn capacity_is_shared_fairly_between_tenants() {
     let bench = bench().await;
     let mut changes: Vec<_> = (0..6).map(|_| ("acme", large(&bench, "acme/test"))).collect();
     changes.extend((0..2).map(|_| ("rival", large(&bench, "rival/test"))));
@@ -61,7 +61,7 @@ async fn large_changes_of_tenants_take_turns() {
 }
 
 #[tokio::test]
-async fn large_changes_that_wait_are_bounded_and_there_is_room_left_for_another_tenant() {
+async fn waiting_large_changes_are_bounded_and_leave_capacity_for_other_tenants() {
     let bench = bench().await;
     let mut waiting = Vec::new();
     let fill = |tenant: &str| {
@@ -84,13 +84,13 @@ async fn large_changes_that_wait_are_bounded_and_there_is_room_left_for_another_
 }
 
 #[tokio::test]
-async fn a_large_change_that_waits_past_its_deadline_is_not_applied() {
+async fn large_change_that_waits_past_its_deadline_is_not_applied() {
     let bench = bench().await;
     let mut first = Box::pin(bench.committer.commit(large(&bench, "acme/test"), None));
     assert!((&mut first).now_or_never().is_none());
     let long_ago = Instant::now().checked_sub(Duration::from_secs(1)).unwrap();
     let late = large(&bench, "acme/test").until(long_ago);
-    // Polled once: the writer's task runs only while this test waits, so the first change set still holds the room.
+    // Polled once: the writer task runs only while this test waits, so the first change set still holds the capacity.
     let late = bench.committer.commit(late, None).now_or_never();
     assert!(matches!(late, Some(Err(CommitError::Busy))), "{late:?}");
     first.await.unwrap();
@@ -98,7 +98,7 @@ async fn a_large_change_that_waits_past_its_deadline_is_not_applied() {
 }
 
 #[tokio::test]
-async fn a_refusal_with_a_large_journal_is_large() {
+async fn refusal_with_a_large_journal_is_large() {
     let bench = bench().await;
     let journal = |tenant| {
         let mut draft = bench.committer.begin(call(&bench.model, tenant));
@@ -112,16 +112,16 @@ async fn a_refusal_with_a_large_journal_is_large() {
 }
 
 #[tokio::test]
-async fn a_change_of_the_host_waits_for_no_room() {
+async fn host_change_does_not_wait_for_capacity() {
     let bench = bench().await;
     let mut changes: Vec<_> = (0..5).map(|_| ("large", large(&bench, "acme/test"))).collect();
-    changes.push(("own", large(&bench, "acme/test").without_room()));
+    changes.push(("own", large(&bench, "acme/test").without_capacity()));
     let order = order_of(&bench, changes).await;
     assert!(order.iter().position(|name| *name == "own").unwrap() <= 1, "{order:?}");
 }
 
 #[tokio::test]
-async fn a_large_change_whose_caller_goes_away_leaves_its_room_to_the_next() {
+async fn dropped_large_change_releases_its_capacity() {
     let bench = bench().await;
     let mut waiting: Vec<_> =
         (0..3).map(|_| Box::pin(bench.committer.commit(large(&bench, "acme/test"), None))).collect();

@@ -1,7 +1,7 @@
-//! Collects the reports of commits about a line: which of its records are due, and when the next one is.
+//! Collects the due records of a queue that commits report, and the time at which the next one is due.
 //!
-//! The engine adds reports, and the line takes them while it works. At most `TASKS_REPORTED_MAX` ids are kept. Beyond that, `is_partial`
-//! is set and the line searches the database.
+//! The engine adds reports, and the queue takes them while it works. At most `TASKS_REPORTED_MAX` ids are kept. Beyond
+//! that, `is_partial` is set and the queue searches the database.
 
 use std::sync::Arc;
 
@@ -21,27 +21,27 @@ pub(in crate::tasks) struct Inbox {
 pub(super) struct Reported {
     /// Records that are due, in the order of their commits.
     pub due: Vec<Arc<str>>,
-    /// When the first of the others is due.
+    /// Time at which the first of the other records is due.
     pub next: Option<Timestamp>,
-    /// Any record may be due.
+    /// Records other than those in `due` may be due.
     pub is_partial: bool,
 }
 
 impl Inbox {
-    /// Reports that the record is due at `due`. Without `id`, any record of the line may be due.
+    /// Reports that the record is due at `due`. Without `id`, any record of the queue may be due.
     pub fn put(&self, due: Timestamp, id: Option<&Arc<str>>, now: Timestamp) {
         self.reported.lock().add(due, id, now);
         self.arrived.notify_one();
     }
 
-    /// Makes a line at work check what is due, and whether the host stops.
+    /// Makes a queue at work check for due records and for shutdown.
     pub fn wake(&self) {
         self.put(0, None, 0);
     }
 
-    /// Returns when a line that has ended its work must run again. `next` is the time that the line returned. `None`: no record of the
-    /// line is stored.
-    pub fn rest(&self, next: Option<Timestamp>) -> Option<Timestamp> {
+    /// Returns the time at which a queue that has ended its work must run again. `next` is the time that the queue
+    /// returned. `None`: no record of the queue is stored.
+    pub fn finish(&self, next: Option<Timestamp>) -> Option<Timestamp> {
         let mut reported = self.reported.lock();
         reported.next = reported.next.into_iter().chain(next).min();
         let is_due = reported.is_partial || !reported.due.is_empty();
@@ -52,7 +52,7 @@ impl Inbox {
         std::mem::take(&mut self.reported.lock())
     }
 
-    /// Returns at once if something was put in since it returned last.
+    /// Waits for a report. Returns at once if one was added since this method returned last.
     pub(super) async fn arrived(&self) {
         self.arrived.notified().await;
     }
@@ -94,12 +94,12 @@ mod tests {
     }
 
     #[test]
-    fn line_rests_until_the_next_time_unless_something_was_reported() {
+    fn finished_queue_runs_again_at_the_next_time_unless_something_was_reported() {
         let inbox = Inbox::default();
-        assert_eq!(inbox.rest(None), None);
-        assert_eq!(inbox.rest(Some(NOW)), Some(NOW));
-        assert_eq!(inbox.rest(Some(NOW + 1)), Some(NOW), "the earlier time stands until it is taken");
+        assert_eq!(inbox.finish(None), None);
+        assert_eq!(inbox.finish(Some(NOW)), Some(NOW));
+        assert_eq!(inbox.finish(Some(NOW + 1)), Some(NOW), "the earlier time stands until it is taken");
         inbox.put(NOW, Some(&"a".into()), NOW);
-        assert_eq!(inbox.rest(None), Some(0));
+        assert_eq!(inbox.finish(None), Some(0));
     }
 }
