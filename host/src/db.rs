@@ -1,22 +1,26 @@
-//! All SQL. One function for each question, named as the question; it returns domain types, never rows.
+//! All SQL. Each query has one function, which is named after it and returns domain types, never database rows.
 //!
-//! SQLite today. The only room that knows which database it is; nothing outside may assume one process, but
-//! `commit::overlay` and `auth::oauth`, which say so.
+//! The database is SQLite. Only this module knows that. No other module may assume a single process, except
+//! `commit::overlay` and `auth::oauth`, which document it.
 //!
-//! - `database`: open, close, the lock on the file, the writer's connection, the readers.
-//! - `files`: the files of a database, inspected without opening them.
-//! - `migrations`: the host's own tables, by numbered files.
-//! - `model`: collections and indexes of a plugin; `extract`: indexed values out of a body; `prepare`: their tables.
-//! - `records`, `accounts`, `answers`: what one call reads. `find`: pages of records.
-//! - `apply`: a batch of accepted change sets in one transaction. `deliveries`: of events, and their attempts.
-//! - `destinations`, `outbox`: where calls go, and what is kept of those that go nowhere. `tasks`: what is due.
-//! - `credentials`: keys and tokens that plugins handed out.
-//! - `journal`: the tenants' lines and their chains. `keys`, `clients`, `swaps`, `secrets`: rows of the host itself. `retention`, `disk`: growth. `copy`: backups.
+//! - `database`: open, close, the file lock, the writer's connection, the readers.
+//! - `files`: inspects the files of a database without opening them.
+//! - `migrations`: the host's own tables, as numbered SQL files.
+//! - `model`: collections and indexes of a plugin. `model::extract`: indexed values of a JSON body. `model::prepare`:
+//!   creates the tables.
+//! - `records`, `accounts`, `idempotency`: reads of a single call. `find`: pages of records.
+//! - `apply`: applies a batch of accepted change sets in one transaction. `deliveries`: deliveries of events and their
+//!   attempts.
+//! - `destinations`: targets of outgoing calls. `outbox`: messages stored instead of sent. `tasks`: due timers and
+//!   effects.
+//! - `credentials`: keys and tokens issued by plugins. `feed`: events of a tenant.
+//! - `journal`: the tenants' audit journals and their hash chains.
+//! - `keys`, `clients`, `swaps`, `secrets`, `chains`: rows of the host itself.
+//! - `retention`: deletes old rows. `disk`: free disk space. `copy`: backups.
 
 use std::path::{Path, PathBuf};
 
 pub mod accounts;
-pub mod answers;
 pub mod apply;
 pub mod chains;
 pub mod clients;
@@ -29,6 +33,7 @@ pub mod disk;
 pub mod feed;
 pub mod files;
 pub mod find;
+pub mod idempotency;
 pub mod journal;
 pub mod keys;
 mod migrations;
@@ -40,14 +45,17 @@ pub mod secrets;
 pub mod swaps;
 pub mod tasks;
 
-pub use database::{Accepted, Database, DbOptions, GoOn, Health, Invalidation, Old, Replacement};
+pub use database::{
+    AcceptedDatabase, ContinueFn, Database, DbOptions, ExistingDatabase, Health, Invalidation, Replacement,
+};
 use files::{Damage, Remedy};
 
 #[derive(Debug, thiserror::Error)]
 pub enum DbError {
-    /// The setting is wrong, the file is in use, newer, or not ours: a sentence for the operator.
+    /// The setting is wrong, or the file is in use, of a newer version, or of another program. The text is for the
+    /// operator.
     #[error("{0}")]
-    Refused(String),
+    Precondition(String),
     #[error("database: {0}")]
     Sql(#[from] sqlx::Error),
     #[error("database file: {0}")]
@@ -56,18 +64,18 @@ pub enum DbError {
     File { path: PathBuf, source: std::io::Error },
     #[error(transparent)]
     Damaged(#[from] Damage),
-    /// A row that the host cannot have written, or a change set that the tables were not prepared for.
+    /// The host cannot have written this row, or the tables were not prepared for this change set.
     #[error("database: {0}")]
     Corrupt(String),
     #[error("the database is closed")]
     Closed,
-    /// What was asked for has more bytes than the asker has room for.
+    /// The result exceeds the caller's limit in bytes.
     #[error("more than {0} bytes")]
-    TooMuch(usize),
+    TooLarge(usize),
 }
 
 impl DbError {
-    /// An error about a file, for `map_err`.
+    /// Returns a closure for `map_err` that adds the path to an I/O error.
     pub(crate) fn file(path: &Path) -> impl FnOnce(std::io::Error) -> DbError {
         let path = path.to_owned();
         |source| DbError::File { path, source }
@@ -78,7 +86,7 @@ impl DbError {
         Damage { file: database.to_owned(), what: what.to_owned(), remedy }.into()
     }
 
-    /// Names the file if the error says that it is damaged.
+    /// Converts an SQLite error that reports damage into `Damaged`, which names the file.
     pub(crate) fn in_file(self, database: &Path) -> DbError {
         match self.sqlite_code() {
             Some(11 | 26) => DbError::damaged(database, &format!("SQLite reports: {self}")),
@@ -86,7 +94,7 @@ impl DbError {
         }
     }
 
-    /// The same for the file of the simulated blockchains, whose damage has another remedy.
+    /// Like `in_file`, for the file of the simulated blockchains, which has another remedy.
     pub(crate) fn in_chains(self, file: &Path) -> DbError {
         match self.in_file(file) {
             DbError::Damaged(damage) => Damage { remedy: Remedy::ReplaceChains(file.to_owned()), ..damage }.into(),
@@ -94,19 +102,19 @@ impl DbError {
         }
     }
 
-    /// Whether files are damaged. Any other error is about the command, its user, or the version of the program.
+    /// Returns true if files are damaged. Any other error concerns the command, its user, or the program version.
     pub(crate) fn is_damage(&self) -> bool {
         matches!(self, DbError::Damaged(_) | DbError::Corrupt(_))
     }
 
-    /// The primary result code of SQLite.
+    /// Returns SQLite's primary result code.
     fn sqlite_code(&self) -> Option<u32> {
         let DbError::Sql(error) = self else { return None };
         sqlite_code(error)
     }
 
-    /// Whether the disk, the file or the connection is at fault, and not what was to be written.
-    pub(crate) fn is_trouble(&self) -> bool {
+    /// Returns true if the disk, the file or the connection failed, so the written data is not the cause.
+    pub(crate) fn is_storage_failure(&self) -> bool {
         match self {
             DbError::Sql(sqlx::Error::Database(_)) => {
                 // BUSY, LOCKED, NOMEM, READONLY, IOERR, CORRUPT, FULL, CANTOPEN, PROTOCOL, NOTADB
@@ -121,7 +129,7 @@ impl DbError {
                     | sqlx::Error::WorkerCrashed
             ),
             DbError::Io(_) | DbError::File { .. } | DbError::Damaged(_) | DbError::Closed => true,
-            DbError::Refused(_) | DbError::Corrupt(_) | DbError::TooMuch(_) => false,
+            DbError::Precondition(_) | DbError::Corrupt(_) | DbError::TooLarge(_) => false,
         }
     }
 }

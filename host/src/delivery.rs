@@ -1,25 +1,26 @@
-//! Webhooks: what was committed goes to whom it was committed for, at least once.
+//! Webhook delivery: sends committed events to the endpoints that subscribe to them, at least once.
 //!
-//! Owns when and what is sent, how it is signed, and what an answer means. Deliveries are rows that the transaction of
-//! their event made (`db::apply`); the news of a commit wakes this room, nothing polls. The only place that decides when is
-//! `schedule`, a pure state machine; `engine` is the hands around it: it tells it facts, starts what it says, and writes
-//! what it decides.
+//! Owns when requests are sent, how they are signed, and how responses are interpreted. Deliveries are rows that are
+//! created in the transaction of their event (`db::apply`). Notifications of commits wake this module; nothing polls.
+//! Only `schedule`, a pure state machine, decides when an attempt starts. `engine` passes events to it, starts its
+//! attempts, and writes its decisions.
 //!
-//! - `schedule`: which delivery is attempted when. `engine`: the loop around it. `lanes`: the endpoints as they are now.
-//! - `attempt`: one request. `signing`: its signatures. `bodies`: what is to be sent soon. `record`: what came of it.
-//! - `fan_out`: deliveries that were too many for the batch of their event.
-//! - `change`: what the host itself changes: an endpoint that failed for too long, what operators want sent again.
-//! - `views`: what operators see of lanes.
+//! - `schedule`: the start of each attempt. `engine`: the loop around it. `queues`: the current endpoints.
+//! - `attempt`: one request. `signing`: its signatures. `event_cache`: events that are sent soon. `record`: writes
+//!   outcomes.
+//! - `fan_out`: deliveries that exceed the batch of their event.
+//! - `command`: commands of the host: disable a failing endpoint, redeliver for an operator.
+//! - `views`: the state of queues for operators.
 //!
-//! Invariants: a delivery is noted as done only after the receiver said so; one that was under way when the process died is
-//! sent again, with the same id and the same bytes.
+//! Invariants: a delivery is recorded as done only after the receiver has accepted it. A delivery that was in flight
+//! when the process died is sent again with the same id and the same bytes.
 
 mod attempt;
-mod bodies;
-mod change;
+mod command;
 mod engine;
+mod event_cache;
 mod fan_out;
-mod lanes;
+mod queues;
 mod record;
 pub mod schedule;
 pub mod signing;
@@ -39,65 +40,66 @@ use crate::{
     config::WebhookConfig,
     db::{Database, DbError},
     metrics::DeliveryMetrics,
-    outbound::{Client, Outside},
+    outbound::{Client, OutboundContext},
     secrets::SecretText,
 };
 
-pub use change::{Change, change, change_for_operator};
-pub use views::Views;
+pub use command::{EndpointCommand, apply_command, apply_operator_command};
+pub use views::QueueViews;
 
-/// How webhooks of a plugin are to be delivered now; it changes with plugins.toml.
+/// Returns the current webhook configuration of a plugin, which changes with plugins.toml.
 pub type Policies = Arc<dyn Fn(&str) -> WebhookConfig + Send + Sync>;
 
-/// The API key that signs for a plugin and tenant now: one of the operators', or one that the plugin issued with this
-/// attribute. An error is a sentence for the log.
+/// Returns the API key that currently signs for a plugin and tenant: a key of the operators, or a key that the plugin
+/// issued with the attribute. The error is a log message.
 pub type ApiKeys =
     Arc<dyn Fn(Scope, Option<Attribute>) -> BoxFuture<'static, Result<Option<SecretText>, String>> + Send + Sync>;
 
-/// What deliveries are made of.
+/// The dependencies of webhook delivery.
 #[derive(Clone)]
-pub struct Parts {
+pub struct DeliveryParts {
     pub database: Database,
     pub committer: Committer,
     pub client: Arc<Client>,
-    pub outside: Arc<Outside>,
+    pub outbound_context: Arc<OutboundContext>,
     pub policies: Policies,
     pub api_keys: ApiKeys,
     pub clock: Clock,
     pub metrics: DeliveryMetrics,
 }
 
-/// Delivers until it is stopped.
+/// The running tasks of webhook delivery.
 pub struct Delivery {
     engine: JoinHandle<()>,
     recorder: JoinHandle<()>,
     fan_out: JoinHandle<()>,
-    views: Views,
+    views: QueueViews,
 }
 
 impl Delivery {
-    /// Returns when all endpoints are known. Before the first call of a plugin, so that no commit goes unnoticed.
+    /// Starts the tasks and returns when all endpoints are read. Must be called before the first call of a plugin, so
+    /// that no commit is missed.
     #[expect(clippy::disallowed_methods, reason = "the three workers of deliveries; `stop` awaits them")]
-    pub async fn start(parts: Parts, stopped: watch::Receiver<bool>) -> Result<Delivery, DbError> {
+    pub async fn start(parts: DeliveryParts, stopped: watch::Receiver<bool>) -> Result<Delivery, DbError> {
         let (recorder, work) = record::Recorder::new(parts.database.clone());
-        let (views, questions) = Views::new();
+        let (views, view_requests) = QueueViews::new();
         let (ends, fan_out) = fan_out::FanOutTask::new(parts.database.clone());
-        let engine = engine::Engine::open(parts, recorder, questions, ends).await?;
+        let engine = engine::Engine::open(parts, recorder, view_requests, ends).await?;
         let recorder = tokio::spawn(work.run(stopped.clone()));
         let fan_out = tokio::spawn(fan_out.run(stopped.clone()));
         Ok(Delivery { engine: tokio::spawn(engine.run(stopped)), recorder, fan_out, views })
     }
 
-    pub fn views(&self) -> Views {
+    pub fn views(&self) -> QueueViews {
         self.views.clone()
     }
 
-    /// Requests that are under way are not waited for: nobody knows how long they take, and they are made again at the next
-    /// start. What they have come to is written down.
+    /// Waits for the tasks, which write the outcomes of all ended attempts. Does not wait for requests in flight, which
+    /// may take long. They are sent again after the next start.
     pub async fn stop(self) {
         for task in [self.engine, self.recorder, self.fan_out] {
             if let Err(error) = task.await {
-                tracing::error!("deliveries ended badly: {error}");
+                tracing::error!("failed to stop a delivery task: {error}");
             }
         }
     }

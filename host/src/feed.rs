@@ -1,11 +1,11 @@
-//! Streams of events: what was committed for a tenant, as it happens, over HTTP (server-sent events).
+//! Event streams: the committed events of a tenant as server-sent events over HTTP.
 //!
-//! Owns who listens, where each one stands, and what becomes of those who do not read. Every stream reads the stored feed up
-//! to its end and then follows the news of commits; where it cannot keep up it reads the feed again, so that nobody ever
-//! misses an event or sees one twice.
+//! Owns the open streams, their positions, and the treatment of slow readers. Every stream reads the stored feed up to
+//! its end and then follows the notifications of commits. A stream that lags reads the feed again, so that no reader
+//! misses an event or receives one twice.
 //!
-//! - `live`: what is passed on to streams as it is committed. `stream`: one stream. `pace`: how often the streams of a tenant
-//!   send. `wire`: the bytes of a stream.
+//! - `live`: forwards committed events to streams. `stream`: one stream. `wire`: the bytes of a stream.
+//! - `fair::pace` limits the rate at which the streams of a tenant send.
 
 mod live;
 mod stream;
@@ -41,25 +41,25 @@ pub struct Feeds {
     database: Database,
     budget: Arc<Budget>,
     live: Arc<Live>,
-    open: Arc<Mutex<Open>>,
+    open: Arc<Mutex<OpenStreams>>,
     stopped: watch::Receiver<bool>,
 }
 
 #[derive(Default)]
-struct Open {
+struct OpenStreams {
     all: usize,
-    tenants: HashMap<Scope, OpenOfTenant>,
+    tenants: HashMap<Scope, TenantStreams>,
 }
 
 #[derive(Default)]
-struct OpenOfTenant {
+struct TenantStreams {
     count: usize,
     pacer: Arc<Pacer>,
 }
 
 impl Feeds {
-    /// Streams end when the host is told to stop; so does the task, which passes on what is committed.
-    #[expect(clippy::disallowed_methods, reason = "the worker that passes on what is committed; it ends with the host")]
+    /// Starts the task that forwards committed events. The task and all streams end when the host stops.
+    #[expect(clippy::disallowed_methods, reason = "the task that forwards committed events; it ends with the host")]
     pub fn start(
         database: Database,
         budget: Arc<Budget>,
@@ -67,11 +67,12 @@ impl Feeds {
         stopped: watch::Receiver<bool>,
     ) -> (Feeds, JoinHandle<()>) {
         let live = Arc::new(Live::default());
-        let task = tokio::spawn(live.clone().pass_on(committer.follow(), stopped.clone()));
+        let task = tokio::spawn(live.clone().forward(committer.subscribe(), stopped.clone()));
         (Feeds { database, budget, live, open: Arc::default(), stopped }, task)
     }
 
-    /// Chunks of one stream, from the event after `last_id` on, or from now. Dropping the receiver ends it.
+    /// Opens a stream that begins after `last_id`, or now, and returns its chunks. Dropping the receiver ends the
+    /// stream.
     #[expect(clippy::disallowed_methods, reason = "one task for each stream; its receiver ends it")]
     pub fn open(
         &self,
@@ -79,55 +80,55 @@ impl Feeds {
         filter: Filter,
         last_id: Option<String>,
     ) -> Result<mpsc::Receiver<Bytes>, TooManyStreams> {
-        let seat = Seat::take(&self.open, scope.clone())?;
+        let permit = StreamPermit::take(&self.open, scope.clone())?;
         let (chunks, receiver) = mpsc::channel(STREAM_CHUNKS_WAITING_MAX);
-        let news = self.live.listen(&scope);
-        let (database, budget, pacer) = (self.database.clone(), self.budget.clone(), seat.pacer.clone());
+        let notifications = self.live.subscribe(&scope);
+        let (database, budget, pacer) = (self.database.clone(), self.budget.clone(), permit.pacer.clone());
         let heartbeat_at = next_heartbeat();
-        let stream = Stream { database, budget, pacer, scope, filter, chunks, news, heartbeat_at };
+        let stream = Stream { database, budget, pacer, scope, filter, chunks, notifications, heartbeat_at };
         let stopped = self.stopped.clone();
         tokio::spawn(async move {
             stream.run(last_id, stopped).await;
-            drop(seat);
+            drop(permit);
         });
         Ok(receiver)
     }
 
-    /// For metrics.
+    /// Returns the number of open streams, for metrics.
     pub fn count(&self) -> usize {
         self.open.lock().all
     }
 }
 
-/// One stream's place among those that may be open.
-struct Seat {
-    open: Arc<Mutex<Open>>,
+/// A permit for one open stream.
+struct StreamPermit {
+    open: Arc<Mutex<OpenStreams>>,
     scope: Scope,
     /// Shared by the streams of the tenant.
     pacer: Arc<Pacer>,
 }
 
-impl Seat {
-    fn take(open: &Arc<Mutex<Open>>, scope: Scope) -> Result<Seat, TooManyStreams> {
+impl StreamPermit {
+    fn take(open: &Arc<Mutex<OpenStreams>>, scope: Scope) -> Result<StreamPermit, TooManyStreams> {
         let mut state = open.lock();
-        let of_tenant = state.tenants.get(&scope).map_or(0, |of_tenant| of_tenant.count);
-        if state.all >= STREAMS_MAX || of_tenant >= STREAMS_PER_TENANT_MAX {
+        let count = state.tenants.get(&scope).map_or(0, |streams| streams.count);
+        if state.all >= STREAMS_MAX || count >= STREAMS_PER_TENANT_MAX {
             return Err(TooManyStreams);
         }
         state.all += 1;
-        let of_tenant = state.tenants.entry(scope.clone()).or_default();
-        of_tenant.count += 1;
-        Ok(Seat { open: open.clone(), scope, pacer: of_tenant.pacer.clone() })
+        let streams = state.tenants.entry(scope.clone()).or_default();
+        streams.count += 1;
+        Ok(StreamPermit { open: open.clone(), scope, pacer: streams.pacer.clone() })
     }
 }
 
-impl Drop for Seat {
+impl Drop for StreamPermit {
     fn drop(&mut self) {
         let mut state = self.open.lock();
         state.all = state.all.saturating_sub(1);
-        if let Some(of_tenant) = state.tenants.get_mut(&self.scope) {
-            of_tenant.count = of_tenant.count.saturating_sub(1);
-            if of_tenant.count == 0 {
+        if let Some(streams) = state.tenants.get_mut(&self.scope) {
+            streams.count = streams.count.saturating_sub(1);
+            if streams.count == 0 {
                 state.tenants.remove(&self.scope);
             }
         }

@@ -1,4 +1,4 @@
-//! Ledger rows as a call reads them, and the operators' check of the books.
+//! Ledger reads of a call, and the operators' check of all balances.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -10,14 +10,14 @@ use super::{Database, DbError};
 use crate::changes::change_set::Version;
 use crate::changes::scope::Scope;
 
-/// An account that was opened as external. All others have no row: they may not go below zero.
+/// An account that was opened as external. All other accounts have no row, and their balance cannot be negative.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AccountRow {
     pub external: bool,
     pub version: Version,
 }
 
-/// The sum of all balances of one asset in the books of one plugin and tenant. Anything but zero is a fault.
+/// Sum of all balances of one asset, plugin and tenant. Any other value than zero is an error in the ledger.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LedgerSum {
     pub plugin: String,
@@ -37,7 +37,7 @@ impl Database {
         Ok(version.map(|version| AccountRow { external: true, version }))
     }
 
-    /// `None` where nothing was ever posted.
+    /// Returns the balance, or `None` if nothing was ever posted.
     pub async fn find_balance(&self, scope: &Scope, account: &str, asset: &str) -> Result<Option<I256>, DbError> {
         let text: Option<String> = sqlx::query_scalar(
             "SELECT amount FROM balances WHERE plugin = ? AND tenant = ? AND account = ? AND asset = ?",
@@ -51,7 +51,7 @@ impl Database {
         text.as_deref().map(amount).transpose()
     }
 
-    /// (asset, amount), sorted by asset.
+    /// Returns (asset, amount), sorted by asset.
     pub async fn list_balances(&self, scope: &Scope, account: &str) -> Result<Vec<(Arc<str>, I256)>, DbError> {
         let rows: Vec<(String, String)> = sqlx::query_as(
             "SELECT asset, amount FROM balances WHERE plugin = ? AND tenant = ? AND account = ? ORDER BY asset",
@@ -69,10 +69,10 @@ impl Database {
         self.find_version(sql, scope, id).await
     }
 
-    /// Every book, by plugin, tenant and asset. Reads all balances.
+    /// Returns the sum of each plugin, tenant and asset. Reads all balances.
     pub async fn ledger_sums(&self) -> Result<Vec<LedgerSum>, DbError> {
         let mut sums: BTreeMap<(String, String, String), I256> = BTreeMap::new();
-        let mut search = self.begin_survey().await?;
+        let mut search = self.begin_operator_search().await?;
         let mut rows =
             sqlx::query_as::<_, (String, String, String, String)>("SELECT plugin, tenant, asset, amount FROM balances")
                 .fetch(search.connection()?);
@@ -80,7 +80,7 @@ impl Database {
             let sum = sums.entry((plugin, tenant, asset)).or_insert(I256::ZERO);
             *sum = sum
                 .checked_add(amount(&text)?)
-                .ok_or_else(|| DbError::Corrupt("balances: their sum passes 256 bits".into()))?;
+                .ok_or_else(|| DbError::Corrupt("balances: their sum exceeds 256 bits".into()))?;
         }
         drop(rows);
         search.finish();

@@ -1,11 +1,14 @@
-//! One batch of accepted change sets in one transaction. Nothing is judged here: `commit::decide` did.
+//! Applies one batch of accepted change sets in one transaction. `commit::decide` has already made the decisions.
 //!
-//! - `fold`: the last state of each record, guard and balance. `statements`: how each kind of row is written.
-//! - `credentials`: keys and tokens. `journal`: the chains of hashes. `outbox`: events and their deliveries.
-//! - `rows`: many rows in few statements. `script`: many statements in few trips to the thread of the connection.
+//! - `fold`: the last state of each record, guard and balance. `statements`: writes each kind of row.
+//! - `credentials`: keys and tokens. `journal`: the hash chains. `outbox`: events and their deliveries.
+//! - `rows`: writes many rows in few statements. `script`: sends many statements in few round trips to the connection's
+//!   thread.
 //!
-//! Invariants: a batch is applied as a whole or not at all; its id stands in the same transaction; events are numbered by
-//! the last statements of it; after an error at COMMIT the connection is never used again.
+//! Invariants:
+//! - A batch is applied as a whole or not at all, and its id is written in the same transaction.
+//! - The last statements of a batch number its events.
+//! - After an error at COMMIT the connection is never used again.
 
 pub(super) mod credentials;
 mod fold;
@@ -19,28 +22,28 @@ use std::sync::Arc;
 
 use ethnum::I256;
 
-use super::database::{Invalidation, WriteTransaction, is_surely_undone};
+use super::database::{Invalidation, WriteTransaction, is_certainly_rolled_back};
 use super::model::DataModel;
 use super::{Database, DbError, swaps};
 use crate::changes::change_set::{ChangeSet, Version};
 use crate::clock::Timestamp;
 use fold::Folded;
-use journal::Chains;
+use journal::ChainHeads;
 #[cfg(test)]
 pub(in crate::db) use outbox::GIVEN_UP;
 use outbox::Outbox;
-pub use outbox::{EventSeq, HostRecord, Lane, Outgoing, StoredEvent};
+pub use outbox::{EventSeq, HostRecord, Outgoing, QueueId, StoredEvent};
 pub(in crate::db) use outbox::{FAN_OUT_DELIVERIES, NewDelivery, Recovery, bind_delivery, recover_part};
 use script::{Script, Texts};
 
-/// A change set that was accepted. All that it writes carries `version`.
+/// An accepted change set. Everything that it writes has `version`.
 #[derive(Clone, Debug)]
 pub struct AcceptedChanges {
     pub version: Version,
     pub changes: Arc<ChangeSet>,
-    /// Of the generation that made it: says which columns `NewRecord::fields` belong to.
+    /// Model of the generation that made the change set. It defines the columns of `NewRecord::fields`.
     pub model: Arc<DataModel>,
-    /// The balances after it, one for each account and asset that its transfers touch.
+    /// The balances after the change set, one for each account and asset of its transfers.
     pub balances: Vec<Balance>,
 }
 
@@ -53,62 +56,62 @@ pub struct Balance {
 
 #[derive(Clone, Debug)]
 pub struct Batch {
-    /// Unique for ever: how the outcome is found out when the connection dies during COMMIT.
+    /// Unique id. It shows the outcome if the connection is lost during COMMIT.
     pub id: Arc<str>,
     pub at: Timestamp,
-    /// In the order in which they were accepted.
+    /// Change sets in the order of their acceptance.
     pub changes: Vec<AcceptedChanges>,
-    /// The highest version in it.
+    /// The highest version in the batch.
     pub last_version: Version,
 }
 
 #[derive(Debug, thiserror::Error)]
 pub enum ApplyError {
-    /// What was decided in memory no longer rests on the state of the file. Nothing was applied, everything cached is
-    /// worthless.
-    #[error("the database was changed beside the batches")]
+    /// In-memory decisions are no longer valid for the file. Nothing was applied, and everything cached is invalid.
+    #[error("the database was changed outside of the batches")]
     Outdated(Invalidation),
-    /// Rolled back: surely nothing was outgoing.
+    /// The batch was rolled back. Certainly nothing was written.
     #[error("{0}")]
     Failed(String),
-    /// The same, and no change set is to blame: a full disk, a file that somebody else holds.
+    /// The batch was rolled back because of the storage, not of a change set: a full disk, or a file locked by another
+    /// program.
     #[error("{0}")]
-    Trouble(String),
-    /// It ended during COMMIT. Ask `batch_exists`.
-    #[error("the outcome of the commit is not known: {0}")]
+    StorageFailure(String),
+    /// The connection failed during COMMIT. `batch_exists` returns the outcome.
+    #[error("the outcome of the commit is unknown: {0}")]
     Unknown(String),
 }
 
 impl From<DbError> for ApplyError {
     fn from(error: DbError) -> Self {
         let reason = error.to_string();
-        if error.is_trouble() { ApplyError::Trouble(reason) } else { ApplyError::Failed(reason) }
+        if error.is_storage_failure() { ApplyError::StorageFailure(reason) } else { ApplyError::Failed(reason) }
     }
 }
 
-/// The one that applies batches. There is one for each `Database`, owned by the committer's task.
+/// Applies batches. Each `Database` has one writer, owned by the committer's task.
 pub struct Writer {
     database: Database,
     failpoints: Failpoints,
-    remembered: Remembered,
+    cache: WriterCache,
     texts: Texts,
 }
 
-/// What the last batch left behind, so that the next one need not ask; worthless once a batch fails.
+/// State after the last batch, which saves queries for the next one. Cleared when a batch fails.
 #[derive(Default)]
-struct Remembered {
-    chains: Chains,
+struct WriterCache {
+    chains: ChainHeads,
     outbox: Outbox,
 }
 
-impl Remembered {
+impl WriterCache {
     fn clear(&mut self) {
         self.chains.clear();
         self.outbox.clear();
     }
 }
 
-/// What goes wrong, for tests. Fires once, at the next batch, and is then unset.
+/// Simulated failure for tests. Fires once, at the next batch, and is then unset.
 #[doc(hidden)]
 #[derive(Clone, Debug, Default)]
 pub struct Failpoints(pub Arc<parking_lot::Mutex<Option<Failpoint>>>);
@@ -118,9 +121,9 @@ pub struct Failpoints(pub Arc<parking_lot::Mutex<Option<Failpoint>>>);
 pub enum Failpoint {
     /// An error before COMMIT.
     BeforeCommit,
-    /// The connection dies during COMMIT; nothing was written.
+    /// The connection is lost during COMMIT, and nothing was written.
     DuringCommitLost,
-    /// The connection dies during COMMIT; all of it was written.
+    /// The connection is lost during COMMIT, and everything was written.
     DuringCommitKept,
 }
 
@@ -131,10 +134,11 @@ impl Database {
 
     #[doc(hidden)]
     pub fn writer_with(&self, failpoints: Failpoints) -> Writer {
-        Writer { database: self.clone(), failpoints, remembered: Remembered::default(), texts: Texts::default() }
+        Writer { database: self.clone(), failpoints, cache: WriterCache::default(), texts: Texts::default() }
     }
 
-    /// Whether the batch became durable. After `Unknown` this is the truth: all connections were opened anew since.
+    /// Returns true if the batch became durable. Reopens all connections first, so the result is reliable after
+    /// `Unknown`.
     pub async fn batch_exists(&self, id: &str) -> Result<bool, DbError> {
         self.reopen().await?;
         let found: Option<i64> =
@@ -144,14 +148,14 @@ impl Database {
 }
 
 impl Writer {
-    /// Waits for its turn at the writer's connection. Must not be cancelled: the outcome would be lost.
+    /// Applies a batch. Waits for the writer's connection. Must not be cancelled, because the outcome would be lost.
     pub async fn apply(&mut self, batch: &Batch) -> Result<Outgoing, ApplyError> {
         let mut write = match self.database.begin_batch().await {
             Ok(write) => write,
             Err(error) => return Err(self.failed(error).await),
         };
-        if let Some(invalidation) = write.update_basis() {
-            self.remembered.clear();
+        if let Some(invalidation) = write.update_cache_state() {
+            self.cache.clear();
             return match write.rollback().await {
                 Ok(()) => Err(ApplyError::Outdated(invalidation)),
                 Err(error) => Err(self.failed(error).await),
@@ -164,22 +168,24 @@ impl Writer {
         };
         self.commit(write, batch, failpoint).await?;
         if let Err(error) = self.database.cut_log().await {
-            tracing::warn!(%error, "the write-ahead log could not be cut");
+            tracing::warn!(%error, "failed to truncate the write-ahead log");
         }
         Ok(outgoing)
     }
 
-    /// For a caller that discards every decision made so far. After an error the next batch is `Outdated`, which has the
-    /// same effect.
+    /// Accepts the current state of the file, for a caller that has discarded every decision made so far.
+    ///
+    /// After an error the next batch is `Outdated`, which has the same effect.
     pub async fn trust_file(&self) {
-        if let Err(error) = self.database.remember_state().await {
-            tracing::debug!(%error, "what others wrote is not known");
+        if let Err(error) = self.database.trust_current_state().await {
+            tracing::debug!(%error, "failed to read the data version of the database");
         }
     }
 
-    /// Whether what was decided so far still rests on the file, checked outside of a transaction. `None`: it does.
+    /// Checks outside of a transaction whether earlier decisions are still valid for the file. Returns `None` if they
+    /// are.
     pub async fn check_file(&self) -> Result<Option<Invalidation>, DbError> {
-        self.database.check_basis().await
+        self.database.check_cache_state().await
     }
 
     async fn write(
@@ -191,22 +197,22 @@ impl Writer {
         let catalogue = self.database.catalogue();
         let folded = Folded::new(batch, catalogue)?;
         let connection = write.connection();
-        self.remembered.outbox.load(connection, batch, catalogue).await?;
+        self.cache.outbox.load(connection, batch, catalogue).await?;
         let mut script = Script::new(connection, &mut self.texts);
         statements::write_batch_id(&mut script, batch);
         for table in folded.tables.values() {
-            table.note_ages();
+            table.record_written_versions();
             statements::write_records(&mut script, table).await?;
         }
         statements::write_guards(&mut script, &folded);
         statements::write_ledger(&mut script, &folded, batch);
-        statements::write_answers(&mut script, batch);
+        statements::write_idempotency_records(&mut script, batch);
         credentials::write_credentials(&mut script, batch).await?;
         for action in batch.changes.iter().filter_map(|accepted| accepted.changes.operator.as_ref()) {
-            swaps::note_action(script.connection().await?, action).await?;
+            swaps::insert_action(script.connection().await?, action).await?;
         }
-        self.remembered.chains.write(&mut script, batch).await?;
-        let outgoing = self.remembered.outbox.write(&mut script, batch).await?;
+        self.cache.chains.write(&mut script, batch).await?;
+        let outgoing = self.cache.outbox.write(&mut script, batch).await?;
         script.run().await?;
         match failpoint {
             Some(Failpoint::BeforeCommit) => Err(DbError::Corrupt("failpoint before COMMIT".into())),
@@ -220,11 +226,11 @@ impl Writer {
         batch: &Batch,
         failpoint: Option<Failpoint>,
     ) -> Result<(), ApplyError> {
-        let died = "failpoint during COMMIT".to_owned();
+        let reason = "failpoint during COMMIT".to_owned();
         if failpoint == Some(Failpoint::DuringCommitLost) {
             write.abandon().await;
-            self.remembered.clear();
-            return Err(ApplyError::Unknown(died));
+            self.cache.clear();
+            return Err(ApplyError::Unknown(reason));
         }
         for table in fold::newly_written(batch, self.database.catalogue()) {
             let database = self.database.clone();
@@ -232,32 +238,33 @@ impl Writer {
         }
         match write.commit().await {
             Ok(()) if failpoint == Some(Failpoint::DuringCommitKept) => {
-                self.remembered.clear();
-                Err(ApplyError::Unknown(died))
+                self.cache.clear();
+                Err(ApplyError::Unknown(reason))
             }
             Ok(()) => Ok(()),
-            Err(error) if is_surely_undone(&error) => Err(self.failed(error).await),
+            Err(error) if is_certainly_rolled_back(&error) => Err(self.failed(error).await),
             Err(error) => {
-                self.remembered.clear();
-                self.database.health().note(&error);
+                self.cache.clear();
+                self.database.health().record_error(&error);
                 Err(ApplyError::Unknown(error.to_string()))
             }
         }
     }
 
     async fn undo(&mut self, write: WriteTransaction, error: DbError) -> ApplyError {
-        if let Err(again) = write.undo(&error).await {
-            tracing::warn!(%again, "a transaction could not be rolled back; its connection is dropped");
+        if let Err(second_error) = write.undo(&error).await {
+            tracing::warn!(error = %second_error, "failed to roll back a transaction; its connection is closed");
         }
         self.failed(error).await
     }
 
-    /// Opens the writer's connection anew at once if it was lost, so that little can happen unnoticed.
+    /// Handles an error. Reopens a lost connection at once, so that foreign writes are undetected for as short as
+    /// possible.
     async fn failed(&mut self, error: DbError) -> ApplyError {
-        self.remembered.clear();
-        self.database.health().note(&error);
-        if let Err(again) = self.database.reconnect().await {
-            tracing::error!(%error, %again, "the database could not be opened again after an error");
+        self.cache.clear();
+        self.database.health().record_error(&error);
+        if let Err(second_error) = self.database.reconnect().await {
+            tracing::error!(%error, %second_error, "failed to reopen the database after an error");
         }
         error.into()
     }

@@ -1,4 +1,4 @@
-//! What the host keeps of blockchains: notes of every plugin and tenant, and how far each network has been read.
+//! Blockchain data of the host: chain notes of every plugin and tenant, and the read position of each network.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use super::{Database, DbError};
 use crate::changes::host_collections::CHAIN_NOTES;
 use crate::changes::scope::Scope;
 
-/// The last block of a network that was looked at: its height, and the hash that it had.
+/// Height and hash of the last block of a network that was read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChainCursor {
     pub height: u64,
@@ -18,12 +18,12 @@ pub struct ChainCursor {
 }
 
 impl Database {
-    /// The bodies of all notes, with whom they belong to.
+    /// Returns the bodies of all notes with their scopes.
     pub async fn list_chain_notes(&self) -> Result<Vec<(Scope, Arc<str>)>, DbError> {
         let mut found = Vec::new();
         for (plugin, table) in self.catalogue().tables_of(CHAIN_NOTES) {
             let sql = format!("SELECT tenant, body FROM \"{table}\"");
-            let mut search = self.begin_survey().await?;
+            let mut search = self.begin_operator_search().await?;
             let rows: Vec<(String, String)> =
                 sqlx::query_as(AssertSqlSafe(sql)).fetch_all(search.connection()?).await?;
             search.finish();
@@ -35,7 +35,7 @@ impl Database {
         Ok(found)
     }
 
-    /// `network`: "simulated-test/base".
+    /// Returns the cursor of a network, for example "simulated-test/base".
     pub async fn find_chain_cursor(&self, network: &str) -> Result<Option<ChainCursor>, DbError> {
         let sql = "SELECT height, hash FROM chain_cursors WHERE network = ?";
         let row: Option<(i64, String)> = sqlx::query_as(sql).bind(network).fetch_optional(&*self.readers()).await?;
@@ -56,7 +56,7 @@ mod tests {
     use crate::db::testing::TestFile;
 
     #[tokio::test]
-    async fn a_cursor_is_found_where_it_was_put_last() {
+    async fn cursor_is_returned_as_it_was_last_stored() {
         let file = TestFile::open().await;
         let cursor = |height| ChainCursor { height, hash: format!("0x{height}") };
         assert_eq!(file.db.find_chain_cursor("simulated-test/base").await.unwrap(), None);

@@ -1,4 +1,4 @@
-//! Rows of OAuth clients, and which of their signed proofs were taken. Knows no secret, only its hash.
+//! Rows of OAuth clients, and of their used assertions. Contains only hashes of secrets.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use sqlx::sqlite::SqliteRow;
 use super::apply::rows::int;
 use super::database::WriteTransaction;
 use super::records::unsigned;
-use super::swaps::note_optional;
+use super::swaps::insert_optional_action;
 use super::{Database, DbError};
 use crate::changes::operator_action::OperatorAction;
 use crate::clock::Timestamp;
@@ -22,9 +22,9 @@ pub struct StoredClient {
     /// "test" or "live".
     pub environment: Arc<str>,
     pub scopes: Vec<String>,
-    /// SHA-256 of the text; `None` where there is a JWKS.
+    /// SHA-256 of the secret. `None` if the client has a JWKS.
     pub secret: Option<[u8; 32]>,
-    /// The one before, and until when it is good.
+    /// Hash of the previous secret, and the time until which it is valid.
     pub previous: Option<([u8; 32], Timestamp)>,
     pub jwks: Option<Arc<str>>,
     pub created_at: Timestamp,
@@ -35,7 +35,7 @@ const COLUMNS: &str = "id, plugin, organization, environment, scopes, secret, pr
                        created_at, revoked_at";
 
 impl Database {
-    /// Takes the place of the client that had its id. `action`: for the operators' journal.
+    /// Inserts a client, or replaces the one with the same id. `action` is added to the operators' journal.
     pub async fn put_client(&self, client: &StoredClient, action: Option<OperatorAction>) -> Result<(), DbError> {
         let scopes = serde_json::to_string(&client.scopes).map_err(|error| DbError::Corrupt(error.to_string()))?;
         let sql = format!("INSERT OR REPLACE INTO clients ({COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
@@ -53,28 +53,28 @@ impl Database {
             .bind(client.revoked_at.map(int));
         let write_row = async move |write: &mut WriteTransaction| {
             put.execute(write.connection()).await?;
-            note_optional(write.connection(), action.as_ref()).await
+            insert_optional_action(write.connection(), action.as_ref()).await
         };
         self.write(move |write| Box::pin(write_row(write))).await
     }
 
-    /// All of them, oldest first.
+    /// Returns all clients, oldest first.
     pub async fn list_clients(&self) -> Result<Vec<StoredClient>, DbError> {
         let sql = format!("SELECT {COLUMNS} FROM clients ORDER BY created_at, id");
         let rows = sqlx::query(sqlx::AssertSqlSafe(sql)).fetch_all(&*self.readers()).await?;
         rows.iter().map(client_of).collect()
     }
 
-    /// Whether it is the first time that this one is noted. Those that have ended are forgotten.
-    pub async fn note_assertion(&self, id: &[u8; 32], ends_at: Timestamp, now: Timestamp) -> Result<bool, DbError> {
-        let forget = sqlx::query("DELETE FROM assertions WHERE ends_at <= ?").bind(int(now));
+    /// Records the use of an assertion. Returns true if it was not used before. Deletes expired assertions.
+    pub async fn record_assertion(&self, id: &[u8; 32], ends_at: Timestamp, now: Timestamp) -> Result<bool, DbError> {
+        let delete = sqlx::query("DELETE FROM assertions WHERE ends_at <= ?").bind(int(now));
         let insert = sqlx::query("INSERT OR IGNORE INTO assertions (id, ends_at) VALUES (?, ?)");
         let insert = insert.bind(id.to_vec()).bind(int(ends_at));
-        let note = async move |write: &mut WriteTransaction| {
-            forget.execute(write.connection()).await?;
+        let record = async move |write: &mut WriteTransaction| {
+            delete.execute(write.connection()).await?;
             Ok(insert.execute(write.connection()).await?.rows_affected() > 0)
         };
-        self.write(move |write| Box::pin(note(write))).await
+        self.write(move |write| Box::pin(record(write))).await
     }
 }
 
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_client_comes_back_as_it_was_put_last() {
+    async fn client_is_returned_as_it_was_last_stored() {
         let file = TestFile::open().await;
         file.db.put_client(&client("client_b", 2), None).await.unwrap();
         file.db.put_client(&client("client_a", 1), None).await.unwrap();
@@ -138,11 +138,11 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_assertion_is_new_once_until_it_has_ended() {
+    async fn assertion_can_be_used_once_until_it_expires() {
         let file = TestFile::open().await;
-        assert!(file.db.note_assertion(&[1; 32], 10, 5).await.unwrap());
-        assert!(!file.db.note_assertion(&[1; 32], 10, 9).await.unwrap());
-        assert!(file.db.note_assertion(&[2; 32], 10, 9).await.unwrap());
-        assert!(file.db.note_assertion(&[1; 32], 20, 10).await.unwrap());
+        assert!(file.db.record_assertion(&[1; 32], 10, 5).await.unwrap());
+        assert!(!file.db.record_assertion(&[1; 32], 10, 9).await.unwrap());
+        assert!(file.db.record_assertion(&[2; 32], 10, 9).await.unwrap());
+        assert!(file.db.record_assertion(&[1; 32], 20, 10).await.unwrap());
     }
 }

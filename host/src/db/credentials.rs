@@ -1,6 +1,7 @@
-//! Keys and tokens that plugins handed out: found by what was attached to them, forgotten some time after they ended.
+//! Keys and tokens issued by plugins: found by their attributes, and deleted some time after they expire or are
+//! revoked.
 //!
-//! They are written by `apply::credentials`, as part of a batch. Knows no text of one.
+//! `apply::credentials` writes them as part of a batch. Contains only hashes and sealed copies.
 
 use std::sync::Arc;
 
@@ -11,14 +12,14 @@ use super::apply::rows::int;
 use super::database::WriteTransaction;
 use super::keys::SealedKey;
 use super::records::unsigned;
-use super::retention::GoOn;
+use super::retention::ContinueCheck;
 use super::{Database, DbError};
 use crate::changes::credential::{Attribute, CredentialKind};
 use crate::changes::scope::Scope;
 use crate::clock::Timestamp;
 use crate::limits::{CREDENTIALS_LIVE_MAX, PRUNE_ROWS};
 
-/// One that a plugin issued.
+/// A key or token issued by a plugin.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IssuedCredential {
     pub id: Arc<str>,
@@ -33,13 +34,13 @@ pub struct IssuedCredential {
 
 const COLUMNS: &str = "keys.id, keys.kind, keys.hash, keys.label, keys.attributes, keys.created_at, keys.expires_at, \
                        keys.last_used_at";
-/// By the index of attributes: valid ones only.
+/// Selects valid credentials by the index of attributes.
 const CARRYING: &str = "FROM key_attributes CROSS JOIN keys ON keys.id = key_attributes.key WHERE key_attributes.plugin = ? \
                         AND key_attributes.tenant = ? AND key_attributes.name = ? AND key_attributes.value = ? \
                         AND key_attributes.ends_at > ?";
 
 impl Database {
-    /// The valid ones that carry the attribute, the oldest first.
+    /// Returns the valid credentials with the attribute, oldest first.
     pub async fn find_credentials(
         &self,
         scope: &Scope,
@@ -61,7 +62,7 @@ impl Database {
         rows.iter().map(credential_of).collect()
     }
 
-    /// How many valid ones carry the attribute.
+    /// Returns the number of valid credentials with the attribute.
     pub async fn count_credentials(
         &self,
         scope: &Scope,
@@ -81,7 +82,7 @@ impl Database {
         Ok(usize::try_from(count).unwrap_or_default())
     }
 
-    /// A valid one by its id.
+    /// Returns a valid credential by its id.
     pub async fn find_credential(
         &self,
         scope: &Scope,
@@ -102,7 +103,7 @@ impl Database {
         row.as_ref().map(credential_of).transpose()
     }
 
-    /// Of the newest valid one that carries the attribute and signs.
+    /// Returns the sealed copy of the newest valid signing key with the attribute.
     pub async fn find_issued_signer(
         &self,
         scope: &Scope,
@@ -124,11 +125,18 @@ impl Database {
         Ok(row.map(|(id, sealed)| SealedKey { id, sealed }))
     }
 
-    /// Deletes those that ended before this time, a chunk at a time; returns how many. A guard of an attribute that nothing
-    /// carries any more goes as well: who has not seen it yet finds nothing either way.
-    pub async fn prune_credentials(&self, before: Timestamp, go_on: GoOn<'_>) -> Result<u64, DbError> {
+    /// Deletes credentials that expired or were revoked before `before`, in chunks. Returns the number of deleted
+    /// credentials.
+    ///
+    /// Also deletes the guard of an attribute that no credential has any more. A call that has not read the guard yet
+    /// finds no credential in either case.
+    pub async fn prune_credentials(
+        &self,
+        before: Timestamp,
+        should_continue: ContinueCheck<'_>,
+    ) -> Result<u64, DbError> {
         let mut deleted = 0;
-        while go_on() {
+        while should_continue() {
             let chunk = self.prune_credentials_chunk(before).await?;
             deleted += chunk;
             if chunk < u64::from(PRUNE_ROWS) {
@@ -143,13 +151,13 @@ impl Database {
     }
 }
 
-/// A chunk of those that ended before this time; returns how many.
+/// Deletes one chunk for `prune_credentials`. Returns the number of deleted credentials.
 async fn delete_ended(write: &mut WriteTransaction, before: Timestamp) -> Result<u64, DbError> {
     let sql = "DELETE FROM keys WHERE id IN (SELECT id FROM keys WHERE label IS NOT NULL AND ends_at < ? \
                    ORDER BY ends_at LIMIT ?) RETURNING id, plugin, organization || '/' || environment, attributes";
-    let gone: Vec<(String, String, String, String)> =
+    let deleted: Vec<(String, String, String, String)> =
         sqlx::query_as(sql).bind(int(before)).bind(PRUNE_ROWS).fetch_all(write.connection()).await?;
-    for (id, plugin, tenant, attributes) in &gone {
+    for (id, plugin, tenant, attributes) in &deleted {
         sqlx::query("DELETE FROM key_attributes WHERE key = ?").bind(id).execute(write.connection()).await?;
         for attribute in parse_attributes(attributes)? {
             let sql = "DELETE FROM guards WHERE plugin = ?1 AND tenant = ?2 AND name = ?3 AND NOT EXISTS (SELECT 1 \
@@ -164,7 +172,7 @@ async fn delete_ended(write: &mut WriteTransaction, before: Timestamp) -> Result
                 .await?;
         }
     }
-    Ok(gone.len() as u64)
+    Ok(deleted.len() as u64)
 }
 
 fn parse_attributes(text: &str) -> Result<Vec<Attribute>, DbError> {

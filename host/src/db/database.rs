@@ -1,12 +1,16 @@
 //! The database file: open, close, the lock, the writer's connection, the readers.
 //!
-//! Every open inspects the files first (`files`) and then, on a read-only connection, the database that they hold (`inspect`): its pages,
-//! and whether it is the one that was noted (`identity`).
-//! Invariants: one process has the file open (OS locks on `FILE.lock` and its folder); one connection writes (`write`, one
-//! transaction at a time, in a task that no caller can interrupt); what may take long (`search`) has connections of its own; a
-//! connection whose COMMIT or ROLLBACK failed is closed and never used again.
+//! Every open first inspects the files (`files`). It then checks the database on a read-only connection (`inspect`):
+//! its pages, and its identity against the recorded one (`identity`).
 //!
-//! - `slot`: the writer's connection, and whether what was decided in memory still rests on the file. `write`: transactions on it.
+//! Invariants:
+//! - One process has the file open (OS locks on `FILE.lock` and its folder).
+//! - One connection writes (`write`): one transaction at a time, in a task that callers cannot interrupt.
+//! - Long queries (`search`) have their own connections.
+//! - A connection whose COMMIT or ROLLBACK failed is closed and never used again.
+//!
+//! - `slot`: the writer's connection, and whether in-memory decisions are still valid for the file. `write`: its
+//!   transactions.
 
 mod accept;
 mod health;
@@ -29,19 +33,19 @@ use sqlx::{Connection, SqliteConnection, SqlitePool};
 use super::files::{self, IndexTrust, Survey};
 use super::model::catalogue::Catalogue;
 use super::{DbError, migrations};
-pub use accept::Accepted;
+pub use accept::AcceptedDatabase;
 pub use health::Health;
 use health::Readers;
 use identity::Marker;
 use lock::{FileLock, SharedLock};
-pub use options::{DbOptions, GoOn};
-pub use replace::{Old, Replacement};
+pub use options::{ContinueFn, DbOptions};
+pub use replace::{ExistingDatabase, Replacement};
 use search::Searchers;
 pub use slot::Invalidation;
 use slot::WriterSlot;
-pub(super) use write::{WriteTransaction, is_surely_undone};
+pub(super) use write::{WriteTransaction, is_certainly_rolled_back};
 
-/// A handle: cheap to clone, all clones are the same open file.
+/// Handle to an open database file. Clones are cheap and share the file.
 #[derive(Clone)]
 pub struct Database {
     inner: Arc<Inner>,
@@ -51,24 +55,28 @@ struct Inner {
     path: PathBuf,
     options: DbOptions,
     read_only: bool,
-    /// Only a host, which has confirmed the identity, notes the version that the database reaches.
-    notes_version: bool,
-    /// Replaced as a whole after an error at COMMIT, so that no connection remembers what was before.
+    /// Only a host records the version that the database reaches, because it has confirmed the identity.
+    records_version: bool,
+    /// Replaced as a whole after an error at COMMIT, so that no connection keeps cached state.
     readers: ArcSwap<Readers>,
     health: Health,
-    /// The same for questions that may take long.
+    /// Connections for long queries. Replaced together with the readers.
     searchers: ArcSwap<Searchers>,
     writer: Arc<tokio::sync::Mutex<WriterSlot>>,
-    /// Pages that the file may have; 0: no limit. For tests of a full disk.
+    /// Maximum number of pages of the file, for tests of a full disk. 0 means no limit.
     pages_max: AtomicU32,
-    /// What the tables of plugins look like now.
+    /// Current schema of the plugins' tables.
     catalogue: Catalogue,
 }
 
 impl Database {
-    /// `url`: "sqlite:PATH". The file (mode 0600) and its tables are made if they are missing.
-    /// `Refused` where another process has the file open, it is newer than this program, it is not ours, or it is not the database
-    /// that was here. `Damaged` where one of its files cannot be trusted.
+    /// Opens the database of a host. Creates the file (mode 0600) and its tables if they are missing.
+    ///
+    /// `url`: "sqlite:PATH".
+    ///
+    /// # Errors
+    /// `Precondition` if another process has the file open, or if the file is newer than this program, of another
+    /// program, or not the recorded database. `Damaged` if one of its files cannot be trusted.
     pub async fn open(url: &str, options: &DbOptions) -> Result<Database, DbError> {
         let path = options::path_of(url)?;
         let mut lock = FileLock::take(&path).await?;
@@ -79,15 +87,18 @@ impl Database {
         inspect::before_open(&path, &survey, options).await.map_err(|error| error.in_file(&path))?;
         let (writer, marker) = open_writer(&path).await.map_err(|error| error.in_file(&path))?;
         identity::confirm(&path, &marker)?;
-        lock.note_boot(&path)?;
+        lock.record_boot(&path)?;
         Self::open_with(path, options, (writer, lock), true).await
     }
 
-    /// For tools while no host runs, and keeps one from starting. The file must exist; its schema stays what it is.
-    /// `Refused` where it is not the database that was here.
+    /// Opens an existing database for tools without migrating its schema. Holds the lock, so no host can start
+    /// meanwhile.
+    ///
+    /// # Errors
+    /// `Precondition` if the file is absent, a host runs, or it is not the recorded database.
     pub async fn open_unchanged(url: &str, options: &DbOptions) -> Result<Database, DbError> {
         let path = options::path_of(url)?;
-        // Before the lock, so that a slip in the name leaves nothing behind.
+        // Before the lock, so that a mistyped path creates no lock file.
         options::existing(&path)?;
         let mut lock = FileLock::take(&path).await?;
         replace::finish(&path)?;
@@ -95,7 +106,7 @@ impl Database {
         refuse_empty(&path, &survey)?;
         inspect::before_use(&path, &survey).await.map_err(|error| error.in_file(&path))?;
         let writer = options::connect_writer(&path).await.map_err(|error| error.in_file(&path))?;
-        lock.note_boot(&path)?;
+        lock.record_boot(&path)?;
         Self::open_with(path, options, (writer, lock), false).await
     }
 
@@ -103,32 +114,34 @@ impl Database {
         path: PathBuf,
         options: &DbOptions,
         (mut writer, lock): (SqliteConnection, FileLock),
-        notes_version: bool,
+        records_version: bool,
     ) -> Result<Database, DbError> {
         let catalogue = Catalogue::load(&mut writer).await?;
         let slot = WriterSlot::new(writer, lock).await?;
         let readers = options::readers(&path, options.readers, false).await?;
-        Ok(Self::assemble(path, options, (slot, readers, catalogue), notes_version))
+        Ok(Self::assemble(path, options, (slot, readers, catalogue), records_version))
     }
 
-    /// A file that nobody writes, a backup: takes no lock and leaves nothing beside it. Its schema may be older. Whoever reads
-    /// in it fails once `go_on` says no.
-    pub async fn open_still(path: &Path, go_on: GoOn) -> Result<Database, DbError> {
+    /// Opens a file that no process writes, such as a backup. Takes no lock and creates no files. Its schema may be
+    /// older.
+    ///
+    /// Reads fail once `should_continue` returns false.
+    pub async fn open_immutable(path: &Path, should_continue: ContinueFn) -> Result<Database, DbError> {
         options::existing(path)?;
         refuse_empty(path, &files::survey(path, IndexTrust::Unknown)?)?;
-        let readers = options::still_readers(path, go_on).await?;
+        let readers = options::immutable_readers(path, should_continue).await?;
         let mut connection = readers.acquire().await?;
         migrations::check_known(&mut connection).await?;
         let catalogue = Catalogue::load(&mut connection).await?;
         drop(connection);
-        let searchers = Searchers::still(path, readers.clone());
+        let searchers = Searchers::immutable(path, readers.clone());
         let database =
             Self::assemble(path.to_owned(), &DbOptions::default(), (WriterSlot::closed(), readers, catalogue), false);
         database.inner.searchers.store(Arc::new(searchers));
         Ok(database)
     }
 
-    /// For tools beside a running host: takes no lock, changes nothing. The file must exist.
+    /// Opens an existing database for tools beside a running host. Takes no lock and changes nothing.
     pub async fn open_read_only(url: &str, options: &DbOptions) -> Result<Database, DbError> {
         let database = Self::open_older_read_only(url, options).await?;
         let mut reader = database.readers().acquire().await?;
@@ -137,11 +150,12 @@ impl Database {
         Ok(database)
     }
 
-    /// The same, but the schema may be older: for tables that have kept their shape, as those of swaps and of plugins.
+    /// Like `open_read_only`, but the schema may be older. For tables whose schema never changed: swaps and plugin
+    /// tables.
     pub async fn open_older_read_only(url: &str, options: &DbOptions) -> Result<Database, DbError> {
         let path = options::path_of(url)?;
         options::existing(&path)?;
-        // The files change while a host runs: it has inspected them itself.
+        // The files of a running host change, and the host has inspected them itself.
         if let Some(lock) = SharedLock::take(&path)? {
             refuse_empty(&path, &files::survey(&path, lock.trust)?)?;
         }
@@ -153,7 +167,7 @@ impl Database {
         Ok(Self::assemble(path, options, (WriterSlot::closed(), readers, catalogue), false))
     }
 
-    /// The file that "sqlite:PATH" names.
+    /// Returns the path in "sqlite:PATH".
     pub fn file_of(url: &str) -> Result<PathBuf, DbError> {
         options::path_of(url)
     }
@@ -162,7 +176,7 @@ impl Database {
         path: PathBuf,
         options: &DbOptions,
         (slot, readers, catalogue): (WriterSlot, SqlitePool, Catalogue),
-        notes_version: bool,
+        records_version: bool,
     ) -> Database {
         let health = Health::new(&path);
         let read_only = slot.is_closed();
@@ -172,7 +186,7 @@ impl Database {
                 path,
                 options: options.clone(),
                 read_only,
-                notes_version,
+                records_version,
                 readers: ArcSwap::from_pointee(Readers::new(readers, health.clone())),
                 health,
                 writer: Arc::new(tokio::sync::Mutex::new(slot)),
@@ -182,10 +196,10 @@ impl Database {
         }
     }
 
-    /// Folds the log into the file and frees the lock. Writes after it are `Closed`; reads fail.
+    /// Checkpoints the log into the file and releases the lock. Later writes return `Closed`, and later reads fail.
     pub async fn close(&self) -> Result<(), DbError> {
         let mut slot = self.inner.writer.lock().await;
-        self.note_last_version().await;
+        self.record_last_version().await;
         self.readers().close().await;
         self.inner.searchers.load_full().close().await;
         let (connection, _lock) = slot.close();
@@ -196,36 +210,38 @@ impl Database {
         Ok(())
     }
 
-    /// Notes the version of the last batch beside the database, so that a later start notices an older state. For `close`, and now and then.
-    pub async fn note_version(&self) -> Result<(), DbError> {
-        if !self.inner.notes_version {
+    /// Records the version of the last batch in `FILE.id`, so that a later start detects an older state.
+    ///
+    /// Called by `close`, and periodically.
+    pub async fn record_version(&self) -> Result<(), DbError> {
+        if !self.inner.records_version {
             return Ok(());
         }
         let mut reader = self.readers().acquire().await?;
         let marker = Marker::of(&mut reader).await?;
         drop(reader);
-        marker.note(self.path())
+        marker.record(self.path())
     }
 
-    async fn note_last_version(&self) {
-        if let Err(error) = self.note_version().await {
-            tracing::warn!("failed to note the version of the database: {error}");
+    async fn record_last_version(&self) {
+        if let Err(error) = self.record_version().await {
+            tracing::warn!("failed to record the version of the database: {error}");
         }
     }
 
-    /// Where the file lies.
+    /// Returns the path of the file.
     pub fn path(&self) -> &Path {
         &self.inner.path
     }
 
-    /// Whether it has turned out to be damaged.
+    /// Returns the health, which reports damage and I/O errors.
     pub fn health(&self) -> &Health {
         &self.inner.health
     }
 
-    /// For statements on a connection of their own: notes an error.
+    /// Records an error of a statement that ran on its own connection.
     pub(super) fn observe<T>(&self, result: Result<T, DbError>) -> Result<T, DbError> {
-        result.inspect_err(|error| self.health().note(error))
+        result.inspect_err(|error| self.health().record_error(error))
     }
 
     pub(super) fn readers(&self) -> Arc<Readers> {
@@ -237,7 +253,7 @@ impl Database {
     }
 }
 
-/// Brings the schema up to date.
+/// Connects the writer and migrates the schema.
 async fn open_writer(path: &Path) -> Result<(SqliteConnection, Marker), DbError> {
     let mut writer = options::connect_writer(path).await?;
     migrations::migrate(&mut writer).await?;

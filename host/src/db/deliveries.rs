@@ -1,42 +1,42 @@
-//! Deliveries and their attempts: what waits, what was tried, what became of it.
+//! Deliveries and their attempts.
 //!
-//! Rows are made in the transaction of their event (`apply::outbox`); here they are read, and moved on by what an attempt
-//! came to. Invariant: an outcome is noted only for a delivery that still waits, so that an endpoint that was removed
-//! leaves nothing behind.
+//! Rows are created in the transaction of their event (`apply::outbox`). This module reads them and records the
+//! outcomes of attempts. Invariant: an outcome is recorded only for an existing delivery, so a removed endpoint leaves
+//! no new rows.
 //!
-//! - `due`: what the sender asks for. `fan_out`: rows that were too many for the transaction of their event. `recovery`: orders
-//!   that were too large for theirs.
-//! - `list`: what a tenant sees; `survey`: what an operator sees. `forget`: growth.
+//! - `due`: the queries of the scheduler. `fan_out`: deliveries that exceeded the transaction of their event.
+//!   `recovery`: recoveries that exceeded theirs.
+//! - `list`: queries of tenants. `search`: queries of operators. `prune`: deletes old rows.
 
 mod due;
 mod fan_out;
-mod forget;
 mod list;
+mod prune;
 mod recovery;
-mod survey;
+mod search;
 
 use std::sync::LazyLock;
 
 pub use due::{DueRetry, FreshDelivery};
-pub use fan_out::MadeDeliveries;
+pub use fan_out::CreatedDeliveries;
 pub use list::{DeliveryPage, StoredAttempt, StoredDelivery};
 pub use recovery::RecoveredDeliveries;
-pub use survey::{EndpointFilter, EndpointRow, SurveyedDelivery};
+pub use search::{EndpointDelivery, EndpointFilter, EndpointRow};
 
 use super::apply::rows::{ChunkedSql, int, write_rows};
-use super::apply::{EventSeq, Lane};
+use super::apply::{EventSeq, QueueId};
 use super::database::WriteTransaction;
 use super::{Database, DbError};
 use crate::clock::Timestamp;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DeliveryState {
-    /// Not tried yet.
+    /// Waits for its first attempt.
     Pending,
     /// Waits for its next attempt.
     Retrying,
     Delivered,
-    /// The schedule is used up.
+    /// The last attempt of the schedule has failed.
     Failed,
 }
 
@@ -44,7 +44,7 @@ impl DeliveryState {
     const ALL: [DeliveryState; 4] =
         [DeliveryState::Pending, DeliveryState::Retrying, DeliveryState::Delivered, DeliveryState::Failed];
 
-    /// As it stands in its row.
+    /// Returns the stored number.
     fn number(self) -> i64 {
         match self {
             DeliveryState::Pending => 0,
@@ -74,37 +74,37 @@ impl DeliveryState {
     }
 }
 
-/// One request that was made, and what follows from it.
+/// An attempt, and the transition of its delivery.
 #[derive(Clone, Debug)]
 pub struct AttemptRow {
-    pub lane: Lane,
+    pub queue: QueueId,
     pub event: EventSeq,
     pub at: Timestamp,
     pub duration_ms: u64,
     /// "delivered" or the class of the failure.
     pub outcome: &'static str,
     pub status: Option<u16>,
-    /// The first bytes of the answer, or what went wrong.
-    pub answer: Vec<u8>,
-    pub then: Then,
+    /// The first bytes of the response, or the reason of the failure.
+    pub response: Vec<u8>,
+    pub transition: DeliveryTransition,
 }
 
-/// What becomes of a delivery after an attempt.
+/// The new state of a delivery after an attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Then {
+pub enum DeliveryTransition {
     Delivered,
     RetryAt(Timestamp),
     GivenUp,
 }
 
-/// Since when an endpoint has done nothing but fail; `None`: it does not.
+/// The health of an endpoint: the time since which all its attempts fail; `None`: the last attempt succeeded.
 #[derive(Clone, Copy, Debug)]
-pub struct Health {
-    pub lane: Lane,
+pub struct EndpointHealth {
+    pub queue: QueueId,
     pub failing_since: Option<Timestamp>,
 }
 
-// The number of an attempt is one more than those before it: a redelivery goes on counting.
+// An attempt is numbered after all earlier attempts of the delivery, including those before a redelivery.
 static ATTEMPTS: LazyLock<ChunkedSql> = LazyLock::new(|| {
     ChunkedSql::new(
         "INSERT OR IGNORE INTO attempts (lane, event, number, at, duration_ms, outcome, status, answer) \
@@ -114,7 +114,8 @@ static ATTEMPTS: LazyLock<ChunkedSql> = LazyLock::new(|| {
     )
 });
 
-// One that fell due after the attempt began was wanted once more meanwhile: it stays so, whatever this attempt came to.
+// A delivery that became due after the attempt began was redelivered meanwhile. It stays due, regardless of this
+// outcome.
 static OUTCOMES: LazyLock<ChunkedSql> = LazyLock::new(|| {
     ChunkedSql::new(
         "UPDATE deliveries SET attempts = attempts + 1, at = v.column5, \
@@ -126,9 +127,10 @@ static OUTCOMES: LazyLock<ChunkedSql> = LazyLock::new(|| {
 });
 
 impl Database {
-    /// Notes attempts and what follows from them, all in one transaction. At most one for each delivery. Does not wait for the
-    /// disk: what a loss of power takes back is sent once more, with the same id, as after any crash.
-    pub async fn record_attempts(&self, attempts: &[AttemptRow], health: &[Health]) -> Result<(), DbError> {
+    /// Records attempts and their transitions in one transaction, at most one attempt for each delivery. Does not wait
+    /// for the disk: after a loss of power, deliveries whose outcome is lost are sent again with the same id, as after
+    /// any crash.
+    pub async fn record_attempts(&self, attempts: &[AttemptRow], health: &[EndpointHealth]) -> Result<(), DbError> {
         if attempts.is_empty() && health.is_empty() {
             return Ok(());
         }
@@ -140,27 +142,27 @@ impl Database {
 async fn write_outcomes(
     write: &mut WriteTransaction,
     attempts: &[AttemptRow],
-    health: &[Health],
+    health: &[EndpointHealth],
 ) -> Result<(), DbError> {
     write_rows(write.connection(), &ATTEMPTS, attempts, |query, row| {
         query
-            .bind(row.lane)
+            .bind(row.queue)
             .bind(row.event)
             .bind(int(row.at))
             .bind(int(row.duration_ms))
             .bind(row.outcome)
             .bind(row.status)
-            .bind(row.answer.clone())
+            .bind(row.response.clone())
     })
     .await?;
     write_rows(write.connection(), &OUTCOMES, attempts, |query, row| {
-        let (state, due) = match row.then {
-            Then::Delivered => (DeliveryState::Delivered, None),
-            Then::RetryAt(due) => (DeliveryState::Retrying, Some(int(due))),
-            Then::GivenUp => (DeliveryState::Failed, None),
+        let (state, due) = match row.transition {
+            DeliveryTransition::Delivered => (DeliveryState::Delivered, None),
+            DeliveryTransition::RetryAt(due) => (DeliveryState::Retrying, Some(int(due))),
+            DeliveryTransition::GivenUp => (DeliveryState::Failed, None),
         };
         query
-            .bind(row.lane)
+            .bind(row.queue)
             .bind(row.event)
             .bind(state.number())
             .bind(due)
@@ -168,10 +170,10 @@ async fn write_outcomes(
             .bind(int(row.at))
     })
     .await?;
-    for Health { lane, failing_since } in health {
+    for EndpointHealth { queue, failing_since } in health {
         sqlx::query("UPDATE lanes SET failing_since = ? WHERE lane = ?")
             .bind(failing_since.map(int))
-            .bind(lane)
+            .bind(queue)
             .execute(write.connection())
             .await?;
     }

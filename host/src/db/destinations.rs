@@ -1,4 +1,4 @@
-//! Destinations of tenants, as they are durable. What is in one is in `changes::destination`.
+//! Stored destinations of tenants. `changes::destination` defines their content.
 
 use sqlx::AssertSqlSafe;
 
@@ -7,7 +7,7 @@ use crate::changes::host_collections::DESTINATIONS;
 use crate::changes::scope::Scope;
 
 impl Database {
-    /// The body of its record.
+    /// Returns the JSON body of a destination's record.
     pub async fn find_destination(&self, scope: &Scope, name: &str) -> Result<Option<String>, DbError> {
         let tables = self.catalogue().tables_of(DESTINATIONS);
         let Some((_, table)) = tables.into_iter().find(|(plugin, _)| plugin == scope.plugin()) else { return Ok(None) };

@@ -1,8 +1,8 @@
-//! How much room is left on the disk of the database, and which tenants may still write.
+//! Free space on the disk of the database, and which tenants may still write.
 //!
-//! Below the operator's watermark nobody writes. Below twice the watermark each tenant writes at most a share, so that a tenant
-//! that fills the disk leaves room to the others. What is written often replaces what was there, so the shares begin anew
-//! after each period in which the disk has lost less than one.
+//! Below the operator's watermark no tenant may write. Below twice the watermark each tenant may write at most a share,
+//! so that a tenant that fills the disk leaves room for the others. Written data often replaces existing data, so the
+//! shares are reset after each period in which the free space has shrunk by less than one share.
 
 use std::{
     collections::HashMap,
@@ -16,59 +16,61 @@ use std::{
 use parking_lot::Mutex;
 
 use super::{Database, DbError, Health, files::beside};
-use crate::limits::{DISK_SHARE_LOOKS, DISK_SHARES};
+use crate::limits::{DISK_SHARE_CHECKS, DISK_SHARES};
 
-/// Whether the disk takes writes: it is above the operator's watermark, and the database on it is intact. Read before each write.
+/// Whether writes are accepted: the free space is above the operator's watermark, and the database is intact.
+///
+/// It is read before each write.
 #[derive(Clone, Default)]
 pub struct DiskGauge {
-    room: Arc<Room>,
+    space: Arc<FreeSpace>,
     /// `None` in tests without a database.
     health: Option<Health>,
 }
 
 #[derive(Default)]
-struct Room {
-    /// Less is free than the watermark.
+struct FreeSpace {
+    /// The free space is below the watermark.
     low: AtomicBool,
-    /// Bytes that each tenant may write in a period while room is scarce; 0: it is not.
+    /// Bytes that each tenant may write in a period while space is scarce. 0 if it is not scarce.
     share: AtomicU64,
     period: Mutex<Period>,
 }
 
 #[derive(Default)]
 struct Period {
-    /// Looks at the disk since it began.
-    looks: u64,
+    /// Number of disk checks since the period began.
+    checks: u64,
     free_bytes: u64,
-    /// Bytes that each tenant has written.
+    /// Bytes written by each tenant.
     written: HashMap<Arc<str>, u64>,
 }
 
 impl DiskGauge {
     pub fn of(database: &Database) -> DiskGauge {
-        DiskGauge { room: Arc::default(), health: Some(database.health().clone()) }
+        DiskGauge { space: Arc::default(), health: Some(database.health().clone()) }
     }
 
     pub fn is_low(&self) -> bool {
-        self.room.low.load(Ordering::Relaxed)
+        self.space.low.load(Ordering::Relaxed)
     }
 
-    /// `tenant`: empty for a caller without one.
-    pub fn refuses_writes(&self, tenant: &str) -> bool {
+    /// Returns true if writes of this tenant are rejected. `tenant` is empty for a caller without one.
+    pub fn rejects_writes(&self, tenant: &str) -> bool {
         if self.is_low() || self.health.as_ref().is_some_and(Health::is_damaged) {
             return true;
         }
-        let share = self.room.share.load(Ordering::Relaxed);
-        share > 0 && self.room.period.lock().written.get(tenant).is_some_and(|written| *written >= share)
+        let share = self.space.share.load(Ordering::Relaxed);
+        share > 0 && self.space.period.lock().written.get(tenant).is_some_and(|written| *written >= share)
     }
 
-    /// Counts what a tenant has written, while room is scarce.
-    pub fn note_written(&self, tenant: &Arc<str>, bytes: usize) {
-        let share = self.room.share.load(Ordering::Relaxed);
+    /// Adds bytes that a tenant has written, while space is scarce.
+    pub fn record_written(&self, tenant: &Arc<str>, bytes: usize) {
+        let share = self.space.share.load(Ordering::Relaxed);
         if share == 0 {
             return;
         }
-        let mut period = self.room.period.lock();
+        let mut period = self.space.period.lock();
         let sum = period.written.entry(tenant.clone()).or_default();
         let before = *sum;
         *sum = before.saturating_add(bytes as u64);
@@ -78,63 +80,63 @@ impl DiskGauge {
             tracing::warn!(
                 tenant = &**tenant,
                 share_bytes = share,
-                "the disk is filling up, and this tenant has written its share of what is left: its writing requests get 503 \
+                "the disk is filling up, and this tenant has used its share of the remaining space: its write requests get 503 \
                  until the disk stops filling up, or twice free-disk-bytes-min is free"
             );
         }
     }
 
-    /// To be called every `DISK_LOOK_MS`. Logs each change.
-    pub fn set_free(&self, free_bytes: u64, free_bytes_min: u64) {
+    /// Updates the free space. Called every `DISK_CHECK_MS`. Logs each change of state.
+    pub fn set_free_bytes(&self, free_bytes: u64, free_bytes_min: u64) {
         let scarce = free_bytes < free_bytes_min.saturating_mul(2);
         self.share(free_bytes, if scarce { (free_bytes_min / DISK_SHARES).max(1) } else { 0 });
         let low = free_bytes < free_bytes_min;
-        if self.room.low.swap(low, Ordering::Relaxed) == low {
+        if self.space.low.swap(low, Ordering::Relaxed) == low {
             return;
         }
         if low {
             tracing::error!(
                 free_bytes,
-                "the disk is nearly full (free-disk-bytes-min): writing requests get 503 until there is room"
+                "the disk is nearly full (free-disk-bytes-min): write requests get 503 until space is freed"
             );
         } else {
-            tracing::info!(free_bytes, "there is room on the disk again: writing requests are served");
+            tracing::info!(free_bytes, "the disk has enough free space again: write requests are served");
         }
     }
 
-    /// Begins a period where room becomes scarce, and after each `DISK_SHARE_LOOKS`.
+    /// Sets the share. Begins a period when space becomes scarce, and after every `DISK_SHARE_CHECKS` checks.
     fn share(&self, free_bytes: u64, share: u64) {
-        let before = self.room.share.swap(share, Ordering::Relaxed);
+        let before = self.space.share.swap(share, Ordering::Relaxed);
         if share == 0 {
             return;
         }
-        let mut period = self.room.period.lock();
-        period.looks += 1;
-        if before > 0 && period.looks < DISK_SHARE_LOOKS {
+        let mut period = self.space.period.lock();
+        period.checks += 1;
+        if before > 0 && period.checks < DISK_SHARE_CHECKS {
             return;
         }
         let is_filling_up = before > 0 && period.free_bytes.saturating_sub(free_bytes) >= share;
         let written = if is_filling_up { std::mem::take(&mut period.written) } else { HashMap::new() };
-        *period = Period { looks: 0, free_bytes, written };
+        *period = Period { checks: 0, free_bytes, written };
     }
 }
 
 impl Database {
-    /// Bytes that this process may still write there.
+    /// Returns the bytes that this process may still write to the disk of the database.
     pub fn free_disk_bytes(&self) -> Result<u64, DbError> {
         Ok(free_bytes(self.path())?)
     }
 }
 
 impl Database {
-    /// Bytes of the file and of its log; 0 where one is not there.
+    /// Returns the sizes of the file and of its log in bytes. The size of an absent file is 0.
     pub fn file_bytes(&self) -> (u64, u64) {
         let length = |path: &Path| std::fs::metadata(path).map_or(0, |data| data.len());
         (length(self.path()), length(&beside(self.path(), "-wal")))
     }
 }
 
-/// Bytes that this process may still write on the disk of a file or folder that exists.
+/// Returns the bytes that this process may still write to the disk of an existing file or folder.
 pub fn free_bytes(path: &Path) -> std::io::Result<u64> {
     let state = rustix::fs::statvfs(path)?;
     Ok(state.f_bavail.saturating_mul(state.f_frsize))
@@ -142,74 +144,75 @@ pub fn free_bytes(path: &Path) -> std::io::Result<u64> {
 
 #[cfg(test)]
 mod tests {
-    use super::{DISK_SHARE_LOOKS, DiskGauge};
+    use super::{DISK_SHARE_CHECKS, DiskGauge};
     use crate::db::testing::TestFile;
 
     #[test]
-    fn the_gauge_is_low_below_the_watermark_and_recovers() {
+    fn gauge_is_low_below_the_watermark_and_recovers() {
         let gauge = DiskGauge::default();
-        gauge.set_free(99, 100);
+        gauge.set_free_bytes(99, 100);
         assert!(gauge.is_low());
-        gauge.set_free(100, 100);
+        gauge.set_free_bytes(100, 100);
         assert!(!gauge.is_low());
     }
 
     #[test]
-    fn tenant_that_fills_the_last_room_is_refused_and_others_are_not() {
+    fn only_the_tenant_that_fills_the_disk_is_rejected() {
         let (gauge, acme) = (DiskGauge::default(), "acme/test".into());
-        gauge.set_free(1_999, 1_000);
-        gauge.note_written(&acme, 61);
-        assert!(!gauge.refuses_writes("acme/test"));
-        gauge.note_written(&acme, 1);
-        assert!(gauge.refuses_writes("acme/test"), "a sixteenth of 1 000");
-        assert!(!gauge.refuses_writes("rival/test"));
+        gauge.set_free_bytes(1_999, 1_000);
+        gauge.record_written(&acme, 61);
+        assert!(!gauge.rejects_writes("acme/test"));
+        gauge.record_written(&acme, 1);
+        assert!(gauge.rejects_writes("acme/test"), "a sixteenth of 1 000");
+        assert!(!gauge.rejects_writes("rival/test"));
     }
 
     #[test]
-    fn share_of_a_tenant_is_whole_again_after_the_shortage() {
+    fn share_of_a_tenant_is_reset_after_the_shortage() {
         let (gauge, acme) = (DiskGauge::default(), "acme/test".into());
-        gauge.set_free(1_999, 1_000);
-        gauge.note_written(&acme, 1_000);
-        gauge.set_free(2_000, 1_000);
-        assert!(!gauge.refuses_writes("acme/test"));
-        gauge.set_free(1_999, 1_000);
-        assert!(!gauge.refuses_writes("acme/test"));
+        gauge.set_free_bytes(1_999, 1_000);
+        gauge.record_written(&acme, 1_000);
+        gauge.set_free_bytes(2_000, 1_000);
+        assert!(!gauge.rejects_writes("acme/test"));
+        gauge.set_free_bytes(1_999, 1_000);
+        assert!(!gauge.rejects_writes("acme/test"));
     }
 
-    /// A tenant writes its share. Returns whether it is refused after a period that ends with so much free.
-    fn is_refused_after_a_period(free_bytes: u64) -> bool {
+    /// Lets a tenant write its share. Returns true if it is rejected after a period that ends with this much free
+    /// space.
+    fn is_rejected_after_a_period(free_bytes: u64) -> bool {
         let gauge = DiskGauge::default();
-        gauge.set_free(1_900, 1_000);
-        gauge.note_written(&"acme/test".into(), 62);
-        for _ in 1..DISK_SHARE_LOOKS {
-            gauge.set_free(free_bytes, 1_000);
-            assert!(gauge.refuses_writes("acme/test"));
+        gauge.set_free_bytes(1_900, 1_000);
+        gauge.record_written(&"acme/test".into(), 62);
+        for _ in 1..DISK_SHARE_CHECKS {
+            gauge.set_free_bytes(free_bytes, 1_000);
+            assert!(gauge.rejects_writes("acme/test"));
         }
-        gauge.set_free(free_bytes, 1_000);
-        gauge.refuses_writes("acme/test")
+        gauge.set_free_bytes(free_bytes, 1_000);
+        gauge.rejects_writes("acme/test")
     }
 
     #[test]
     fn tenant_whose_writes_do_not_fill_the_disk_is_served_again_after_a_period() {
-        assert!(!is_refused_after_a_period(1_839));
+        assert!(!is_rejected_after_a_period(1_839));
     }
 
     #[test]
-    fn tenant_is_refused_while_the_disk_fills_up() {
-        assert!(is_refused_after_a_period(1_838));
+    fn tenant_is_rejected_while_the_disk_fills_up() {
+        assert!(is_rejected_after_a_period(1_838));
     }
 
     #[test]
-    fn nothing_is_counted_while_there_is_room() {
+    fn writes_are_not_counted_while_space_is_not_scarce() {
         let (gauge, acme) = (DiskGauge::default(), "acme/test".into());
-        gauge.set_free(2_000, 1_000);
-        gauge.note_written(&acme, usize::MAX);
-        gauge.set_free(1_999, 1_000);
-        assert!(!gauge.refuses_writes("acme/test"));
+        gauge.set_free_bytes(2_000, 1_000);
+        gauge.record_written(&acme, usize::MAX);
+        gauge.set_free_bytes(1_999, 1_000);
+        assert!(!gauge.rejects_writes("acme/test"));
     }
 
     #[tokio::test]
-    async fn a_disk_that_tests_run_on_has_some_room_left() {
+    async fn free_bytes_of_the_test_disk_are_positive() {
         let file = TestFile::open().await;
         assert!(file.db.free_disk_bytes().unwrap() > 0);
     }

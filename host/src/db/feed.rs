@@ -1,4 +1,4 @@
-//! The events of one tenant, in the order of their commits: for streams that go on where they ended, and readers that pull.
+//! The feed: the events of one tenant in the order of their commits, for streams that resume and for clients that poll.
 
 use std::sync::Arc;
 
@@ -9,47 +9,48 @@ use super::records::unsigned;
 use super::{Database, DbError};
 use crate::changes::scope::Scope;
 
-/// What somebody wants to see of it.
+/// Selects events of a feed.
 #[derive(Clone, Debug, Default)]
 pub struct FeedFilter {
-    /// Empty: all types.
+    /// Event types. Empty selects all.
     pub event_types: Vec<String>,
-    /// Empty: all subjects of the tenant.
+    /// Subjects. Empty selects all subjects of the tenant.
     pub subjects: Vec<String>,
 }
 
 impl FeedFilter {
-    pub fn shows(&self, event_type: &str, subject: &str) -> bool {
+    pub fn matches(&self, event_type: &str, subject: &str) -> bool {
         let has = |list: &[String], name: &str| list.is_empty() || list.iter().any(|entry| entry == name);
         has(&self.event_types, event_type) && has(&self.subjects, subject)
     }
 }
 
-/// Where a page ends at the latest.
+/// The limits of a page.
 #[derive(Clone, Copy, Debug)]
 pub struct FeedBounds {
-    /// Events in it.
+    /// Events in the page.
     pub rows: usize,
-    /// Events that are looked at, whether they are shown or not.
-    pub looked_at: usize,
-    /// Their bodies.
+    /// Examined events, whether they match the filter or not.
+    pub examined: usize,
+    /// Total size of the examined bodies.
     pub bytes: usize,
 }
 
-/// What was read, and how far.
+/// A page of a feed, and the position after it.
 #[derive(Debug, Default)]
 pub struct FeedPage {
     pub events: Vec<StoredEvent>,
-    /// The number of the last one that was looked at; the next page begins after it.
-    pub reached: EventSeq,
-    /// Its id, where any was.
-    pub reached_id: Option<Arc<str>>,
-    /// There was more than fits.
-    pub more: bool,
+    /// The number of the last examined event. The next page begins after it.
+    pub last_seq: EventSeq,
+    /// The id of the last examined event, if any was examined.
+    pub last_id: Option<Arc<str>>,
+    /// True if the page ended at a limit.
+    pub has_more: bool,
 }
 
 impl Database {
-    /// After an event, the oldest first; test events are none of it. At least one is looked at where there is one.
+    /// Returns the events after an event, the oldest first, without test events. Examines at least one event if there
+    /// is one.
     pub async fn find_feed(
         &self,
         scope: &Scope,
@@ -67,21 +68,21 @@ impl Database {
         .bind(scope.tenant().clone())
         .bind(after)
         .fetch(search.connection()?);
-        let (mut page, mut bytes, mut looked_at) =
-            (FeedPage { reached: after, ..FeedPage::default() }, 0_usize, 0_usize);
+        let (mut page, mut bytes, mut examined) =
+            (FeedPage { last_seq: after, ..FeedPage::default() }, 0_usize, 0_usize);
         while let Some((seq, id, event_type, subject, body, at)) =
             self.observe(rows.try_next().await.map_err(DbError::from))?
         {
             bytes = bytes.saturating_add(body.len());
-            let is_full = page.events.len() >= bounds.rows || looked_at >= bounds.looked_at;
-            if is_full || (bytes > bounds.bytes && looked_at > 0) {
-                page.more = true;
+            let is_full = page.events.len() >= bounds.rows || examined >= bounds.examined;
+            if is_full || (bytes > bounds.bytes && examined > 0) {
+                page.has_more = true;
                 break;
             }
-            looked_at += 1;
+            examined += 1;
             let id: Arc<str> = id.into();
-            (page.reached, page.reached_id) = (seq, Some(id.clone()));
-            if !filter.shows(&event_type, &subject) {
+            (page.last_seq, page.last_id) = (seq, Some(id.clone()));
+            if !filter.matches(&event_type, &subject) {
                 continue;
             }
             page.events.push(StoredEvent {
@@ -92,7 +93,7 @@ impl Database {
                 subject: subject.into(),
                 body: body.into(),
                 at: unsigned(at)?,
-                lanes: Vec::new(),
+                queues: Vec::new(),
                 is_test: false,
                 hops: 0,
             });
@@ -102,7 +103,7 @@ impl Database {
         Ok(page)
     }
 
-    /// The number of the newest event of all tenants; 0 where there never was one.
+    /// Returns the number of the newest event of all tenants; 0 if there never was one.
     pub async fn newest_event(&self) -> Result<EventSeq, DbError> {
         let seq: Option<EventSeq> = sqlx::query_scalar("SELECT seq FROM sqlite_sequence WHERE name = 'events'")
             .fetch_optional(&*self.readers())
@@ -116,9 +117,9 @@ mod tests {
     use super::*;
     use crate::db::testing::{TestFile, batch, change, model, scope};
 
-    const BOUNDS: FeedBounds = FeedBounds { rows: 10, looked_at: 100, bytes: 1_000 };
+    const BOUNDS: FeedBounds = FeedBounds { rows: 10, examined: 100, bytes: 1_000 };
 
-    /// Events 1 to 30 of acme, each with a subject of its own, and one of somebody else in between.
+    /// Creates events 1 to 30 of acme with different subjects, and one event of another tenant in between.
     async fn feed() -> TestFile {
         let model = model(vec![]);
         let file = TestFile::with(&model).await;
@@ -136,32 +137,32 @@ mod tests {
         let (scope, mut at, mut pages) = (scope("notes", "acme/test"), 0, Vec::new());
         loop {
             let page = file.db.find_feed(&scope, at, filter, bounds).await.unwrap();
-            assert!(page.more || page.reached >= at);
+            assert!(page.has_more || page.last_seq >= at);
             pages.push(page.events.iter().map(|event| event.id.to_string()).collect());
-            at = page.reached;
-            if !page.more {
+            at = page.last_seq;
+            if !page.has_more {
                 return pages;
             }
         }
     }
 
     #[tokio::test]
-    async fn pages_hold_every_event_of_the_tenant_once_in_the_order_of_commits() {
+    async fn pages_contain_every_event_of_the_tenant_once_in_the_order_of_commits() {
         let file = feed().await;
         let all: Vec<String> = (1..=30).map(|n| format!("event_{n}")).collect();
-        for bounds in [BOUNDS, FeedBounds { looked_at: 1, ..BOUNDS }, FeedBounds { bytes: 1, ..BOUNDS }] {
+        for bounds in [BOUNDS, FeedBounds { examined: 1, ..BOUNDS }, FeedBounds { bytes: 1, ..BOUNDS }] {
             assert_eq!(pages(&file, &FeedFilter::default(), bounds).await.concat(), all, "{bounds:?}");
         }
     }
 
     #[tokio::test]
-    async fn what_is_left_out_is_looked_at_within_bounds_and_gone_past() {
+    async fn events_that_do_not_match_are_examined_within_the_limits_and_skipped() {
         let file = feed().await;
         let subjects = vec!["thing_29".to_owned(), "thing".to_owned()];
         let filter = FeedFilter { subjects, event_types: vec!["thing.changed".to_owned()] };
-        let found = pages(&file, &filter, FeedBounds { looked_at: 8, ..BOUNDS }).await;
+        let found = pages(&file, &filter, FeedBounds { examined: 8, ..BOUNDS }).await;
         assert_eq!((found.len(), found.concat()), (4, vec!["event_29".to_owned()]));
         let page = file.db.find_feed(&scope("notes", "acme/test"), 0, &filter, BOUNDS).await.unwrap();
-        assert_eq!((page.reached_id.as_deref(), page.more), (Some("event_30"), false));
+        assert_eq!((page.last_id.as_deref(), page.has_more), (Some("event_30"), false));
     }
 }

@@ -1,9 +1,11 @@
 //! Inspects the files of a database without opening them in SQLite.
 //!
-//! SQLite ignores the log from its first invalid frame on, and deletes a log beside an empty file. So every open inspects the files first.
-//! Never writes. Invariant: only damage that no crash of a process or machine leaves behind is reported.
+//! SQLite ignores the log from its first invalid frame on, and deletes a log beside an empty file. Therefore every open
+//! inspects the files first. This module never writes. Invariant: it reports only damage that a crash of the process or
+//! the machine cannot cause.
 //!
-//! - `header`: the first page of the file. `log`: the write-ahead log (`FILE-wal`). `index`: its index in shared memory (`FILE-shm`).
+//! - `header`: the header of the file. `log`: the write-ahead log (`FILE-wal`). `index`: its index in shared memory
+//!   (`FILE-shm`).
 
 mod header;
 mod index;
@@ -19,30 +21,30 @@ use sqlx::{ConnectOptions, Connection};
 
 use super::{
     DbError,
-    database::{GoOn, options},
+    database::{ContinueFn, options},
 };
 use crate::{
-    limits::{LINKS_MAX, SEARCH_LOOK_STEPS, SURVEY_ATTEMPTS_MAX},
+    limits::{LINKS_MAX, SEARCH_CANCEL_CHECK_STEPS, SURVEY_ATTEMPTS_MAX},
     regular_file,
 };
 use header::Header;
 use log::Log;
 
-/// A file that cannot be trusted.
+/// A damaged file.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{} is damaged: {what}. {remedy}", file.display())]
 pub struct Damage {
     pub file: PathBuf,
-    /// A clause about the file, in lower case.
+    /// Description of the damage: a clause in lower case.
     pub what: String,
     pub remedy: Remedy,
 }
 
-/// How to replace damaged files. Holds the path of the database that they belong to.
+/// How to replace damaged files. Contains the path of their database.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Remedy {
     RestoreDatabase(PathBuf),
-    /// The simulated blockchains, which backups do not contain.
+    /// For the simulated blockchains, which backups do not contain.
     ReplaceChains(PathBuf),
 }
 
@@ -66,16 +68,16 @@ impl Display for Remedy {
     }
 }
 
-/// Whether `FILE-shm` describes the last commit.
+/// Whether `FILE-shm` reliably describes the last commit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IndexTrust {
-    /// The machine has not been restarted since the database was open: the page cache has kept every write.
+    /// The machine has not been restarted since the database was open, so the page cache contains every write.
     SameBoot,
     /// The file may be older or newer than the log.
     Unknown,
 }
 
-/// The state of intact files.
+/// Summary of intact files.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Survey {
     /// The file is absent, or has 0 bytes.
@@ -91,10 +93,10 @@ pub enum Survey {
     },
 }
 
-/// Inspects the file, its log, and the index of the log. Reads the whole log.
+/// Inspects the database file, its log, and the index of the log. Reads the whole log.
 ///
 /// # Errors
-/// `Damaged` names the damaged file; `File` a file that cannot be read.
+/// `Damaged` names the damaged file. `File` names a file that cannot be read.
 pub fn survey(database: &Path, trust: IndexTrust) -> Result<Survey, DbError> {
     check_kinds(database)?;
     let log_path = beside(database, "-wal");
@@ -107,7 +109,7 @@ pub fn survey(database: &Path, trust: IndexTrust) -> Result<Survey, DbError> {
     let damaged = |file: &Path, what: String| Damage { file: file.to_owned(), what, remedy: remedy() };
     let header = Header::read(database)?.map_err(|what| damaged(database, what))?;
     let (pages, page_bytes) = (bytes / header.page_bytes, header.page_bytes);
-    // Another journal mode: not a database of Tenon, or one that is being created.
+    // Another journal mode means that it is not a database of Tenon, or is being created.
     if !header.is_wal {
         return Ok(Survey::Database { pages, page_bytes, log_frames: 0, log_bytes });
     }
@@ -125,7 +127,7 @@ pub fn survey(database: &Path, trust: IndexTrust) -> Result<Survey, DbError> {
     Ok(Survey::Database { pages, page_bytes, log_frames: log.committed, log_bytes })
 }
 
-/// Refuses anything but regular files in the places of the files that SQLite opens: it would wait for a FIFO.
+/// Fails if a path that SQLite opens is not a regular file. SQLite would block on a FIFO.
 pub(super) fn check_kinds(database: &Path) -> Result<(), DbError> {
     for ending in ["", "-wal", "-shm", "-journal"] {
         let path = beside(database, ending);
@@ -134,27 +136,27 @@ pub(super) fn check_kinds(database: &Path) -> Result<(), DbError> {
     Ok(())
 }
 
-/// Inspects the file of the simulated blockchains, and its log, before it is opened.
+/// Inspects the file of the simulated blockchains and its log, before it is opened.
 pub fn survey_chains(path: &Path) -> Result<Survey, DbError> {
     survey(path, IndexTrust::Unknown).map_err(|error| error.in_chains(path))
 }
 
-/// Returns the mistakes in the file of the simulated blockchains, and in its log. `go_on` is called now and then.
-pub async fn check_chains(path: &Path, go_on: GoOn) -> Result<Vec<String>, DbError> {
+/// Returns the problems in the file of the simulated blockchains and in its log. Calls `should_continue` periodically.
+pub async fn check_chains(path: &Path, should_continue: ContinueFn) -> Result<Vec<String>, DbError> {
     let checked = async {
         survey_in_use(path)?;
         let mut connection = options::copier(path).connect().await?;
-        connection.lock_handle().await?.set_progress_handler(SEARCH_LOOK_STEPS, move || go_on());
-        let mut mistakes: Vec<String> =
+        connection.lock_handle().await?.set_progress_handler(SEARCH_CANCEL_CHECK_STEPS, move || should_continue());
+        let mut problems: Vec<String> =
             sqlx::query_scalar("PRAGMA integrity_check(20)").fetch_all(&mut connection).await?;
         connection.close().await?;
-        mistakes.retain(|line| line != "ok");
-        Ok(mistakes)
+        problems.retain(|line| line != "ok");
+        Ok(problems)
     };
     checked.await.map_err(|error: DbError| error.in_chains(path))
 }
 
-/// Inspects files that a running host may be changing: between two reads of them, it may restart the log.
+/// Inspects files that a running host may be changing. Retries, because the host may restart the log between two reads.
 pub fn survey_in_use(database: &Path) -> Result<Survey, DbError> {
     let mut found = survey(database, IndexTrust::Unknown);
     for _ in 1..SURVEY_ATTEMPTS_MAX {
@@ -166,18 +168,18 @@ pub fn survey_in_use(database: &Path) -> Result<Survey, DbError> {
     found
 }
 
-/// The command that replaces a damaged or lost database.
+/// Returns the command that replaces a damaged or lost database.
 pub fn restore_command(database: &Path) -> String {
     let replace = if database.exists() { " --replace" } else { "" };
     format!("tenon restore BACKUP {}{replace}", location_flags(database))
 }
 
-/// The command that lists all damage.
+/// Returns the command that lists all damage.
 pub fn check_command(database: &Path) -> String {
     format!("tenon db check {}", location_flags(database))
 }
 
-/// The flags that name this database.
+/// Returns the command-line flags that select this database.
 pub fn location_flags(database: &Path) -> String {
     let folder = database.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     match database.file_name().and_then(|name| name.to_str()) {
@@ -186,30 +188,31 @@ pub fn location_flags(database: &Path) -> String {
     }
 }
 
-/// The file with the identity of the database, `FILE.id`.
+/// Returns the path of `FILE.id`, the file with the identity of the database.
 pub fn marker_path(database: &Path) -> PathBuf {
     beside(database, ".id")
 }
 
-/// The file that the database keeps under its name with this ending. SQLite keeps its own files beside the target of a link.
+/// Returns the path of the database's file with this suffix. Resolves links, because SQLite keeps its files beside the
+/// target.
 pub(super) fn beside(path: &Path, ending: &str) -> PathBuf {
     let mut name = resolved(path).into_os_string();
     name.push(ending);
     name.into()
 }
 
-/// The file that a symbolic link leads to, which need not exist; the path itself if it is no link.
+/// Returns the target of a symbolic link, which need not exist, or the path itself if it is not a link.
 pub(super) fn resolved(path: &Path) -> PathBuf {
     let mut file = path.to_owned();
     for _ in 0..LINKS_MAX {
         let Ok(target) = std::fs::read_link(&file) else { return file };
-        // An absolute target takes the place of the folder.
+        // `join` replaces the folder if the target is absolute.
         file = file.parent().unwrap_or(Path::new("")).join(target);
     }
     path.to_owned()
 }
 
-/// `None` if the file is absent.
+/// Returns the length of the file in bytes, or `None` if it is absent.
 pub(super) fn length(path: &Path) -> Result<Option<u64>, DbError> {
     match std::fs::metadata(path) {
         Ok(data) => Ok(Some(data.len())),

@@ -1,10 +1,13 @@
-//! Pages of records: `Query` to SQL.
+//! Finds pages of records: converts a `Query` to SQL.
 //!
-//! - `plan`: which index serves, and in which order it yields the records.
-//! - `condition`: one condition as SQL. `cursor`: where the next page begins.
+//! - `plan`: selects the index, which determines the order of the records.
+//! - `condition`: converts one condition to SQL. `cursor`: the start of the next page.
 //!
-//! Invariants: every statement begins with the tenant of its scope; what a caller sends is bound, never part of the text;
-//! field names are part of the text and were checked (`is_path`). The order is total: the id breaks ties.
+//! Invariants:
+//! - Every statement filters by the tenant of its scope.
+//! - Values from callers are bound parameters, never part of the SQL text.
+//! - Field names are part of the SQL text and were checked (`is_path`).
+//! - The order is total, because the id breaks ties.
 
 mod condition;
 mod cursor;
@@ -44,7 +47,7 @@ pub enum Comparison {
     More(Value),
     AtLeast(Value),
     StartsWith(String),
-    /// The field is a list that holds this value.
+    /// The field is a list that contains this value.
     Contains(Value),
 }
 
@@ -65,7 +68,7 @@ pub struct Sort {
 pub struct Query {
     pub conditions: Vec<Condition>,
     pub sort: Vec<Sort>,
-    /// `Page::next` of the page before.
+    /// `Page::next` of the previous page.
     pub after: Option<String>,
     pub offset: u32,
     /// 1 to `limits::FIND_ENTRIES_MAX`.
@@ -81,10 +84,11 @@ pub struct Page {
 
 #[derive(Debug, thiserror::Error)]
 pub enum FindError {
-    /// The plugin asked for what it did not declare, or beyond a limit: a sentence for its author.
+    /// The plugin's query is invalid: it needs an undeclared index, or exceeds a limit. The text is for the plugin's
+    /// author.
     #[error("{0}")]
     Misuse(String),
-    /// `after` is not a cursor of this query. What a caller of the interface sends may end here.
+    /// `after` is not a cursor of this query. The value may come from an API caller.
     #[error("{0}")]
     BadCursor(String),
     #[error(transparent)]
@@ -97,23 +101,23 @@ impl From<sqlx::Error> for FindError {
     }
 }
 
-/// A slot of a unique index, in which one record at most can be.
+/// A slot of a unique index, which at most one record can occupy.
 pub struct Slot<'c> {
     pub index: &'c Index,
-    /// Of all columns; null where the index does not have them.
+    /// Values of all columns of the collection. Null for columns that are not part of the index.
     pub fields: Vec<Field>,
     pub name: Arc<str>,
 }
 
-/// Where the conditions say a value for each field of a unique index, and nothing else is wanted.
+/// Returns the slot of a unique index if the query only fixes a value for each of its fields.
 pub fn slot_of<'c>(collection: &'c Collection, query: &Query) -> Option<Slot<'c>> {
     let Query { conditions, sort, after: None, offset: 0, limit: 1..=FIND_ENTRIES_MAX } = query else { return None };
     let mut fields = vec![Field::Null; collection.columns.len()];
     for Condition { field, comparison } in conditions {
         let Comparison::Equal(value) = comparison else { return None };
         let Ok(Some(IndexField::Column(column))) = index_field(collection, field) else { return None };
-        let place = fields.get_mut(column).filter(|place| **place == Field::Null)?;
-        *place = field_of(value).ok()?;
+        let target = fields.get_mut(column).filter(|target| **target == Field::Null)?;
+        *target = field_of(value).ok()?;
     }
     let mut indexes = collection.unique_indexes().filter(|index| index.fields.len() == conditions.len());
     let (index, name) = indexes.find_map(|index| Some((index, collection.slot_name(index, &fields)?)))?;
@@ -121,7 +125,8 @@ pub fn slot_of<'c>(collection: &'c Collection, query: &Query) -> Option<Slot<'c>
 }
 
 impl Database {
-    /// Fewer entries than `limit`, and a `next`, where they would pass `FIND_BYTES_MAX` together.
+    /// Returns a page of records. It has fewer than `limit` entries, and a `next`, if they would exceed
+    /// `FIND_BYTES_MAX` together.
     pub async fn find_page(&self, scope: &Scope, collection: &Collection, query: &Query) -> Result<Page, FindError> {
         check(collection, &query.conditions)?;
         if !(1..=FIND_ENTRIES_MAX).contains(&query.limit) {
@@ -136,14 +141,14 @@ impl Database {
         let mut search = self.begin_search(scope).await?;
         let page = read_page(search.connection()?, sql, &plan, query.limit).await.inspect_err(|error| {
             if let FindError::Database(error) = error {
-                self.health().note(error);
+                self.health().record_error(error);
             }
         })?;
         search.finish();
         Ok(page)
     }
 
-    /// Stops counting at `limit`.
+    /// Counts matching records, up to `limit`.
     pub async fn count_records(
         &self,
         scope: &Scope,
@@ -195,8 +200,8 @@ async fn read_page(
     Ok(page)
 }
 
-fn misuse<T>(text: String) -> Result<T, FindError> {
-    Err(FindError::Misuse(text))
+fn misuse<T>(message: String) -> Result<T, FindError> {
+    Err(FindError::Misuse(message))
 }
 
 fn check(collection: &Collection, conditions: &[Condition]) -> Result<(), FindError> {
@@ -210,17 +215,17 @@ fn check(collection: &Collection, conditions: &[Condition]) -> Result<(), FindEr
     Ok(())
 }
 
-/// One SELECT for each stretch of the index that the page may come from, merged in the order of the index.
+/// Builds one SELECT for each range of the index that can contain the page, merged in the order of the index.
 fn page_sql(scope: &Scope, plan: &Plan, query: &Query, after: Option<&[Field]>) -> Result<Sql, FindError> {
     let keys = plan.order.iter().enumerate().map(|(n, field)| format!(", {} AS k{n}", plan.collection.sql_of(*field)));
     let columns = format!("id, {RECORD_COLUMNS}{}", keys.collect::<String>());
     let mut sql = Sql::default();
-    for (n, stretch) in plan.stretches(after).into_iter().enumerate() {
+    for (n, range) in plan.ranges(after).into_iter().enumerate() {
         sql.push(if n > 0 { " UNION ALL SELECT " } else { "SELECT " });
         sql.push(&columns);
         sql.push(" FROM ");
         push_where(&mut sql, scope, plan, &query.conditions)?;
-        for bound in stretch {
+        for bound in range {
             sql.push(" AND ");
             bound.push(&mut sql, plan.collection);
         }
@@ -228,7 +233,7 @@ fn page_sql(scope: &Scope, plan: &Plan, query: &Query, after: Option<&[Field]>) 
     let direction = if plan.descending { " DESC" } else { "" };
     let keys: Vec<String> = (0..plan.order.len()).map(|n| format!("k{n}{direction}")).collect();
     sql.push(&format!(" ORDER BY {} LIMIT ", keys.join(", ")));
-    // One more than asked for: it tells whether there is a next page.
+    // One row more than requested, which shows whether there is a next page.
     sql.bind(Field::Integer(i64::from(query.limit) + 1));
     sql.push(" OFFSET ");
     sql.bind(Field::Integer(query.offset.into()));

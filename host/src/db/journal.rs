@@ -1,17 +1,17 @@
-//! The tenants' journal: one chain of hashes for each plugin and tenant. Lines are added by `apply::journal`.
+//! The tenants' journals: one hash chain for each plugin and tenant. `apply::journal` adds the lines.
 //!
-//! hash = SHA-256(hash of the line before | canonical line); the canonical line is the JSON array
-//! [plugin, tenant, seq, at, subject, operation, request id, entry, version, component], without the last two where the line
-//! does not say who decided it. The first line follows 32 zero bytes, and the one after a cut by retention the last line
-//! that was deleted (`journal_cuts`).
+//! hash = SHA-256(hash of the previous line | canonical line). The canonical line is the JSON array [plugin, tenant,
+//! seq, at, subject, operation, request id, entry, version, component], without the last two members if the line does
+//! not contain the deciding component. The first line follows 32 zero bytes. The first line after a cut by retention
+//! follows the last deleted line (`journal_cuts`).
 //!
-//! - `follow`: whether chains are what was written. `list`: lines for people. `prune`: retention.
+//! - `verify`: checks the integrity of chains. `list`: lists lines. `prune`: retention.
 
-mod follow;
 mod list;
 mod prune;
 #[cfg(test)]
 mod tests;
+mod verify;
 
 use std::sync::Arc;
 
@@ -23,12 +23,12 @@ use super::DbError;
 use crate::changes::change_set::{DecidedBy, JournalLine};
 use crate::clock::Timestamp;
 
-pub use follow::{Chain, ChainFilter, ChainsPage, Flaw, FlawKind, FollowBounds};
 pub use list::{LineBounds, LineFilter, LinePage};
+pub use verify::{Chain, ChainFilter, ChainsPage, Flaw, FlawKind, VerifyBounds};
 
 pub type Hash = [u8; 32];
 
-/// A line as it lies in the file.
+/// A stored line.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StoredLine {
     pub plugin: String,
@@ -40,7 +40,7 @@ pub struct StoredLine {
     pub line: JournalLine,
 }
 
-/// `owner`: plugin and tenant.
+/// Returns the hash of a line. `owner` is the plugin and the tenant.
 pub(super) fn hash_line(prev: &Hash, owner: (&str, &str), (seq, at): (i64, Timestamp), line: &JournalLine) -> Hash {
     let JournalLine { subject, operation, request_id, decided_by, entry } = line;
     let plain = (owner.0, owner.1, seq, at, &**subject, &**operation, &**request_id, &**entry);
@@ -66,31 +66,31 @@ pub(super) fn hash_line(prev: &Hash, owner: (&str, &str), (seq, at): (i64, Times
 }
 
 pub(super) fn hash_of(bytes: Vec<u8>) -> Result<Hash, DbError> {
-    bytes.try_into().map_err(|_| DbError::Corrupt("journal: a hash has 32 bytes".into()))
+    bytes.try_into().map_err(|_| DbError::Corrupt("journal: a hash must have 32 bytes".into()))
 }
 
-/// What the file has. One of an older version, in a backup, has no word of who decided, nor of what retention has deleted.
+/// Schema of the journal in the file. An older schema, in a backup, has no deciding component and no cuts by retention.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Form {
+enum JournalSchema {
     Older,
-    Present,
+    Current,
 }
 
-impl Form {
-    async fn of(connection: &mut SqliteConnection) -> Result<Form, DbError> {
+impl JournalSchema {
+    async fn of(connection: &mut SqliteConnection) -> Result<JournalSchema, DbError> {
         let sql = "SELECT count(*) FROM pragma_table_info('journal') WHERE name = 'component'";
         let columns: i64 = sqlx::query_scalar(sql).fetch_one(connection).await?;
-        Ok(if columns == 0 { Form::Older } else { Form::Present })
+        Ok(if columns == 0 { JournalSchema::Older } else { JournalSchema::Current })
     }
 
-    /// Those of a `StoredLine`.
+    /// Returns the columns of a `StoredLine`.
     fn columns(self) -> &'static str {
         match self {
-            Form::Older => {
+            JournalSchema::Older => {
                 "plugin, tenant, seq, prev, hash, at, subject, operation, request_id, entry, \
                  NULL AS version, NULL AS component"
             }
-            Form::Present => {
+            JournalSchema::Current => {
                 "plugin, tenant, seq, prev, hash, at, subject, operation, request_id, entry, version, component"
             }
         }
@@ -98,12 +98,12 @@ impl Form {
 }
 
 impl StoredLine {
-    /// `None` where a column holds what the host cannot have written.
+    /// Reads a line. Returns `None` if a column contains a value that the host cannot have written.
     fn read(row: &SqliteRow) -> Option<StoredLine> {
         let text = |name: &str| row.try_get::<String, _>(name).ok();
         let hash = |name: &str| hash_of(row.try_get::<Vec<u8>, _>(name).ok()?).ok();
-        let named = |name: &str| row.try_get::<Option<String>, _>(name).ok();
-        let decided_by = match (named("version")?, named("component")?) {
+        let optional = |name: &str| row.try_get::<Option<String>, _>(name).ok();
+        let decided_by = match (optional("version")?, optional("component")?) {
             (None, None) => None,
             (Some(version), Some(component)) => Some(Arc::new(DecidedBy { version, component })),
             _ => return None,
@@ -125,12 +125,12 @@ impl StoredLine {
         })
     }
 
-    /// What it should be by what stands in the line.
+    /// Computes the hash from the content of the line.
     fn expected_hash(&self) -> Hash {
         hash_line(&self.prev, (&self.plugin, &self.tenant), (self.seq, self.at), &self.line)
     }
 
-    /// About what it takes in memory and in an answer.
+    /// Returns the approximate size in memory and in a response.
     fn bytes(&self) -> usize {
         let line = &self.line;
         [&*line.entry, &line.subject, &line.operation, &line.request_id].iter().map(|text| text.len()).sum()

@@ -1,4 +1,6 @@
-//! Rows of API keys, those of operators and those that plugins handed out. Knows no key text, only its hash; of keys that sign also a sealed copy, which nothing here can open.
+//! Rows of API keys, those created by operators and those issued by plugins.
+//!
+//! Contains only hashes of keys. Of signing keys it also stores a sealed copy, which nothing in this module can open.
 
 use std::sync::Arc;
 
@@ -9,19 +11,19 @@ use super::apply::{credentials::detach, rows::int};
 use super::database::WriteTransaction;
 use super::records::unsigned;
 use super::secrets::{self, StoredSecret};
-use super::swaps::{note_action, note_optional};
+use super::swaps::{insert_action, insert_optional_action};
 use super::{Database, DbError};
 use crate::changes::{credential::CredentialKind, operator_action::OperatorAction};
 use crate::clock::Timestamp;
 use crate::limits::ISSUED_LISTED_MAX;
 
-/// A key as it is stored.
+/// A stored key.
 #[derive(Clone, PartialEq, Eq)]
 pub struct StoredKey {
     pub id: Arc<str>,
-    /// SHA-256 of the text.
+    /// SHA-256 of the key.
     pub hash: [u8; 32],
-    /// "*" opens every plugin.
+    /// "*" grants access to every plugin.
     pub plugin: Arc<str>,
     pub organization: Arc<str>,
     /// "test" or "live".
@@ -33,22 +35,22 @@ pub struct StoredKey {
     pub expires_at: Option<Timestamp>,
     pub last_used_at: Option<Timestamp>,
     pub revoked_at: Option<Timestamp>,
-    /// Whether a sealed copy of its text is kept.
+    /// Whether the key can sign, so that a sealed copy of it is stored.
     pub signs: bool,
     pub kind: CredentialKind,
-    /// What its plugin calls it. `None`: an operator made it.
+    /// Label given by the plugin that issued the key. `None` if an operator created it.
     pub label: Option<String>,
 }
 
-/// Where keys that sign are looked for.
+/// Selects signing keys.
 #[derive(Clone, Copy, Debug)]
-pub struct SignerQuestion<'a> {
+pub struct SigningKeyQuery<'a> {
     pub plugin: &'a str,
     pub organization: &'a str,
     pub environment: &'a str,
 }
 
-/// The sealed copy of a key.
+/// Sealed copy of a key.
 pub struct SealedKey {
     pub id: String,
     pub sealed: Vec<u8>,
@@ -58,7 +60,9 @@ const COLUMNS: &str = "id, hash, plugin, organization, environment, owner, scope
                        last_used_at, revoked_at, secret IS NOT NULL OR sealed IS NOT NULL, kind, label";
 
 impl Database {
-    /// One of an operator's. `copy`: of a key that signs, under a name of its own. `action`: for the operators' journal.
+    /// Inserts a key created by an operator.
+    ///
+    /// `copy` is the sealed copy of a signing key, under its own name. `action` is added to the operators' journal.
     pub async fn insert_key(
         &self,
         key: &StoredKey,
@@ -88,7 +92,7 @@ impl Database {
             if let Some(copy) = copy {
                 secrets::put(write.connection(), &copy.name, &copy.sealed).await?;
             }
-            note_optional(write.connection(), action.as_ref()).await
+            insert_optional_action(write.connection(), action.as_ref()).await
         };
         self.write(move |write| Box::pin(insert(write))).await
     }
@@ -99,39 +103,41 @@ impl Database {
         row.as_ref().map(key_of).transpose()
     }
 
-    /// All of operators, and the newest of those that plugins handed out; oldest first.
+    /// Returns all keys of operators and the newest keys issued by plugins, oldest first.
     pub async fn list_keys(&self) -> Result<Vec<StoredKey>, DbError> {
         let sql = format!(
             "SELECT {COLUMNS} FROM keys WHERE label IS NULL OR id IN (SELECT id FROM keys WHERE label IS NOT NULL \
              ORDER BY created_at DESC, id DESC LIMIT {ISSUED_LISTED_MAX}) ORDER BY created_at, id"
         );
-        let mut search = self.begin_survey().await?;
+        let mut search = self.begin_operator_search().await?;
         let rows = sqlx::query(sqlx::AssertSqlSafe(sql)).fetch_all(search.connection()?).await?;
         search.finish();
         rows.iter().map(key_of).collect()
     }
 
-    /// Of the oldest key that signs there and is neither revoked nor expired.
+    /// Returns the sealed copy of the oldest matching key that is neither revoked nor expired.
     pub async fn find_signing_key(
         &self,
-        place: SignerQuestion<'_>,
+        query: SigningKeyQuery<'_>,
         now: Timestamp,
     ) -> Result<Option<SealedKey>, DbError> {
         let sql = "SELECT keys.id, secrets.sealed FROM keys JOIN secrets ON secrets.name = keys.secret \
                    WHERE keys.secret IS NOT NULL AND organization = ? AND environment = ? AND plugin IN (?, '*') \
                    AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ?) ORDER BY created_at, id LIMIT 1";
         let row: Option<(String, Vec<u8>)> = sqlx::query_as(sql)
-            .bind(place.organization)
-            .bind(place.environment)
-            .bind(place.plugin)
+            .bind(query.organization)
+            .bind(query.environment)
+            .bind(query.plugin)
             .bind(int(now))
             .fetch_optional(&*self.readers())
             .await?;
         Ok(row.map(|(id, sealed)| SealedKey { id, sealed }))
     }
 
-    /// Sets the time of revocation where there is none; its copy goes. `None` if there is no such key; else the key as it now stands.
-    /// `operator`: for the operators' journal.
+    /// Revokes a key, if it is not revoked yet, and deletes its copy. Returns the revoked key, or `None` if it does not
+    /// exist.
+    ///
+    /// `operator` is recorded in the operators' journal.
     pub async fn revoke_key(
         &self,
         id: &str,
@@ -144,14 +150,14 @@ impl Database {
             if let (Some(key), Some(operator)) = (&key, operator) {
                 let target = format!("{id} of {}/{}", key.organization, key.environment);
                 let action = OperatorAction::done(now, &operator, (&key.plugin, "revoke-key"), target);
-                note_action(write.connection(), &action).await?;
+                insert_action(write.connection(), &action).await?;
             }
             Ok(key)
         };
         self.write(move |write| Box::pin(revoke(write))).await
     }
 
-    /// Sets the last use of each key (by id), never to an earlier time.
+    /// Sets the last use of each key id, but never to an earlier time.
     pub async fn touch_keys(&self, uses: &[(Arc<str>, Timestamp)]) -> Result<(), DbError> {
         if uses.is_empty() {
             return Ok(());
@@ -161,7 +167,7 @@ impl Database {
     }
 }
 
-/// See `Database::revoke_key`.
+/// Implements `Database::revoke_key`.
 async fn revoke(connection: &mut SqliteConnection, id: &str, now: Timestamp) -> Result<Option<StoredKey>, DbError> {
     sqlx::query("DELETE FROM secrets WHERE name = (SELECT secret FROM keys WHERE id = ?)")
         .bind(id)
@@ -246,7 +252,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_key_is_found_by_its_hash_alone() {
+    async fn key_is_found_only_by_its_hash() {
         let file = TestFile::open().await;
         file.db.insert_key(&key("key_a", 1), None, None).await.unwrap();
         assert!(file.db.find_key_by_hash(&[1; 32]).await.unwrap() == Some(key("key_a", 1)));
@@ -254,7 +260,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_first_revocation_and_the_latest_use_count() {
+    async fn first_revocation_and_latest_use_are_kept() {
         let file = TestFile::open().await;
         file.db.insert_key(&key("key_a", 1), None, None).await.unwrap();
         file.db.touch_keys(&[("key_a".into(), 50), ("key_a".into(), 40)]).await.unwrap();
@@ -265,7 +271,7 @@ mod tests {
         assert_eq!(file.db.list_keys().await.unwrap().len(), 1);
     }
 
-    /// A key that signs; the larger the hash, the later it was made.
+    /// Inserts a signing key. A larger hash means a later creation time.
     async fn sign_with(file: &TestFile, id: &str, hash: u8, edit: impl FnOnce(&mut StoredKey)) {
         let mut key = StoredKey { created_at: u64::from(hash), expires_at: None, signs: true, ..key(id, hash) };
         edit(&mut key);
@@ -274,12 +280,12 @@ mod tests {
     }
 
     async fn signing(file: &TestFile, plugin: &str, environment: &str, now: Timestamp) -> Option<String> {
-        let place = SignerQuestion { plugin, organization: "acme", environment };
-        file.db.find_signing_key(place, now).await.unwrap().map(|found| found.id)
+        let query = SigningKeyQuery { plugin, organization: "acme", environment };
+        file.db.find_signing_key(query, now).await.unwrap().map(|found| found.id)
     }
 
     #[tokio::test]
-    async fn the_oldest_key_that_signs_and_is_valid_signs_for_its_plugin_and_tenant() {
+    async fn oldest_valid_signing_key_of_the_plugin_and_tenant_signs() {
         let file = TestFile::open().await;
         file.db.insert_key(&key("key_mute", 1), None, None).await.unwrap();
         assert_eq!(signing(&file, "notes", "test", 10).await, None);
@@ -294,7 +300,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_revoked_key_signs_no_more_and_its_copy_is_gone() {
+    async fn revoked_key_no_longer_signs_and_its_copy_is_deleted() {
         let file = TestFile::open().await;
         sign_with(&file, "key_a", 1, |_| ()).await;
         sign_with(&file, "key_b", 2, |_| ()).await;

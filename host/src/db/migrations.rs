@@ -1,7 +1,7 @@
 //! The host's own tables: numbered SQL files, applied in order, each in one transaction.
 //!
-//! `PRAGMA user_version` is the number of the last one, `PRAGMA application_id` says that the file is Tenon's.
-//! A file that is not ours, or from a newer Tenon, is refused and stays as it was.
+//! `PRAGMA user_version` is the number of the last migration. `PRAGMA application_id` identifies a file of Tenon.
+//! A file of another program or of a newer Tenon is rejected and not changed.
 
 use sqlx::SqliteConnection;
 
@@ -10,7 +10,7 @@ use super::DbError;
 /// "tnon"
 const APPLICATION_ID: i64 = 0x746e_6f6e;
 
-/// The schema from which on a database has an identity.
+/// First schema with an identity.
 const IDENTITY_SCHEMA: u64 = 9;
 
 const MIGRATIONS: [&str; 14] = [
@@ -30,7 +30,7 @@ const MIGRATIONS: [&str; 14] = [
     include_str!("migrations/0014_delivery_order.sql"),
 ];
 
-/// Brings the file to the newest schema. The caller holds the lock on the file.
+/// Migrates the file to the newest schema. The caller holds the lock on the file.
 pub(super) async fn migrate(connection: &mut SqliteConnection) -> Result<(), DbError> {
     let applied = applied(connection).await?;
     for (number, text) in (1_i64..).zip(MIGRATIONS).skip(applied) {
@@ -40,32 +40,33 @@ pub(super) async fn migrate(connection: &mut SqliteConnection) -> Result<(), DbE
         sqlx::raw_sql(sqlx::AssertSqlSafe(sql)).execute(&mut *connection).await?;
     }
     if applied < MIGRATIONS.len() {
-        // The file itself holds the schema, so that it stays a database of Tenon if its log is damaged.
+        // Checkpointed, so that the file itself contains the schema and is recognised if its log is damaged.
         sqlx::raw_sql("PRAGMA wal_checkpoint(PASSIVE)").execute(&mut *connection).await?;
     }
     Ok(())
 }
 
-/// Refuses a file whose schema is not exactly ours.
+/// Fails unless the schema is exactly that of this program.
 pub(super) async fn check(connection: &mut SqliteConnection) -> Result<(), DbError> {
     match applied(connection).await? {
         n if n == MIGRATIONS.len() => Ok(()),
-        n => Err(DbError::Refused(format!(
-            "the database has schema {n}, this version of Tenon needs {}; start the host once to bring it up to date",
+        n => Err(DbError::Precondition(format!(
+            "the database has schema {n}, this version of Tenon requires {}; start the host once to bring it up to date",
             MIGRATIONS.len()
         ))),
     }
 }
 
-/// Refuses a file that holds nothing of ours, or is newer. The schema may be older than this program's; it stays as it is.
+/// Fails if the file is not a database of Tenon, or is newer. An older schema is accepted and not changed.
 pub(super) async fn check_known(connection: &mut SqliteConnection) -> Result<(), DbError> {
     match applied(connection).await? {
-        0 => Err(DbError::Refused("the file is no database of Tenon".into())),
+        0 => Err(DbError::Precondition("the file is not a database of Tenon".into())),
         _ => Ok(()),
     }
 }
 
-/// A file as the first version left it, with a commit, an event, a key, a line of a journal and one of the operators'.
+/// Writes a database of the first schema, with a commit, an event, a key, two balances, and a line of the operators'
+/// journal.
 #[cfg(test)]
 pub(crate) async fn write_first_version(path: &std::path::Path) {
     use sqlx::Connection;
@@ -82,12 +83,12 @@ pub(crate) async fn write_first_version(path: &std::path::Path) {
     file.close().await.unwrap();
 }
 
-/// Whether the file holds nothing at all.
+/// Returns true if the file contains no tables.
 pub(super) async fn is_blank(connection: &mut SqliteConnection) -> Result<bool, DbError> {
     Ok(applied(connection).await? == 0)
 }
 
-/// Whether the schema is one with an identity.
+/// Returns true if the schema has an identity.
 pub(super) async fn has_identity(connection: &mut SqliteConnection) -> Result<bool, DbError> {
     Ok(applied(connection).await? as u64 >= IDENTITY_SCHEMA)
 }
@@ -97,12 +98,12 @@ async fn applied(connection: &mut SqliteConnection) -> Result<usize, DbError> {
     let version: i64 = sqlx::query_scalar("PRAGMA user_version").fetch_one(&mut *connection).await?;
     let tables: i64 = sqlx::query_scalar("SELECT count(*) FROM sqlite_schema").fetch_one(connection).await?;
     if id != APPLICATION_ID && tables > 0 {
-        return Err(DbError::Refused("the file is a database of another program; name another one".into()));
+        return Err(DbError::Precondition("the file is a database of another program; use another file".into()));
     }
     let version = usize::try_from(version).unwrap_or(usize::MAX);
     if version > MIGRATIONS.len() {
-        return Err(DbError::Refused(format!(
-            "the database was written by a newer Tenon (schema {version}, this one knows {}); run that version, or restore a backup",
+        return Err(DbError::Precondition(format!(
+            "the database was written by a newer Tenon (schema {version}, this version supports {}); run that version, or restore a backup",
             MIGRATIONS.len()
         )));
     }
@@ -121,18 +122,18 @@ mod tests {
     use crate::db::{Database, DbOptions};
 
     async fn bodies(database: &Database, scope: &Scope) -> Vec<String> {
-        let bounds = FeedBounds { rows: 10, looked_at: 10, bytes: 1_000 };
+        let bounds = FeedBounds { rows: 10, examined: 10, bytes: 1_000 };
         let page = database.find_feed(scope, 0, &FeedFilter::default(), bounds).await.unwrap();
         page.events.iter().map(|event| event.body.to_string()).collect()
     }
 
     #[tokio::test]
-    async fn a_database_of_the_first_version_is_brought_up_to_date_with_all_that_is_in_it() {
+    async fn database_of_the_first_version_is_migrated_with_its_rows() {
         let folder = tempfile::tempdir().unwrap();
         write_first_version(&folder.path().join("test.db")).await;
         let url = url_in(&folder);
-        let refused = Database::open_read_only(&url, &DbOptions::default()).await.err().unwrap().to_string();
-        assert!(refused.contains("start the host once to bring it up to date"), "{refused}");
+        let error = Database::open_read_only(&url, &DbOptions::default()).await.err().unwrap().to_string();
+        assert!(error.contains("start the host once to bring it up to date"), "{error}");
         for _ in 0..2 {
             let database = Database::open(&url, &DbOptions::default()).await.unwrap();
             assert_eq!(database.schema().await.unwrap(), MIGRATIONS.len() as u64);
@@ -140,13 +141,13 @@ mod tests {
             assert_eq!(bodies(&database, &scope("notes", "acme/test")).await, [r#"{"a":1}"#]);
             assert_eq!(database.list_keys().await.unwrap().len(), 1);
             assert_eq!(database.ledger_sums().await.unwrap()[0].sum, 0);
-            assert_eq!(database.list_swaps(&SwapFilter::default(), 10).await.unwrap()[0].who, "ada");
+            assert_eq!(database.list_swaps(&SwapFilter::default(), 10).await.unwrap()[0].operator, "ada");
             database.close().await.unwrap();
         }
     }
 
     #[tokio::test]
-    async fn deliveries_and_their_attempts_are_kept_when_sorted_by_event() {
+    async fn migration_that_sorts_deliveries_by_event_keeps_them_and_their_attempts() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("test.db");
         write_first_version(&path).await;
@@ -165,20 +166,23 @@ mod tests {
         assert_eq!((&*delivery.event, delivery.state.name()), ("event_3", "retrying"));
         assert_eq!((delivery.attempts, delivery.next_at), (1, Some(9_000)));
         let attempts = database.find_attempts(&scope, "ep", "event_3").await.unwrap();
-        assert_eq!((attempts.len(), &*attempts[0].answer), (1, &b"no"[..]));
+        assert_eq!((attempts.len(), &*attempts[0].response), (1, &b"no"[..]));
         let count = sqlx::query_scalar("SELECT count(*) FROM attempts").fetch_one(&*database.readers()).await;
         assert_eq!(count.unwrap_or(0_i64), 1, "an attempt without its delivery is dropped");
         database.close().await.unwrap();
     }
 
     #[tokio::test]
-    async fn tools_that_are_not_to_change_it_leave_an_older_schema_as_it_is() {
+    async fn open_without_migration_keeps_an_older_schema() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("test.db");
         write_first_version(&path).await;
         let database = Database::open_unchanged(&url_in(&folder), &DbOptions::default()).await.unwrap();
         assert_eq!(database.schema().await.unwrap(), 1);
         database.close().await.unwrap();
-        assert_eq!(Database::open_still(&path, std::sync::Arc::new(|| true)).await.unwrap().schema().await.unwrap(), 1);
+        assert_eq!(
+            Database::open_immutable(&path, std::sync::Arc::new(|| true)).await.unwrap().schema().await.unwrap(),
+            1
+        );
     }
 }

@@ -1,19 +1,21 @@
-//! The data model of a plugin: its collections and indexes, as its manifest declares them, checked.
+//! The data model of a plugin: the checked collections and indexes of its manifest.
 //!
-//! Owns the names of tables and columns, and what a body says in its indexed fields (`extract`). A column is named after
-//! its path: "customer.id" is `".customer.id"`; SQLite does not tell capitals from small letters in names, so a capital
-//! is written `^x`. Names of plugins and collections hold no underscore, so `plugin_collection` belongs to one pair only,
-//! and no table of the host, whose names hold none, can be meant.
+//! Owns the names of tables and columns, and the extraction of indexed values from a JSON body (`extract`). A column is
+//! named after its path: "customer.id" is `".customer.id"`. SQLite names are case-insensitive, so an upper-case letter
+//! is written `^x`. Names of plugins and collections contain no underscore, so `plugin_collection` belongs to exactly
+//! one pair.
 //!
 //! - `declare`: manifest to model. `extract`: body to indexed values.
-//! - `catalogue`: what the tables look like now. `prepare`: makes them what a model needs. `backfill`: fills new columns.
+//! - `catalogue`: current schema of the tables. `prepare`: creates what a model needs. `backfill`: fills new columns.
+//! - `written_versions`: data versions of stored records. `admission`: whether a generation can read all of them.
 
-mod ages;
+mod admission;
 mod backfill;
 pub(super) mod catalogue;
 mod declare;
 pub(super) mod extract;
 pub(super) mod prepare;
+mod written_versions;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -27,25 +29,25 @@ use extract::{FieldTree, Strictness};
 
 #[derive(Debug, thiserror::Error)]
 pub enum ModelError {
-    /// What the manifest says cannot be, in a sentence.
+    /// The manifest is invalid. The text explains why.
     #[error("{0}")]
     Invalid(String),
     #[error(
         "collection {collection}: data version {written} has been written, this plugin reads {reads_from} to {reads_to}"
     )]
     CannotRead { collection: String, written: u32, reads_from: u32, reads_to: u32 },
-    /// A unique index over records that are not unique.
+    /// The records violate a new unique index.
     #[error(
-        "collection {collection}: index {index} is to be unique, but {count} combinations of values occur more than \
+        "collection {collection}: index {index} must be unique, but {count} combinations of values occur more than \
          once, for example in the records {examples:?}"
     )]
     NotUnique { collection: String, index: String, count: u64, examples: Vec<String> },
     #[error(
-        "collection {collection}: {what} over {rows} records takes about {seconds} s, in which nothing is written; \
-         deploy it with --allow-slow-index if that is meant"
+        "collection {collection}: {what} over {rows} records takes about {seconds} s and blocks all writes meanwhile; \
+         deploy with --allow-slow-index to allow that"
     )]
     TooSlow { collection: String, what: String, rows: u64, seconds: u64 },
-    #[error("records of data versions that this plugin does not read are written all the time; deploy it again")]
+    #[error("records of data versions that this plugin cannot read are still being written; deploy it again")]
     Changing,
     #[error(transparent)]
     Database(#[from] super::DbError),
@@ -57,19 +59,19 @@ impl From<sqlx::Error> for ModelError {
     }
 }
 
-/// The body is not one JSON text, or an indexed value in it cannot be indexed: a sentence for the plugin's author.
+/// The body is not valid JSON, or contains a value that cannot be indexed. The text is for the plugin's author.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
-pub struct NotJson(pub String);
+pub struct BodyError(pub String);
 
-/// The data version of what the host stores for itself.
+/// Data version of the host's own records.
 pub const HOST_DATA_VERSION: u32 = 1;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Owner {
     /// Declared in the manifest.
     Plugin,
-    /// The same for every plugin: [`ENDPOINTS`] and its like.
+    /// Defined by the host for every plugin, for example `ENDPOINTS`.
     Host,
 }
 
@@ -79,7 +81,7 @@ impl Owner {
     }
 }
 
-/// What one generation of a plugin stores.
+/// The collections of one generation of a plugin.
 #[derive(Debug, Clone)]
 pub struct DataModel {
     plugin: Arc<str>,
@@ -92,10 +94,10 @@ pub struct DataModel {
 pub struct Collection {
     pub name: Arc<str>,
     pub owner: Owner,
-    /// One for each indexed JSON field, in the order of `NewRecord::fields`.
+    /// One column for each indexed JSON field, in the order of `NewRecord::fields`.
     pub columns: Vec<Column>,
     pub indexes: Vec<Index>,
-    /// The table, not quoted: "plugin_collection".
+    /// Unquoted name of the table: "plugin_collection".
     pub(super) table: Arc<str>,
     tree: FieldTree,
 }
@@ -104,14 +106,14 @@ pub struct Collection {
 pub struct Column {
     /// "customer.id"
     pub path: Arc<str>,
-    /// Quoted, as it stands in SQL.
+    /// Quoted name of the column in SQL.
     pub(super) sql: Arc<str>,
 }
 
 #[derive(Debug)]
 pub struct Index {
     pub name: Arc<str>,
-    /// What the database calls it. Ends with a hash of what the index is, so that one that changes is another one.
+    /// Name of the index in the database. It ends with a hash of the definition, so a changed index has another name.
     pub id: Arc<str>,
     pub fields: Vec<IndexField>,
     pub unique: bool,
@@ -122,7 +124,7 @@ pub enum IndexField {
     Id,
     CreatedAt,
     UpdatedAt,
-    /// Position in `Collection::columns`. A unique index has no other kind.
+    /// Position in `Collection::columns`. A unique index contains only such fields.
     Column(usize),
 }
 
@@ -135,7 +137,7 @@ impl DataModel {
         self.data_version
     }
 
-    /// Whether the plugin can read a record of this data version.
+    /// Returns true if the plugin can read records of this data version.
     pub fn reads(&self, data_version: u32) -> bool {
         (self.reads_from..=self.data_version).contains(&data_version)
     }
@@ -150,34 +152,38 @@ impl DataModel {
 }
 
 impl Collection {
-    /// With no index at all.
+    /// Creates a collection without indexes.
     fn bare(name: Arc<str>, table: Arc<str>) -> Collection {
         let owner = Owner::of(&name);
         Collection { name, owner, columns: Vec::new(), indexes: Vec::new(), table, tree: FieldTree::default() }
     }
 
-    /// Whether it has this very index, and not only one of the same name.
+    /// Returns true if the collection has exactly this index, not only one of the same name.
     pub fn declares(&self, index: &Index) -> bool {
         self.indexes.iter().any(|own| own.id == index.id)
     }
 
-    /// Checks that `body` is one JSON text and returns the values of the indexed columns, in their order.
-    pub fn extract(&self, body: &str) -> Result<Vec<Field>, NotJson> {
-        self.tree.extract(body, Strictness::Refuse)
+    /// Checks that `body` is valid JSON and returns the values of the indexed columns, in their order.
+    pub fn extract(&self, body: &str) -> Result<Vec<Field>, BodyError> {
+        self.tree.extract(body, Strictness::Reject)
     }
 
-    /// The same for a record that is stored: what may not be indexed, but was lawful when it was written, is null.
-    pub fn extract_stored(&self, body: &str) -> Result<Vec<Field>, NotJson> {
-        self.tree.extract(body, Strictness::Overlook)
+    /// Like `extract`, for a stored record. A value that cannot be indexed, but was accepted when it was written, is
+    /// null.
+    pub fn extract_stored(&self, body: &str) -> Result<Vec<Field>, BodyError> {
+        self.tree.extract(body, Strictness::Lenient)
     }
 
-    /// Whether a record of this data version can be read by a generation with this `model`.
+    /// Returns true if a generation with this `model` can read a record of this data version.
     pub fn is_readable(&self, model: &DataModel, data_version: u32) -> bool {
         self.owner == Owner::Host || model.reads(data_version)
     }
 
-    /// The slot that a record with these `fields` takes in a unique index: the `Key::name` of its `Space::Unique`.
-    /// `None` where a value is null: such a record takes none. Equal for values that the database takes for equal.
+    /// Returns the slot of a unique index that a record with these `fields` occupies: the `Key::name` of its
+    /// `Space::Unique`.
+    ///
+    /// Returns `None` if a value is null, because such a record occupies no slot. Values that the database treats as
+    /// equal have equal slot names.
     pub fn slot_name(&self, index: &Index, fields: &[Field]) -> Option<Arc<str>> {
         let mut name = String::from("[");
         for field in &index.fields {
@@ -201,13 +207,13 @@ impl Collection {
         self.indexes.iter().filter(|index| index.unique)
     }
 
-    /// The column of an index field, as it stands in SQL.
+    /// Returns the SQL name of the column of an index field.
     pub(super) fn sql_of(&self, field: IndexField) -> &str {
         match field {
             IndexField::Id => "id",
             IndexField::CreatedAt => "created_at",
             IndexField::UpdatedAt => "updated_at",
-            // Positions come from `declare`, which made the columns.
+            // Positions are valid, because `declare` created them together with the columns.
             IndexField::Column(position) => self.columns.get(position).map_or("NULL", |column| &column.sql),
         }
     }

@@ -1,16 +1,16 @@
-//! Messages that were stored instead of being sent, for people to look at.
+//! Messages that were stored instead of sent, for operators.
 
 use super::apply::rows::int;
 use super::records::unsigned;
 use super::{Database, DbError};
 use crate::changes::scope::Scope;
 use crate::clock::Timestamp;
-use crate::limits::OUTBOX_SHOWN_BYTES;
+use crate::limits::OUTBOX_BODY_PREVIEW_BYTES;
 
-/// What would have been sent.
+/// A message that would have been sent.
 #[derive(Clone, Debug)]
 pub struct OutboxMessage<'a> {
-    /// Its own, unless a message with the same key is there already.
+    /// Id of the message, unless a message with the same key is already stored.
     pub id: &'a str,
     pub scope: &'a Scope,
     pub destination: &'a str,
@@ -22,7 +22,7 @@ pub struct OutboxMessage<'a> {
     pub at: Timestamp,
 }
 
-/// A stored message, as operators see it.
+/// A stored message, with the beginning of its body.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OutboxRow {
     pub id: String,
@@ -32,16 +32,19 @@ pub struct OutboxRow {
     pub method: String,
     pub path: String,
     pub media_type: Option<String>,
-    /// The first bytes.
+    /// The first `OUTBOX_BODY_PREVIEW_BYTES` bytes.
     pub body: Vec<u8>,
-    /// Of the whole body.
+    /// Size of the whole body in bytes.
     pub bytes: u64,
     pub key: Option<String>,
     pub at: Timestamp,
 }
 
 impl Database {
-    /// Once for each key of a destination, whatever the content; says the id of the one that is stored. Durable when it returns.
+    /// Stores a message once for each key of a destination, whatever its content, and returns the id of the stored
+    /// message.
+    ///
+    /// Durable when it returns.
     pub async fn store_message(&self, message: &OutboxMessage<'_>) -> Result<String, DbError> {
         let store = sqlx::query_scalar(
             "INSERT INTO outbox (id, plugin, tenant, destination, method, path, media_type, body, key, at) \
@@ -62,7 +65,7 @@ impl Database {
         self.write(move |write| Box::pin(async move { Ok(store.fetch_one(write.connection()).await?) })).await
     }
 
-    /// The newest first; of one plugin, of one tenant ("acme/test"), where they are named.
+    /// Returns messages, newest first, optionally of one plugin and of one tenant ("acme/test").
     pub async fn list_outbox(
         &self,
         plugin: Option<&str>,
@@ -77,7 +80,7 @@ impl Database {
         .bind(plugin)
         .bind(tenant)
         .bind(limit)
-        .bind(OUTBOX_SHOWN_BYTES)
+        .bind(OUTBOX_BODY_PREVIEW_BYTES)
         .fetch_all(&*self.readers())
         .await?;
         rows.into_iter()
@@ -100,14 +103,14 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_key_stores_one_message_and_no_key_stores_each() {
-        let (file, mine, other) = (TestFile::open().await, scope("notes", "acme/test"), scope("notes", "other/test"));
+    async fn messages_with_the_same_key_are_stored_once_and_others_always() {
+        let (file, acme, other) = (TestFile::open().await, scope("notes", "acme/test"), scope("notes", "other/test"));
         let store = async |message: OutboxMessage<'_>| file.db.store_message(&message).await.unwrap();
-        assert_eq!(store(message("a", &mine, Some("k"))).await, "a");
-        assert_eq!(store(message("b", &mine, Some("k"))).await, "a", "the first stays");
+        assert_eq!(store(message("a", &acme, Some("k"))).await, "a");
+        assert_eq!(store(message("b", &acme, Some("k"))).await, "a", "the first is kept");
         assert_eq!(store(message("c", &other, Some("k"))).await, "c", "another tenant's key is another key");
-        assert_eq!(store(message("d", &mine, None)).await, "d");
-        assert_eq!(store(message("e", &mine, None)).await, "e");
+        assert_eq!(store(message("d", &acme, None)).await, "d");
+        assert_eq!(store(message("e", &acme, None)).await, "e");
         let ids = |rows: Vec<OutboxRow>| rows.into_iter().map(|row| row.id).collect::<Vec<_>>().join("");
         assert_eq!(ids(file.db.list_outbox(None, None, 10).await.unwrap()), "edca", "the newest first");
         assert_eq!(ids(file.db.list_outbox(Some("notes"), Some("other/test"), 10).await.unwrap()), "c");
@@ -116,10 +119,10 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_long_body_is_shown_by_its_beginning() {
-        let (file, mine) = (TestFile::open().await, scope("notes", "acme/test"));
-        let body = vec![b'x'; OUTBOX_SHOWN_BYTES as usize + 5];
-        file.db.store_message(&OutboxMessage { body: &body, ..message("a", &mine, None) }).await.unwrap();
+    async fn long_body_is_listed_truncated() {
+        let (file, acme) = (TestFile::open().await, scope("notes", "acme/test"));
+        let body = vec![b'x'; OUTBOX_BODY_PREVIEW_BYTES as usize + 5];
+        file.db.store_message(&OutboxMessage { body: &body, ..message("a", &acme, None) }).await.unwrap();
         let row = file.db.list_outbox(None, None, 1).await.unwrap().remove(0);
         assert_eq!((row.body.len(), row.bytes), (body.len() - 5, body.len() as u64));
     }

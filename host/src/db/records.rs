@@ -13,15 +13,15 @@ use super::{Database, DbError};
 use crate::changes::change_set::{Field, Record, Version};
 use crate::changes::scope::Scope;
 
-/// What `record_of` reads, after the id.
+/// The columns that `record_of` reads after the id.
 pub(super) const RECORD_COLUMNS: &str = "version, data_version, body, created_at, updated_at";
 
-/// A number that the host stored and that is never negative.
+/// Converts a number that the host stored and that is never negative.
 pub(super) fn unsigned(value: i64) -> Result<u64, DbError> {
-    u64::try_from(value).map_err(|_| DbError::Corrupt(format!("{value} where no number is below zero")))
+    u64::try_from(value).map_err(|_| DbError::Corrupt(format!("{value} in a column without negative numbers")))
 }
 
-/// From the columns id, `RECORD_COLUMNS`.
+/// Reads a record from the columns id, `RECORD_COLUMNS`.
 pub(super) fn record_of(row: &SqliteRow) -> Result<(Arc<str>, Record), DbError> {
     let record = Record {
         version: unsigned(row.try_get(1)?)?,
@@ -49,7 +49,10 @@ impl Database {
         Ok(row.as_ref().map(record_of).transpose()?.map(|(_, record)| record))
     }
 
-    /// In the order of `ids`; `None` where there is none. `TooMuch` where their bodies pass `bytes_max` together.
+    /// Returns the records in the order of `ids`, with `None` for each absent record.
+    ///
+    /// # Errors
+    /// `TooLarge` if the bodies exceed `bytes_max` together.
     pub async fn find_records(
         &self,
         scope: &Scope,
@@ -69,15 +72,16 @@ impl Database {
             let (id, record) = record_of(&row)?;
             bytes += record.body.len();
             if bytes > bytes_max {
-                return Err(DbError::TooMuch(bytes_max));
+                return Err(DbError::TooLarge(bytes_max));
             }
             found.insert(id, record);
         }
         Ok(ids.iter().map(|id| found.get(id).cloned()).collect())
     }
 
-    /// Who holds the slot of a unique index: the id of the record and the version of that record. `fields` are the values
-    /// of all columns of the collection (as `Collection::extract` returns them).
+    /// Returns the id and the version of the record that occupies a slot of a unique index.
+    ///
+    /// `fields` are the values of all columns of the collection, as `Collection::extract` returns them.
     pub async fn find_slot(
         &self,
         scope: &Scope,
@@ -98,7 +102,7 @@ impl Database {
         Ok(Some((row.try_get::<&str, _>(0)?.into(), unsigned(row.try_get(1)?)?)))
     }
 
-    /// The highest version that ever became durable; 0 in an empty database.
+    /// Returns the highest version that became durable, or 0 in an empty database.
     pub async fn latest_version(&self) -> Result<Version, DbError> {
         let version: Option<i64> = sqlx::query_scalar("SELECT last_version FROM batches ORDER BY seq DESC LIMIT 1")
             .fetch_optional(&*self.readers())
@@ -111,7 +115,7 @@ impl Database {
         self.find_version(sql, scope, name).await
     }
 
-    /// `sql` asks for a version by plugin, tenant and name.
+    /// Runs `sql`, which selects a version by plugin, tenant and name.
     pub(super) async fn find_version(
         &self,
         sql: &'static str,
@@ -127,8 +131,10 @@ impl Database {
         version.map(unsigned).transpose()
     }
 
-    /// Sets `count` numbers of the counter aside and returns the first; never the same twice. The first ever is 1.
-    /// Durable when it returns; what is not used is lost.
+    /// Reserves `count` consecutive numbers of the counter and returns the first.
+    ///
+    /// No number is ever returned twice. A counter starts at 1. The reservation is durable when this returns, and
+    /// unused numbers are lost.
     pub async fn reserve_counter(&self, scope: &Scope, name: &str, count: u64) -> Result<u64, DbError> {
         let reserve = sqlx::query_scalar(
             "INSERT INTO counters (plugin, tenant, name, next) VALUES (?1, ?2, ?3, 1 + ?4) \

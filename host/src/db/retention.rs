@@ -1,7 +1,7 @@
-//! What grows for ever is deleted here, the oldest first, by age or by bytes, in chunks.
+//! Deletes the oldest rows of growing tables, by age or by size, in chunks.
 //!
-//! Each chunk is a short transaction of its own, so that commits go on between them. Pages that become free are used
-//! again; the file does not shrink. When and how much is the caller's decision: nothing here runs by itself.
+//! Each chunk is a short transaction, so that commits can run between chunks. Freed pages are reused, but the file does
+//! not shrink. The caller decides when and how much to delete. Nothing here runs by itself.
 
 use sqlx::AssertSqlSafe;
 
@@ -11,63 +11,71 @@ use super::{Database, DbError};
 use crate::clock::Timestamp;
 use crate::limits::{BATCHES_KEPT, PRUNE_ROWS, ROW_BYTES};
 
-/// A table that grows.
+/// A table that grows without limit unless old rows are deleted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Growing {
-    /// Kept answers: once one is gone, its idempotency key is a new one.
-    Answers,
+pub enum GrowingTable {
+    /// Idempotency records. Once a record is deleted, its idempotency key counts as new.
+    IdempotencyRecords,
     Events,
-    /// The tenants' journal: only where the operator configured it. Each chain goes on from the line that was deleted last.
+    /// The tenants' journals. Pruned only if the operator configured it. Each chain continues from its last deleted
+    /// line.
     Journal,
     Swaps,
-    /// Messages that were stored instead of being sent.
+    /// Messages stored instead of sent.
     Outbox,
-    /// Ids of batches; the newest `BATCHES_KEPT` always stay.
+    /// Ids of batches. The newest `BATCHES_KEPT` are never deleted.
     Batches,
 }
 
-impl Growing {
-    pub const ALL: [Growing; 6] =
-        [Growing::Answers, Growing::Events, Growing::Journal, Growing::Swaps, Growing::Outbox, Growing::Batches];
+impl GrowingTable {
+    pub const ALL: [GrowingTable; 6] = [
+        GrowingTable::IdempotencyRecords,
+        GrowingTable::Events,
+        GrowingTable::Journal,
+        GrowingTable::Swaps,
+        GrowingTable::Outbox,
+        GrowingTable::Batches,
+    ];
 
     fn table(self) -> &'static str {
         match self {
-            Growing::Answers => "answers",
-            Growing::Events => "events",
-            Growing::Journal => "journal",
-            Growing::Swaps => "swaps",
-            Growing::Outbox => "outbox",
-            Growing::Batches => "batches",
+            GrowingTable::IdempotencyRecords => "answers",
+            GrowingTable::Events => "events",
+            GrowingTable::Journal => "journal",
+            GrowingTable::Swaps => "swaps",
+            GrowingTable::Outbox => "outbox",
+            GrowingTable::Batches => "batches",
         }
     }
 
-    /// By its name in `[retention.NAME]`: the same as its table.
-    pub fn parse(name: &str) -> Option<Growing> {
-        Growing::ALL.into_iter().find(|growing| growing.table() == name)
+    /// Returns the table with this name, as in `[retention.NAME]`.
+    pub fn parse(name: &str) -> Option<GrowingTable> {
+        GrowingTable::ALL.into_iter().find(|growing| growing.table() == name)
     }
 
-    /// Bytes of what a row carries, in SQL.
+    /// Returns the SQL expression for the content bytes of a row.
     fn content(self) -> &'static str {
         match self {
-            Growing::Answers => "length(sealed)",
-            Growing::Events => "length(CAST(body AS BLOB))",
-            Growing::Journal => "length(CAST(entry AS BLOB))",
-            Growing::Swaps => "length(reasons) + length(steps_ms)",
-            Growing::Outbox => "length(body) + length(path)",
-            Growing::Batches => "length(id)",
+            GrowingTable::IdempotencyRecords => "length(sealed)",
+            GrowingTable::Events => "length(CAST(body AS BLOB))",
+            GrowingTable::Journal => "length(CAST(entry AS BLOB))",
+            GrowingTable::Swaps => "length(reasons) + length(steps_ms)",
+            GrowingTable::Outbox => "length(body) + length(path)",
+            GrowingTable::Batches => "length(id)",
         }
     }
 
-    /// The newest rows that stay whatever their age and size.
-    fn kept(self) -> u32 {
-        if self == Growing::Batches { BATCHES_KEPT } else { 0 }
+    /// Number of newest rows that are never deleted.
+    fn protected_rows(self) -> u32 {
+        if self == GrowingTable::Batches { BATCHES_KEPT } else { 0 }
     }
 
-    /// Returns the SQL condition of rows that may be deleted. A restart takes the component of a plugin from its last published line,
-    /// so the last published line stays.
+    /// Returns the SQL condition for rows that may be deleted.
+    ///
+    /// The last published line of each plugin is kept, because a restart reads the plugin's component from it.
     fn prunable(self) -> &'static str {
         match self {
-            Growing::Swaps => {
+            GrowingTable::Swaps => {
                 "WHERE rowid NOT IN (SELECT max(seq) FROM swaps WHERE outcome = 'published' GROUP BY plugin)"
             }
             _ => "",
@@ -75,15 +83,21 @@ impl Growing {
     }
 }
 
-/// Asked between two chunks: a host that stops does not wait for the end.
-pub type GoOn<'a> = &'a (dyn Fn() -> bool + Sync);
+/// Called between two chunks. Returns false to end the deletion, so that a shutdown does not wait for its end.
+pub type ContinueCheck<'a> = &'a (dyn Fn() -> bool + Sync);
 
 impl Database {
-    /// Deletes rows from before this time, as long as `go_on` says so; returns how many. Rows are looked at in the order in
-    /// which they came, up to the first chunk that holds a younger one.
-    pub async fn prune_older(&self, what: Growing, before: Timestamp, go_on: GoOn<'_>) -> Result<u64, DbError> {
+    /// Deletes rows older than `before` while `should_continue` returns true. Returns the number of deleted rows.
+    ///
+    /// Rows are checked in the order of their insertion, up to the first chunk that contains a newer row.
+    pub async fn prune_older(
+        &self,
+        what: GrowingTable,
+        before: Timestamp,
+        should_continue: ContinueCheck<'_>,
+    ) -> Result<u64, DbError> {
         let mut deleted = 0;
-        while go_on() {
+        while should_continue() {
             let chunk = self.prune_chunk(what, PRUNE_ROWS, before).await?;
             deleted += chunk;
             if chunk < u64::from(PRUNE_ROWS) {
@@ -93,13 +107,20 @@ impl Database {
         Ok(deleted)
     }
 
-    /// Deletes the oldest rows until the table takes about `bytes_max` bytes, as long as `go_on` says so; returns how many.
-    pub async fn prune_larger(&self, what: Growing, bytes_max: u64, go_on: GoOn<'_>) -> Result<u64, DbError> {
+    /// Deletes the oldest rows until the table takes about `bytes_max` bytes, while `should_continue` returns true.
+    ///
+    /// Returns the number of deleted rows.
+    pub async fn prune_larger(
+        &self,
+        what: GrowingTable,
+        bytes_max: u64,
+        should_continue: ContinueCheck<'_>,
+    ) -> Result<u64, DbError> {
         let (rows, row_bytes) = self.estimate(what).await?;
         let keep = bytes_max / row_bytes.max(1);
         let mut excess = rows.saturating_sub(keep);
         let mut deleted = 0;
-        while excess > 0 && go_on() {
+        while excess > 0 && should_continue() {
             let chunk = u32::try_from(excess).map_or(PRUNE_ROWS, |excess| excess.min(PRUNE_ROWS));
             let done = self.prune_chunk(what, chunk, u64::MAX).await?;
             if done == 0 {
@@ -111,14 +132,16 @@ impl Database {
         Ok(deleted)
     }
 
-    /// About how many bytes the table takes.
-    pub async fn estimate_bytes(&self, what: Growing) -> Result<u64, DbError> {
+    /// Estimates the size of the table in bytes.
+    pub async fn estimate_bytes(&self, what: GrowingTable) -> Result<u64, DbError> {
         let (rows, row_bytes) = self.estimate(what).await?;
         Ok(rows.saturating_mul(row_bytes))
     }
 
-    /// (rows that may go, bytes of one): numbers have next to no gaps, and the newest rows stand for all.
-    async fn estimate(&self, what: Growing) -> Result<(u64, u64), DbError> {
+    /// Estimates (number of deletable rows, bytes per row).
+    ///
+    /// Assumes that row numbers have almost no gaps, and that the newest rows are representative.
+    async fn estimate(&self, what: GrowingTable) -> Result<(u64, u64), DbError> {
         let sql = format!(
             "SELECT coalesce((SELECT max(rowid) FROM {0}) - (SELECT min(rowid) FROM {0} {3}) + 1, 0), \
              coalesce((SELECT CAST(avg(bytes) AS INTEGER) FROM (SELECT {1} AS bytes FROM {0} ORDER BY rowid DESC LIMIT {2})), 0)",
@@ -131,8 +154,8 @@ impl Database {
         Ok((unsigned(rows)?, unsigned(bytes)?.saturating_add(ROW_BYTES)))
     }
 
-    async fn prune_chunk(&self, what: Growing, rows: u32, before: Timestamp) -> Result<u64, DbError> {
-        if what == Growing::Journal {
+    async fn prune_chunk(&self, what: GrowingTable, rows: u32, before: Timestamp) -> Result<u64, DbError> {
+        if what == GrowingTable::Journal {
             return self.prune_journal(rows, before).await;
         }
         let sql = format!(
@@ -142,7 +165,7 @@ impl Database {
             what.prunable()
         );
         let before = int(before.min(i64::MAX.unsigned_abs()));
-        let delete = sqlx::query(AssertSqlSafe(sql)).bind(rows).bind(before).bind(what.kept());
+        let delete = sqlx::query(AssertSqlSafe(sql)).bind(rows).bind(before).bind(what.protected_rows());
         self.execute(delete).await
     }
 }
@@ -168,37 +191,37 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn events_older_than_the_limit_go_and_the_others_stay() {
+    async fn only_events_older_than_the_limit_are_deleted() {
         let file = with_events(2_500).await;
         // The event n happened at 1 000 + n.
-        assert_eq!(file.db.prune_older(Growing::Events, 3_001, &|| true).await.unwrap(), 2_000);
+        assert_eq!(file.db.prune_older(GrowingTable::Events, 3_001, &|| true).await.unwrap(), 2_000);
         assert_eq!(left(&file).await, (500, 2_001));
-        assert_eq!(file.db.prune_older(Growing::Events, 3_001, &|| true).await.unwrap(), 0);
+        assert_eq!(file.db.prune_older(GrowingTable::Events, 3_001, &|| true).await.unwrap(), 0);
     }
 
     #[tokio::test]
-    async fn pruning_ends_between_two_chunks_when_the_host_stops() {
+    async fn pruning_ends_between_two_chunks_on_shutdown() {
         let file = with_events(2_500).await;
-        let asked = AtomicU32::new(0);
-        let once = || asked.fetch_add(1, Relaxed) == 0;
-        assert_eq!(file.db.prune_older(Growing::Events, 3_001, &once).await.unwrap(), 1_000);
-        assert_eq!(file.db.prune_larger(Growing::Events, 0, &|| false).await.unwrap(), 0);
+        let calls = AtomicU32::new(0);
+        let once = || calls.fetch_add(1, Relaxed) == 0;
+        assert_eq!(file.db.prune_older(GrowingTable::Events, 3_001, &once).await.unwrap(), 1_000);
+        assert_eq!(file.db.prune_larger(GrowingTable::Events, 0, &|| false).await.unwrap(), 0);
     }
 
     #[tokio::test]
-    async fn a_table_that_is_too_large_loses_its_oldest_rows() {
+    async fn oldest_rows_of_a_too_large_table_are_deleted() {
         let file = with_events(2_500).await;
-        let bytes = file.db.estimate_bytes(Growing::Events).await.unwrap();
-        assert_eq!(file.db.prune_larger(Growing::Events, bytes / 5, &|| true).await.unwrap(), 2_000);
+        let bytes = file.db.estimate_bytes(GrowingTable::Events).await.unwrap();
+        assert_eq!(file.db.prune_larger(GrowingTable::Events, bytes / 5, &|| true).await.unwrap(), 2_000);
         assert_eq!(left(&file).await, (500, 2_001));
     }
 
     #[tokio::test]
-    async fn last_published_line_of_each_plugin_stays() {
+    async fn last_published_line_of_each_plugin_is_kept() {
         let file = TestFile::open().await;
         let line = |at: u64, plugin: &str, outcome: &str| SwapRow {
             at,
-            who: "ada".into(),
+            operator: "ada".into(),
             plugin: plugin.into(),
             action: "deploy".into(),
             from_hash: None,
@@ -212,13 +235,13 @@ mod tests {
             vec![line(1, "notes", "published"), line(2, "notes", "published"), line(3, "bank", "published")];
         lines.extend((4..=2_000).map(|at| line(at, "notes", "refused")));
         file.db.record_swaps(lines).await.unwrap();
-        assert_eq!(file.db.prune_older(Growing::Swaps, 1_500, &|| true).await.unwrap(), 1_497);
-        // The estimate does not count the numbers between a line that stays and the others.
-        let bytes = file.db.estimate_bytes(Growing::Swaps).await.unwrap();
-        assert_eq!(file.db.prune_larger(Growing::Swaps, bytes, &|| true).await.unwrap(), 0);
-        assert_eq!(file.db.prune_larger(Growing::Swaps, bytes / 2, &|| true).await.unwrap(), 251);
-        file.db.prune_larger(Growing::Swaps, 0, &|| true).await.unwrap();
-        file.db.prune_older(Growing::Swaps, u64::MAX, &|| true).await.unwrap();
+        assert_eq!(file.db.prune_older(GrowingTable::Swaps, 1_500, &|| true).await.unwrap(), 1_497);
+        // The estimate does not count the row numbers between a kept line and the others.
+        let bytes = file.db.estimate_bytes(GrowingTable::Swaps).await.unwrap();
+        assert_eq!(file.db.prune_larger(GrowingTable::Swaps, bytes, &|| true).await.unwrap(), 0);
+        assert_eq!(file.db.prune_larger(GrowingTable::Swaps, bytes / 2, &|| true).await.unwrap(), 251);
+        file.db.prune_larger(GrowingTable::Swaps, 0, &|| true).await.unwrap();
+        file.db.prune_older(GrowingTable::Swaps, u64::MAX, &|| true).await.unwrap();
         for (plugin, at) in [("notes", 2), ("bank", 3)] {
             assert_eq!(file.db.last_published(plugin).await.unwrap().map(|line| line.at), Some(at), "{plugin}");
         }
@@ -227,14 +250,14 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_newest_batch_ids_always_stay() {
+    async fn newest_batch_ids_are_never_deleted() {
         let model = model(vec![]);
         let file = TestFile::with(&model).await;
         let mut writer = file.db.writer();
         for version in 1..=20 {
             writer.apply(&batch(&format!("b{version}"), vec![change(&model, version, "acme/test")])).await.unwrap();
         }
-        for what in Growing::ALL {
+        for what in GrowingTable::ALL {
             file.db.prune_older(what, u64::MAX, &|| true).await.unwrap();
             file.db.prune_larger(what, 0, &|| true).await.unwrap();
         }

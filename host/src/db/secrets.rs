@@ -1,9 +1,9 @@
-//! Rows of sealed secrets. What seals them is in `crate::secrets`; nothing here can open one.
+//! Rows of sealed secrets. `crate::secrets` seals and opens them. Nothing in this module can open one.
 
 use sqlx::{AssertSqlSafe, SqliteConnection};
 
 use super::database::WriteTransaction;
-use super::swaps::note_optional;
+use super::swaps::insert_optional_action;
 use super::{Database, DbError};
 use crate::changes::operator_action::OperatorAction;
 
@@ -14,19 +14,21 @@ pub struct StoredSecret {
 }
 
 impl Database {
-    /// Takes the place of the secret that had the name. `action`: for the operators' journal.
+    /// Inserts a secret, or replaces the one with the same name. `action` is added to the operators' journal.
     pub async fn put_secret(&self, name: &str, sealed: &[u8], action: Option<OperatorAction>) -> Result<(), DbError> {
         let (name, sealed) = (name.to_owned(), sealed.to_vec());
         self.write(move |write| {
             Box::pin(async move {
                 put(write.connection(), &name, &sealed).await?;
-                note_optional(write.connection(), action.as_ref()).await
+                insert_optional_action(write.connection(), action.as_ref()).await
             })
         })
         .await
     }
 
-    /// Only where there is none of this name; returns whether it is stored now. `action`: for the operators' journal.
+    /// Inserts a secret unless one with this name exists. Returns true if it was inserted.
+    ///
+    /// `action` is added to the operators' journal.
     pub async fn insert_secret(
         &self,
         name: &str,
@@ -37,13 +39,13 @@ impl Database {
         let insert = insert.bind(name.to_owned()).bind(sealed.to_vec());
         let insert = async move |write: &mut WriteTransaction| {
             let is_new = insert.execute(write.connection()).await?.rows_affected() > 0;
-            note_optional(write.connection(), action.as_ref().filter(|_| is_new)).await?;
+            insert_optional_action(write.connection(), action.as_ref().filter(|_| is_new)).await?;
             Ok(is_new)
         };
         self.write(move |write| Box::pin(insert(write))).await
     }
 
-    /// Only if it is still `before`; says whether it was. For sealing again under another key.
+    /// Replaces a secret if it is still equal to `before`. Returns true if it was. For sealing under another key.
     pub async fn replace_secret(&self, before: &StoredSecret, sealed: &[u8]) -> Result<bool, DbError> {
         let update = sqlx::query("UPDATE secrets SET sealed = ? WHERE name = ? AND sealed = ?");
         let update = update.bind(sealed.to_vec()).bind(before.name.clone()).bind(before.sealed.clone());
@@ -58,7 +60,7 @@ impl Database {
         Ok(sealed.map(|sealed| StoredSecret { name: name.to_owned(), sealed }))
     }
 
-    /// All of them, by name.
+    /// Returns all secrets, sorted by name.
     pub async fn list_secrets(&self) -> Result<Vec<StoredSecret>, DbError> {
         let rows: Vec<(String, Vec<u8>)> =
             sqlx::query_as("SELECT name, sealed FROM secrets ORDER BY name").fetch_all(&*self.readers()).await?;
@@ -66,8 +68,9 @@ impl Database {
     }
 }
 
-/// Whether the database, which may have an older schema, holds anything that was sealed under a master key, or under a root that
-/// a master key sealed.
+/// Returns true if the database contains data sealed under a master key, or under a root that a master key sealed.
+///
+/// The schema may be older.
 pub(super) async fn has_sealed_rows(connection: &mut SqliteConnection) -> Result<bool, DbError> {
     let columns = "SELECT m.name FROM sqlite_schema m, pragma_table_info(m.name) c \
                    WHERE m.type = 'table' AND m.name IN ('secrets', 'answers', 'keys') AND c.name = 'sealed'";
@@ -81,7 +84,7 @@ pub(super) async fn has_sealed_rows(connection: &mut SqliteConnection) -> Result
     Ok(false)
 }
 
-/// As part of a larger change.
+/// Inserts or replaces a secret within a transaction of the caller.
 pub(super) async fn put(connection: &mut SqliteConnection, name: &str, sealed: &[u8]) -> Result<(), DbError> {
     sqlx::query("INSERT INTO secrets (name, sealed) VALUES (?, ?) ON CONFLICT DO UPDATE SET sealed = excluded.sealed")
         .bind(name)
@@ -96,7 +99,7 @@ mod tests {
     use crate::db::testing::TestFile;
 
     #[tokio::test]
-    async fn a_secret_that_changed_meanwhile_is_not_replaced() {
+    async fn secret_changed_meanwhile_is_not_replaced() {
         let file = TestFile::open().await;
         file.db.put_secret("hook", b"one", None).await.unwrap();
         let before = file.db.find_secret("hook").await.unwrap().unwrap();
@@ -109,7 +112,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_secret_that_is_there_stays() {
+    async fn existing_secret_is_not_overwritten() {
         let file = TestFile::open().await;
         assert!(file.db.insert_secret("seed", b"one", None).await.unwrap());
         assert!(!file.db.insert_secret("seed", b"two", None).await.unwrap());

@@ -1,5 +1,6 @@
-//! Rows of the operators' journal: swaps, whose meaning is the plugin room's, and every other action of an operator, written
-//! in the transaction of what was done.
+//! Rows of the operators' journal: swaps, which `plugin::reload` interprets, and all other actions of operators.
+//!
+//! A row is written in the same transaction as the action that it describes.
 
 use sqlx::SqliteConnection;
 
@@ -10,11 +11,11 @@ use crate::changes::operator_action::OperatorAction;
 use crate::clock::Timestamp;
 use crate::limits::SWAPS_LISTED_MAX;
 
-/// One line. Hashes are those of components, in hex.
+/// One line of the operators' journal. Hashes are hex hashes of components.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SwapRow {
     pub at: Timestamp,
-    pub who: String,
+    pub operator: String,
     pub plugin: String,
     pub action: String,
     pub from_hash: Option<String>,
@@ -23,7 +24,7 @@ pub struct SwapRow {
     /// "published", …
     pub outcome: String,
     pub reasons: Vec<String>,
-    /// Milliseconds of each step, in order.
+    /// Name and duration in milliseconds of each step, in order.
     pub steps_ms: Vec<(String, f64)>,
 }
 
@@ -31,7 +32,7 @@ impl From<&OperatorAction> for SwapRow {
     fn from(action: &OperatorAction) -> SwapRow {
         SwapRow {
             at: action.at,
-            who: action.operator.clone(),
+            operator: action.operator.clone(),
             plugin: action.plugin.clone(),
             action: action.action.to_owned(),
             from_hash: None,
@@ -44,26 +45,26 @@ impl From<&OperatorAction> for SwapRow {
     }
 }
 
-/// Which lines of the operators' journal; `None`: whatever it is.
+/// Selects lines of the operators' journal. `None` matches all values.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SwapFilter {
     pub plugin: Option<String>,
     pub operator: Option<String>,
     pub action: Option<String>,
     pub outcome: Option<&'static str>,
-    /// From then on.
+    /// Earliest time, inclusive.
     pub since: Option<Timestamp>,
 }
 
 type Columns = (i64, String, String, String, Option<String>, Option<String>, Option<String>, String, String, String);
 
 impl Database {
-    /// Returns when the line is durable.
+    /// Writes a line. Durable when it returns.
     pub async fn record_swap(&self, swap: &SwapRow) -> Result<(), DbError> {
         self.record_swaps(vec![swap.clone()]).await
     }
 
-    /// The same for several lines, in one transaction.
+    /// Writes several lines in one transaction. Durable when it returns.
     pub async fn record_swaps(&self, swaps: Vec<SwapRow>) -> Result<(), DbError> {
         self.write(move |write| {
             Box::pin(async move {
@@ -76,7 +77,7 @@ impl Database {
         .await
     }
 
-    /// Hashes of the components that the journal says are served.
+    /// Returns the hashes of the components that serve according to the journal.
     pub async fn list_served_components(&self) -> Result<Vec<String>, DbError> {
         let sql = "SELECT DISTINCT to_hash FROM swaps WHERE to_hash IS NOT NULL AND seq IN \
                    (SELECT max(seq) FROM swaps WHERE outcome = 'published' GROUP BY plugin)";
@@ -88,7 +89,7 @@ impl Database {
         self.record_swap(&SwapRow::from(action)).await
     }
 
-    /// Plugins, and hashes of the components that serve or that a rollback would publish.
+    /// Returns plugins with the hashes of components that serve or that a rollback would publish.
     pub async fn list_needed_components(&self) -> Result<Vec<(String, String)>, DbError> {
         let sql = "WITH last AS (SELECT * FROM swaps WHERE to_hash IS NOT NULL AND seq IN \
                    (SELECT max(seq) FROM swaps WHERE outcome = 'published' GROUP BY plugin)) \
@@ -96,7 +97,7 @@ impl Database {
         Ok(sqlx::query_as(sql).fetch_all(&*self.readers()).await?)
     }
 
-    /// The newest first. `limit` is cut to `SWAPS_LISTED_MAX`.
+    /// Returns matching lines, newest first. `limit` is capped at `SWAPS_LISTED_MAX`.
     pub async fn list_swaps(&self, filter: &SwapFilter, limit: u32) -> Result<Vec<SwapRow>, DbError> {
         let rows: Vec<Columns> = sqlx::query_as(
             "SELECT at, who, plugin, action, from_hash, to_hash, file_hash, outcome, reasons, steps_ms FROM swaps \
@@ -114,35 +115,36 @@ impl Database {
         rows.into_iter().map(swap_of).collect()
     }
 
-    /// The lines of a plugin with the outcome "published", the newest first.
+    /// Returns the lines of a plugin with the outcome "published", newest first.
     pub async fn find_published_swaps(&self, plugin: &str, limit: u32) -> Result<Vec<SwapRow>, DbError> {
         let plugin = Some(plugin.to_owned());
         self.list_swaps(&SwapFilter { plugin, outcome: Some("published"), ..SwapFilter::default() }, limit).await
     }
 
-    /// What serves now, unless the line says that the plugin was taken out.
+    /// Returns the last line with the outcome "published". It describes the serving component, or the removal of the
+    /// plugin.
     pub async fn last_published(&self, plugin: &str) -> Result<Option<SwapRow>, DbError> {
         Ok(self.find_published_swaps(plugin, 1).await?.pop())
     }
 }
 
-/// The same where there may be none: what the host itself does has no line.
-pub(super) async fn note_optional(
+/// Writes the line of an action, if there is one. Actions of the host itself have no line.
+pub(super) async fn insert_optional_action(
     connection: &mut SqliteConnection,
     action: Option<&OperatorAction>,
 ) -> Result<(), DbError> {
     match action {
-        Some(action) => note_action(connection, action).await,
+        Some(action) => insert_action(connection, action).await,
         None => Ok(()),
     }
 }
 
-/// In the transaction of what the operator did.
-pub(super) async fn note_action(connection: &mut SqliteConnection, action: &OperatorAction) -> Result<(), DbError> {
+/// Writes the line of an action within its transaction.
+pub(super) async fn insert_action(connection: &mut SqliteConnection, action: &OperatorAction) -> Result<(), DbError> {
     insert(connection, &SwapRow::from(action)).await
 }
 
-/// Inside of the caller's transaction, or in one of its own.
+/// Inserts a line, within the caller's transaction if there is one.
 pub(super) async fn insert(connection: &mut SqliteConnection, swap: &SwapRow) -> Result<(), DbError> {
     let json = |value: Result<String, serde_json::Error>| value.map_err(|error| DbError::Corrupt(error.to_string()));
     sqlx::query(
@@ -150,7 +152,7 @@ pub(super) async fn insert(connection: &mut SqliteConnection, swap: &SwapRow) ->
          VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
     )
     .bind(int(swap.at))
-    .bind(swap.who.as_str())
+    .bind(swap.operator.as_str())
     .bind(swap.plugin.as_str())
     .bind(swap.action.as_str())
     .bind(swap.from_hash.as_deref())
@@ -165,11 +167,11 @@ pub(super) async fn insert(connection: &mut SqliteConnection, swap: &SwapRow) ->
 }
 
 fn swap_of(row: Columns) -> Result<SwapRow, DbError> {
-    let (at, who, plugin, action, from_hash, to_hash, file_hash, outcome, reasons, steps_ms) = row;
+    let (at, operator, plugin, action, from_hash, to_hash, file_hash, outcome, reasons, steps_ms) = row;
     let corrupt = |error: serde_json::Error| DbError::Corrupt(format!("swaps: {error}"));
     Ok(SwapRow {
         at: unsigned(at)?,
-        who,
+        operator,
         plugin,
         action,
         from_hash,
@@ -189,7 +191,7 @@ mod tests {
     fn swap(at: u64, plugin: &str, outcome: &str) -> SwapRow {
         SwapRow {
             at,
-            who: "somebody".into(),
+            operator: "ada".into(),
             plugin: plugin.into(),
             action: "deploy".into(),
             from_hash: None,
@@ -219,7 +221,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_last_published_line_of_a_plugin_is_found_past_refused_ones() {
+    async fn last_published_line_of_a_plugin_is_found_behind_refused_ones() {
         let file = TestFile::open().await;
         let lines = [
             swap(1, "notes", "published"),

@@ -1,4 +1,4 @@
-//! What is due of the host's own records: timers and effects, each in a table of its plugin.
+//! Due tasks: timers and effects, which are the host's own records in a table of each plugin.
 
 use std::sync::Arc;
 
@@ -9,40 +9,41 @@ use super::records::unsigned;
 use super::{Database, DbError};
 use crate::changes::host_collections::{EFFECT_DESTINATION, EFFECTS};
 use crate::changes::scope::Scope;
-use crate::changes::timer::{TaskKind, TaskLine, TaskPlace};
+use crate::changes::timer::{TaskKey, TaskKind, TaskQueue};
 use crate::clock::Timestamp;
 
-/// A timer or an effect, as operators look at it.
+/// A stored timer or effect.
 #[derive(Clone, Debug)]
 pub struct StoredTask {
-    pub place: TaskPlace,
-    /// Of its record.
+    pub key: TaskKey,
+    /// JSON body of the record.
     pub body: Arc<str>,
     pub created_at: Timestamp,
 }
 
-/// Which of them; what is not named is not asked for.
+/// Selects tasks. `None` matches all values.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TaskFilter {
     pub plugin: Option<String>,
     /// "acme/test"
     pub tenant: Option<String>,
-    /// Only those that the host has given up.
+    /// Selects only tasks that the host has given up.
     pub given_up: bool,
     pub id: Option<String>,
 }
 
-/// What waits of one kind, of all plugins and tenants.
+/// Counts of the tasks of one kind, of all plugins and tenants.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TaskCounts {
     pub waiting: u64,
     pub given_up: u64,
-    /// The earliest time at which something is, or was, due.
+    /// The earliest due time.
     pub earliest: Option<Timestamp>,
 }
 
-/// In a database from a backup: any call that is not settled in it may have been made since, so "not sent" is said of none.
-pub(super) async fn doubt_effects(connection: &mut SqliteConnection) -> Result<(), DbError> {
+/// Marks every unsettled effect of a restored database as possibly sent, because it may have been sent after the
+/// backup.
+pub(super) async fn mark_effects_unconfirmed(connection: &mut SqliteConnection) -> Result<(), DbError> {
     for (_, table) in Catalogue::load(connection).await?.tables_of(EFFECTS) {
         let sql = format!(
             "UPDATE \"{table}\" SET body = json_set( \
@@ -55,19 +56,19 @@ pub(super) async fn doubt_effects(connection: &mut SqliteConnection) -> Result<(
     Ok(())
 }
 
-/// The beginning of a line.
+/// The first tasks of a queue.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct FirstTasks {
-    /// The ids of what is due, the earliest first.
+    /// Ids of the due tasks, earliest first.
     pub due: Vec<Arc<str>>,
-    /// When the first that is not due yet will be; `None` where the limit was reached before.
+    /// Due time of the first task that is not due yet. `None` if there is none, or the limit was reached before.
     pub next: Option<Timestamp>,
 }
 
 impl Database {
-    /// Every line that has something waiting, with the earliest time of it.
-    pub async fn list_due_lines(&self) -> Result<Vec<(TaskLine, Timestamp)>, DbError> {
-        let (mut found, mut search) = (Vec::new(), self.begin_survey().await?);
+    /// Returns every queue with waiting tasks, with its earliest due time.
+    pub async fn list_due_task_queues(&self) -> Result<Vec<(TaskQueue, Timestamp)>, DbError> {
+        let (mut found, mut search) = (Vec::new(), self.begin_operator_search().await?);
         for (kind, plugin, table) in self.task_tables() {
             let Some(known) = self.catalogue().find(&table) else { continue };
             let destination = destination_column(kind, &known);
@@ -78,23 +79,28 @@ impl Database {
                 sqlx::query_as(AssertSqlSafe(sql)).fetch_all(search.connection()?).await?;
             for (tenant, destination, due) in rows {
                 let Some(scope) = Scope::new(plugin.clone(), tenant.into()) else { continue };
-                found.push((TaskLine { scope, destination: destination.map(Arc::from) }, unsigned(due)?));
+                found.push((TaskQueue { scope, destination: destination.map(Arc::from) }, unsigned(due)?));
             }
         }
         search.finish();
         Ok(found)
     }
 
-    /// What comes first in a line, at most so many.
-    pub async fn find_first_tasks(&self, line: &TaskLine, now: Timestamp, limit: usize) -> Result<FirstTasks, DbError> {
-        let Some((table, destination)) = self.table_of_line(line) else { return Ok(FirstTasks::default()) };
-        // The limit is no parameter: SQLite looks at the value of one, and prepares the statement anew each time.
+    /// Returns the first tasks of a queue, at most `limit`.
+    pub async fn find_first_tasks(
+        &self,
+        queue: &TaskQueue,
+        now: Timestamp,
+        limit: usize,
+    ) -> Result<FirstTasks, DbError> {
+        let Some((table, destination)) = self.table_of_queue(queue) else { return Ok(FirstTasks::default()) };
+        // The limit is not a parameter: SQLite would read its value and prepare the statement again each time.
         let sql = format!(
             "SELECT id, \".due\" FROM \"{table}\" WHERE tenant = ?1 AND {destination} IS ?2 AND \".due\" IS NOT NULL \
              ORDER BY \".due\", id LIMIT {limit}"
         );
-        let query = sqlx::query_as(AssertSqlSafe(sql)).bind(line.scope.tenant().clone());
-        let rows: Vec<(String, i64)> = query.bind(line.destination.clone()).fetch_all(&*self.readers()).await?;
+        let query = sqlx::query_as(AssertSqlSafe(sql)).bind(queue.scope.tenant().clone());
+        let rows: Vec<(String, i64)> = query.bind(queue.destination.clone()).fetch_all(&*self.readers()).await?;
         let mut first = FirstTasks::default();
         for (id, due) in rows {
             match unsigned(due)? {
@@ -108,21 +114,21 @@ impl Database {
         Ok(first)
     }
 
-    /// Tenant by tenant, those after (plugin, tenant, id). In no order of time: an operator looks for what stands still.
-    pub async fn survey_tasks(
+    /// Lists tasks after the key `after`, ordered by plugin, tenant and id. For operators that look for stuck tasks.
+    pub async fn list_tasks(
         &self,
         kind: TaskKind,
         filter: &TaskFilter,
-        after: Option<&TaskPlace>,
+        after: Option<&TaskKey>,
         limit: u32,
     ) -> Result<Vec<StoredTask>, DbError> {
-        let (mut found, mut search) = (Vec::new(), self.begin_survey().await?);
+        let (mut found, mut search) = (Vec::new(), self.begin_operator_search().await?);
         let mut tables: Vec<_> = self.task_tables().into_iter().filter(|(of, ..)| *of == kind).collect();
-        tables.sort_by(|(_, one, _), (_, other, _)| one.cmp(other));
+        tables.sort_by(|(_, left, _), (_, right, _)| left.cmp(right));
         for (_, plugin, table) in tables {
             let left = i64::from(limit) - i64::try_from(found.len()).unwrap_or(i64::MAX);
             let is_past = after.is_some_and(|after| *plugin < **after.scope.plugin());
-            if left <= 0 || is_past || filter.plugin.as_ref().is_some_and(|wanted| *wanted != *plugin) {
+            if left <= 0 || is_past || filter.plugin.as_ref().is_some_and(|name| *name != *plugin) {
                 continue;
             }
             let after = after.filter(|after| *plugin == **after.scope.plugin());
@@ -140,8 +146,8 @@ impl Database {
             let rows: Vec<(String, String, String, i64)> = query.bind(left).fetch_all(search.connection()?).await?;
             for (tenant, id, body, created_at) in rows {
                 let Some(scope) = Scope::new(plugin.clone(), tenant.into()) else { continue };
-                let place = TaskPlace { scope, kind, id: id.into() };
-                found.push(StoredTask { place, body: body.into(), created_at: unsigned(created_at)? });
+                let key = TaskKey { scope, kind, id: id.into() };
+                found.push(StoredTask { key, body: body.into(), created_at: unsigned(created_at)? });
             }
         }
         search.finish();
@@ -149,7 +155,7 @@ impl Database {
     }
 
     pub async fn count_tasks(&self, kind: TaskKind) -> Result<TaskCounts, DbError> {
-        let (mut counts, mut search) = (TaskCounts::default(), self.begin_survey().await?);
+        let (mut counts, mut search) = (TaskCounts::default(), self.begin_operator_search().await?);
         for (_, _, table) in self.task_tables().into_iter().filter(|(of, ..)| *of == kind) {
             let sql = format!("SELECT count(*), count(\".due\"), min(\".due\") FROM \"{table}\"");
             let (all, due, earliest): (i64, i64, Option<i64>) =
@@ -170,15 +176,16 @@ impl Database {
         of(TaskKind::Timer).chain(of(TaskKind::Effect)).collect()
     }
 
-    /// With what its rows have as their destination. `None`: nothing was ever written there.
-    fn table_of_line(&self, line: &TaskLine) -> Option<(Arc<str>, &'static str)> {
-        let name = format!("{}_{}", line.scope.plugin(), line.kind().collection());
+    /// Returns the table of a queue, and the SQL expression for the destination. `None` if nothing was ever written to
+    /// it.
+    fn table_of_queue(&self, queue: &TaskQueue) -> Option<(Arc<str>, &'static str)> {
+        let name = format!("{}_{}", queue.scope.plugin(), queue.kind().collection());
         let table = self.catalogue().find(&name)?;
-        Some((table.name.clone(), destination_column(line.kind(), &table)))
+        Some((table.name.clone(), destination_column(queue.kind(), &table)))
     }
 }
 
-/// The table of a plugin that no longer runs, or is about to, may be from before there was a column.
+/// Returns the SQL expression for the destination. The table of a plugin that does not run (yet) may lack the column.
 fn destination_column(kind: TaskKind, table: &Table) -> &'static str {
     let is_filled = || table.fields.iter().any(|field| &*field.path == EFFECT_DESTINATION && field.filled);
     match kind {

@@ -1,4 +1,4 @@
-//! What the tests of this room share: an open file, a model of things, change sets.
+//! Shared test helpers: an open database, a data model, change sets.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use crate::manifest;
 
 pub(crate) use super::migrations::write_first_version;
 
-/// A database in a folder of its own, which goes with it.
+/// A database in its own temporary folder, which is removed on drop.
 pub struct TestFile {
     pub db: Database,
     pub folder: tempfile::TempDir,
@@ -30,11 +30,11 @@ impl TestFile {
     pub async fn with(model: &DataModel) -> TestFile {
         let file = TestFile::open().await;
         file.db.prepare_model(model, &PrepareOptions::default()).await.unwrap();
-        file.db.remember_state().await.unwrap();
+        file.db.trust_current_state().await.unwrap();
         file
     }
 
-    /// Writes past everything that watches.
+    /// Runs a statement without any check.
     pub async fn damage(&self, sql: &'static str) {
         run(&self.db, sql).await;
     }
@@ -44,12 +44,12 @@ impl TestFile {
     }
 }
 
-/// From here on the endpoints of webhooks cannot be read.
-pub async fn hide_lanes(db: &Database) {
+/// Makes the endpoints of webhooks unreadable until `show_queues`.
+pub async fn hide_queues(db: &Database) {
     run(db, "ALTER TABLE lanes RENAME TO hidden_lanes").await;
 }
 
-pub async fn show_lanes(db: &Database) {
+pub async fn show_queues(db: &Database) {
     run(db, "ALTER TABLE hidden_lanes RENAME TO lanes").await;
 }
 
@@ -63,7 +63,7 @@ impl Database {
         self.execute(query).await.unwrap();
     }
 
-    /// As if the writer's connection had died between two transactions.
+    /// Simulates the loss of the writer's connection between two transactions.
     pub async fn lose_connection(&self) {
         self.begin_batch().await.unwrap().abandon().await;
     }
@@ -81,13 +81,13 @@ pub fn index(name: &str, fields: &[&str], unique: bool) -> manifest::Index {
     manifest::Index { name: name.into(), fields: fields.iter().map(|field| (*field).into()).collect(), unique }
 }
 
-/// The plugin "notes" with the collection "things" and these indexes.
+/// Returns the model of the plugin "notes" with the collection "things" and these indexes.
 pub fn model(indexes: Vec<manifest::Index>) -> Arc<DataModel> {
     let things = manifest::Collection { name: "things".into(), indexes };
     Arc::new(DataModel::new("notes", &[things], 1, None).unwrap())
 }
 
-/// One that wants everything.
+/// Returns an enabled endpoint that receives all events.
 pub fn endpoint(url: &str) -> Endpoint {
     Endpoint {
         url: url.to_owned(),
@@ -148,13 +148,13 @@ impl AcceptedChanges {
     }
 
     pub fn redeliver(self, endpoint: &str, event: &str) -> AcceptedChanges {
-        let wanted = DeliveryCommand::Redeliver { endpoint: endpoint.into(), event: event.into() };
-        self.edit(|changes| changes.deliveries.push(wanted))
+        let command = DeliveryCommand::Redeliver { endpoint: endpoint.into(), event: event.into() };
+        self.edit(|changes| changes.deliveries.push(command))
     }
 
     pub fn recover(self, endpoint: &str, since: Timestamp) -> AcceptedChanges {
-        let wanted = DeliveryCommand::Recover { endpoint: endpoint.into(), since };
-        self.edit(|changes| changes.deliveries.push(wanted))
+        let command = DeliveryCommand::Recover { endpoint: endpoint.into(), since };
+        self.edit(|changes| changes.deliveries.push(command))
     }
 
     pub fn event(self, id: &str) -> AcceptedChanges {

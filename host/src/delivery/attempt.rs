@@ -1,7 +1,7 @@
-//! One request to one endpoint: the stored bytes, signed, and what the answer means.
+//! One request to one endpoint: the stored bytes, signed, and the result of the response.
 //!
-//! Never tries again and decides nothing about what follows. What it reports holds no secret of ours: the class of a
-//! failure, the status, and the first bytes of what the receiver said.
+//! Never retries and decides nothing about later attempts. The result contains no secret of the host: only the class of
+//! a failure, the status, and the first bytes of the response.
 
 use std::{sync::Arc, time::Duration};
 
@@ -9,100 +9,110 @@ use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Method, StatusCode, header::CONTENT_TYPE};
 
 use super::{
-    Parts,
-    lanes::LaneFacts,
+    DeliveryParts,
+    queues::EndpointInfo,
     schedule::Outcome,
     signing::{self, Message, OwnHeader, SigningSecret},
 };
-use crate::clock::Timestamp;
 use crate::{
     changes::endpoint::SignatureKey,
+    clock::Timestamp,
     config::Success,
-    db::apply::{EventSeq, Lane, StoredEvent},
-    limits::ATTEMPT_ANSWER_BYTES_MAX,
-    outbound::{Answer, Call, Failure, HOPS_HEADER, Party, next_hops, retry_after_ms},
+    db::apply::{EventSeq, QueueId, StoredEvent},
+    limits::ATTEMPT_RESPONSE_BYTES_MAX,
+    outbound::{HOPS_HEADER, OutboundCall, OutboundError, OutboundResponse, Party, next_hops, retry_after_ms},
     secrets::SecretText,
 };
 
-pub struct Job {
-    pub lane: Lane,
+pub struct AttemptJob {
+    pub queue: QueueId,
     pub seq: EventSeq,
-    pub facts: Arc<LaneFacts>,
-    /// Where it is still in memory.
+    pub info: Arc<EndpointInfo>,
+    /// The event if it is in memory.
     pub event: Option<Arc<StoredEvent>>,
 }
 
-/// What an attempt came to.
-pub struct Ended {
-    pub lane: Lane,
+/// The result of an attempt.
+pub struct AttemptResult {
+    pub queue: QueueId,
     pub seq: EventSeq,
     pub at: Timestamp,
     pub duration_ms: u64,
     /// "delivered", the class of the failure, or "status".
     pub name: &'static str,
     pub status: Option<u16>,
-    /// The first bytes of the answer.
-    pub answer: Vec<u8>,
+    /// The first bytes of the response, or a reason.
+    pub response: Vec<u8>,
     pub outcome: Outcome,
-    /// When the event was committed.
+    /// The commit time of the event.
     pub committed_at: Timestamp,
 }
 
 const DELIVERED: &str = "delivered";
-const REFUSED_STATUS: &str = "status";
+const UNSUCCESSFUL_STATUS: &str = "status";
 
-impl Ended {
-    fn new(job: &Job, at: Timestamp, outcome: Outcome, name: &'static str) -> Ended {
+impl AttemptResult {
+    fn new(job: &AttemptJob, at: Timestamp, outcome: Outcome, name: &'static str) -> AttemptResult {
         let committed_at = job.event.as_ref().map_or(at, |event| event.at);
-        let (lane, seq) = (job.lane, job.seq);
-        Ended { lane, seq, at, duration_ms: 0, name, status: None, answer: Vec::new(), outcome, committed_at }
+        let (queue, seq) = (job.queue, job.seq);
+        AttemptResult {
+            queue,
+            seq,
+            at,
+            duration_ms: 0,
+            name,
+            status: None,
+            response: Vec::new(),
+            outcome,
+            committed_at,
+        }
     }
 }
 
-/// Always comes back, within the time of the policy and what reading the event takes.
-pub async fn perform(parts: &Parts, mut job: Job) -> Ended {
+/// Sends the request and returns its result within the timeout of the policy, plus the time to read the event.
+pub async fn perform(parts: &DeliveryParts, mut job: AttemptJob) -> AttemptResult {
     let at = parts.clock.now();
     if job.event.is_none() {
         match parts.database.load_events(&[job.seq]).await {
             Ok(mut found) => job.event = found.remove(&job.seq),
             Err(error) => {
-                tracing::warn!(%error, "an event cannot be read: its delivery waits");
-                return Ended::new(&job, at, Outcome::NotMade, "not-made");
+                tracing::warn!(%error, "failed to read an event; its delivery is postponed");
+                return AttemptResult::new(&job, at, Outcome::NotMade, "not-made");
             }
         }
     }
-    let Some(event) = job.event.clone() else { return Ended::new(&job, at, Outcome::Missing, "missing") };
-    let target = match &job.facts.target {
+    let Some(event) = job.event.clone() else { return AttemptResult::new(&job, at, Outcome::Missing, "missing") };
+    let target = match &job.info.target {
         Ok(target) => target.clone(),
-        Err(refusal) => {
-            let failed = Ended::new(&job, at, Outcome::Failed { retry_after_ms: None }, "address-not-allowed");
-            return Ended { answer: refusal.to_string().into_bytes(), ..failed };
+        Err(error) => {
+            let result = AttemptResult::new(&job, at, Outcome::Failed { retry_after_ms: None }, "address-not-allowed");
+            return AttemptResult { response: error.to_string().into_bytes(), ..result };
         }
     };
-    let headers = match headers(parts, &job.facts, &event, at).await {
+    let headers = match headers(parts, &job.info, &event, at).await {
         Ok(headers) => headers,
         Err(reason) => {
-            tracing::error!(endpoint = &*job.facts.id, reason, "a webhook cannot be signed");
-            return Ended::new(&job, at, Outcome::NotMade, "not-made");
+            tracing::error!(endpoint = &*job.info.id, reason, "failed to sign a webhook");
+            return AttemptResult::new(&job, at, Outcome::NotMade, "not-made");
         }
     };
-    let call = Call {
-        party: Party::of(job.facts.scope.organization()),
+    let call = OutboundCall {
+        party: Party::of(job.info.scope.organization()),
         target,
         method: Method::POST,
         headers,
         body: Bytes::from_owner(Body(event.body.clone())),
-        within: Duration::from_millis(job.facts.policy.config.timeout_ms),
-        answer_bytes_max: ATTEMPT_ANSWER_BYTES_MAX,
+        within: Duration::from_millis(job.info.policy.config.timeout_ms),
+        response_bytes_max: ATTEMPT_RESPONSE_BYTES_MAX,
     };
-    let rule = parts.outside.addresses.rule(job.facts.scope.tenant());
+    let rule = parts.outbound_context.addresses.rule(job.info.scope.tenant());
     match parts.client.send(&call, rule).await {
-        Ok(answer) => answered(&job, at, parts.clock.now(), answer),
-        Err(failure) => failed(&job, at, failure),
+        Ok(response) => result_of_response(&job, at, parts.clock.now(), response),
+        Err(error) => result_of_error(&job, at, error),
     }
 }
 
-/// The stored text as bytes, without a copy.
+/// The stored string as bytes, without a copy.
 struct Body(Arc<str>);
 
 impl AsRef<[u8]> for Body {
@@ -111,36 +121,46 @@ impl AsRef<[u8]> for Body {
     }
 }
 
-async fn headers(parts: &Parts, facts: &LaneFacts, event: &StoredEvent, at: Timestamp) -> Result<HeaderMap, String> {
-    let api_keys = find_api_keys(parts, facts, at).await?;
-    let signer = facts.endpoint.key.signer(&facts.scope, &facts.id);
-    let words = |error: &dyn std::fmt::Display| error.to_string();
-    let secrets = parts.outside.signing.secrets(&signer, at).map_err(|error| words(&error))?;
+async fn headers(
+    parts: &DeliveryParts,
+    info: &EndpointInfo,
+    event: &StoredEvent,
+    at: Timestamp,
+) -> Result<HeaderMap, String> {
+    let api_keys = find_api_keys(parts, info, at).await?;
+    let signer = info.endpoint.key.signer(&info.scope, &info.id);
+    let error_text = |error: &dyn std::fmt::Display| error.to_string();
+    let secrets = parts.outbound_context.signing.secrets(&signer, at).map_err(|error| error_text(&error))?;
     let secrets: Result<Vec<_>, _> = secrets.iter().map(|secret| SigningSecret::from_bytes(secret.as_ref())).collect();
-    let secrets = secrets.map_err(|error| words(&error))?;
+    let secrets = secrets.map_err(|error| error_text(&error))?;
     let message = Message { id: &event.id, timestamp: at / 1_000, body: event.body.as_bytes() };
     let mut headers = HeaderMap::with_capacity(8);
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-    headers.extend(signing::sign(&message, &secrets).map_err(|error| words(&error))?);
-    // A receiver that knows one key only gets the signature of the newest.
-    let newest = secrets.first().filter(|_| !facts.endpoint.signatures.is_empty()).map(SigningSecret::text);
-    for (signature, api_key) in facts.endpoint.signatures.iter().zip(&api_keys) {
+    headers.extend(signing::sign(&message, &secrets).map_err(|error| error_text(&error))?);
+    // A receiver may have only one key, so this header carries the signature of the newest.
+    let newest = secrets.first().filter(|_| !info.endpoint.signatures.is_empty()).map(SigningSecret::text);
+    for (signature, api_key) in info.endpoint.signatures.iter().zip(&api_keys) {
         let key = if signature.key == SignatureKey::Endpoint { &newest } else { api_key };
         let Some(key) = key else { continue };
         let own = OwnHeader::new(&signature.header, &signature.prefix, signature.algorithm);
-        let own = own.map_err(|error| words(&error))?;
-        let (name, value) = own.sign(key.expose().as_bytes(), event.body.as_bytes()).map_err(|error| words(&error))?;
+        let own = own.map_err(|error| error_text(&error))?;
+        let (name, value) =
+            own.sign(key.expose().as_bytes(), event.body.as_bytes()).map_err(|error| error_text(&error))?;
         headers.insert(name, value);
     }
     headers.insert(HOPS_HEADER, next_hops(event.hops));
     Ok(headers)
 }
 
-/// For each signature of the endpoint, where it wants one. A tenant without any gets its webhooks all the same: those of
-/// Standard Webhooks sign too.
-async fn find_api_keys(parts: &Parts, facts: &LaneFacts, at: Timestamp) -> Result<Vec<Option<SecretText>>, String> {
-    let mut keys = Vec::with_capacity(facts.endpoint.signatures.len());
-    for signature in &facts.endpoint.signatures {
+/// Returns the API key for each signature of the endpoint that requires one. A tenant without such a key still receives
+/// its webhooks, because the headers of Standard Webhooks sign them too.
+async fn find_api_keys(
+    parts: &DeliveryParts,
+    info: &EndpointInfo,
+    at: Timestamp,
+) -> Result<Vec<Option<SecretText>>, String> {
+    let mut keys = Vec::with_capacity(info.endpoint.signatures.len());
+    for signature in &info.endpoint.signatures {
         let attribute = match &signature.key {
             SignatureKey::Endpoint => {
                 keys.push(None);
@@ -149,49 +169,56 @@ async fn find_api_keys(parts: &Parts, facts: &LaneFacts, at: Timestamp) -> Resul
             SignatureKey::ApiKey => None,
             SignatureKey::Issued(attribute) => Some(attribute.clone()),
         };
-        let found = (parts.api_keys)(facts.scope.clone(), attribute.clone()).await?;
-        if found.is_none() && facts.may_tell_unsigned(at) {
-            tell_unsigned(facts, attribute.is_some());
+        let found = (parts.api_keys)(info.scope.clone(), attribute.clone()).await?;
+        if found.is_none() && info.may_warn_unsigned(at) {
+            warn_unsigned(info, attribute.is_some());
         }
         keys.push(found);
     }
     Ok(keys)
 }
 
-fn tell_unsigned(facts: &LaneFacts, is_issued: bool) {
-    let remedy = if is_issued { "The plugin issues such keys" } else { "Make one with `tenon key create … --signs`" };
+fn warn_unsigned(info: &EndpointInfo, is_issued: bool) {
+    let remedy =
+        if is_issued { "The plugin issues such keys" } else { "Create one with `tenon key create … --signs`" };
     tracing::warn!(
-        endpoint = &*facts.id,
-        plugin = &**facts.scope.plugin(),
-        tenant = &**facts.scope.tenant(),
+        endpoint = &*info.id,
+        plugin = &**info.scope.plugin(),
+        tenant = &**info.scope.tenant(),
         remedy,
-        "webhooks go out without the signature by an API key that they are to have: none of the tenant's valid keys signs"
+        "sending webhooks without the configured signature by an API key: none of the tenant's valid keys signs"
     );
 }
 
-fn answered(job: &Job, at: Timestamp, now: Timestamp, answer: Answer) -> Ended {
-    let accepted = match job.facts.policy.config.success {
-        Success::Any2xx => answer.status.is_success(),
-        Success::Only200 => answer.status == StatusCode::OK,
+fn result_of_response(job: &AttemptJob, at: Timestamp, now: Timestamp, response: OutboundResponse) -> AttemptResult {
+    let accepted = match job.info.policy.config.success {
+        Success::Any2xx => response.status.is_success(),
+        Success::Only200 => response.status == StatusCode::OK,
     };
-    let (outcome, name) = match answer.status {
+    let (outcome, name) = match response.status {
         _ if accepted => (Outcome::Delivered, DELIVERED),
-        StatusCode::GONE => (Outcome::Gone, REFUSED_STATUS),
-        _ => (Outcome::Failed { retry_after_ms: retry_after_ms(&answer.headers, now) }, REFUSED_STATUS),
+        StatusCode::GONE => (Outcome::Gone, UNSUCCESSFUL_STATUS),
+        _ => (Outcome::Failed { retry_after_ms: retry_after_ms(&response.headers, now) }, UNSUCCESSFUL_STATUS),
     };
-    let mut body = answer.body.to_vec();
-    if !accepted && answer.status.is_success() {
-        let hint = format!("{} is not 200, which is the only success here. ", answer.status.as_u16());
+    let mut body = response.body.to_vec();
+    if !accepted && response.status.is_success() {
+        let hint =
+            format!("status {} is not 200, the only success status of this interface. ", response.status.as_u16());
         body.splice(0..0, hint.into_bytes());
     }
-    let ended = Ended::new(job, at, outcome, name);
-    Ended { duration_ms: answer.duration_ms, status: Some(answer.status.as_u16()), answer: body, ..ended }
+    let result = AttemptResult::new(job, at, outcome, name);
+    AttemptResult {
+        duration_ms: response.duration_ms,
+        status: Some(response.status.as_u16()),
+        response: body,
+        ..result
+    }
 }
 
-fn failed(job: &Job, at: Timestamp, failure: Failure) -> Ended {
-    // Its words name addresses that the tenant may not know of: they are for the operator.
-    tracing::debug!(endpoint = &*job.facts.id, tenant = &**job.facts.scope.tenant(), "a webhook failed: {failure}");
-    let ended = Ended::new(job, at, Outcome::Failed { retry_after_ms: None }, failure.class.name());
-    let answer = failure.reason.map(|reason| format!("{}: {reason}", reason.code()).into_bytes());
-    Ended { duration_ms: failure.duration_ms, answer: answer.unwrap_or_default(), ..ended }
+fn result_of_error(job: &AttemptJob, at: Timestamp, error: OutboundError) -> AttemptResult {
+    // The error names addresses that the tenant must not see, so only the log contains it.
+    tracing::debug!(endpoint = &*job.info.id, tenant = &**job.info.scope.tenant(), "failed to send a webhook: {error}");
+    let result = AttemptResult::new(job, at, Outcome::Failed { retry_after_ms: None }, error.class.name());
+    let response = error.reason.map(|reason| format!("{}: {reason}", reason.code()).into_bytes());
+    AttemptResult { duration_ms: error.duration_ms, response: response.unwrap_or_default(), ..result }
 }

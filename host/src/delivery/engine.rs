@@ -1,8 +1,8 @@
-//! The loop around the scheduler: news of commits and ends of attempts go in, attempts come out, decisions are written.
+//! The loop around the scheduler. Commits and ended attempts are its input; it starts attempts and writes decisions.
 //!
-//! One task; nothing in it waits for a receiver. Invariants: everything that it heard is told to the scheduler before
-//! anything is started; rows are read only when everything that was decided before is written; between two times that it
-//! takes in notifications it reads the rows of a bounded number of lanes.
+//! A single task that never waits for a receiver. Invariants: it passes everything that it has received to the
+//! scheduler before it starts an attempt. It reads rows only after all earlier decisions are written. Between two polls
+//! of the notifications it reads the rows of a bounded number of queues.
 //!
 //! - `follow`: notifications of commits, and catching up where some were missed.
 
@@ -19,26 +19,26 @@ use tokio::{
 };
 
 use super::{
-    Parts,
-    attempt::{self, Ended, Job},
-    bodies::Bodies,
-    change::{Change, change},
-    fan_out::Made,
-    lanes::Lanes,
+    DeliveryParts,
+    attempt::{self, AttemptJob, AttemptResult},
+    command::{EndpointCommand, apply_command},
+    event_cache::EventCache,
+    fan_out::FanOutResult,
+    queues::Queues,
     record::Recorder,
-    schedule::{self, Caps, Decision, FreshRow, LaneId, Load, Outcome, RetryRow, Rows, Scheduler, Start, Subject},
-    views::Question,
+    schedule::{self, Caps, Decision, FreshRow, Load, Outcome, QueueKey, RetryRow, Rows, Scheduler, Start, Subject},
+    views::ViewRequest,
 };
 use crate::{
     changes::endpoint::Disabled,
-    commit::committer::News,
+    commit::committer::CommitNotification,
     db::{
         DbError,
-        apply::{EventSeq, Lane},
-        deliveries::{AttemptRow, Then},
+        apply::{EventSeq, QueueId},
+        deliveries::{AttemptRow, DeliveryTransition},
     },
-    limits::{DELIVERY_LOADS_AT_ONCE_MAX, ENDED_AT_ONCE_MAX, POLICY_LOOK_MS},
-    stop::told,
+    limits::{DELIVERY_LOADS_AT_ONCE_MAX, ENDED_AT_ONCE_MAX, POLICY_POLL_MS},
+    shutdown::requested,
 };
 
 mod follow;
@@ -46,102 +46,103 @@ mod follow;
 use follow::Follow;
 
 pub struct Engine {
-    parts: Parts,
+    parts: DeliveryParts,
     scheduler: Scheduler,
-    lanes: Lanes,
-    bodies: Bodies,
-    /// Lanes of which something was wanted again while an attempt was under way: it may have been that one.
-    wanted_again: HashSet<Lane>,
+    queues: Queues,
+    event_cache: EventCache,
+    /// Queues that were reread while an attempt was in flight. They are reread after it, because the change may concern
+    /// its delivery.
+    reread_after_attempt: HashSet<QueueId>,
     recorder: Recorder,
-    notifications: broadcast::Receiver<Arc<News>>,
+    notifications: broadcast::Receiver<Arc<CommitNotification>>,
     follow: Follow,
     fan_out: FanOutEnds,
-    ended: (mpsc::UnboundedSender<Ended>, mpsc::UnboundedReceiver<Ended>),
-    questions: mpsc::Receiver<Question>,
+    results: (mpsc::UnboundedSender<AttemptResult>, mpsc::UnboundedReceiver<AttemptResult>),
+    view_requests: mpsc::Receiver<ViewRequest>,
 }
 
-/// The engine's ends of the worker that makes deliveries after their batch.
+/// The engine's channels to the task that creates deliveries after their batch.
 pub struct FanOutEnds {
     pub wake: Arc<Notify>,
-    pub made: mpsc::Receiver<Made>,
+    pub results: mpsc::Receiver<FanOutResult>,
 }
 
 impl Engine {
-    /// All endpoints are known when it returns; what they have waiting is read as they get to it.
+    /// Reads all endpoints. Their deliveries are loaded later, as the scheduler requests them.
     pub async fn open(
-        parts: Parts,
+        parts: DeliveryParts,
         recorder: Recorder,
-        questions: mpsc::Receiver<Question>,
+        view_requests: mpsc::Receiver<ViewRequest>,
         fan_out: FanOutEnds,
     ) -> Result<Engine, DbError> {
-        // Before the endpoints are read: what is committed meanwhile is heard.
-        let notifications = parts.committer.follow();
+        // Before the endpoints are read, so that no commit in between is missed.
+        let notifications = parts.committer.subscribe();
         let scheduler = Scheduler::new(Caps::default(), parts.clock.now());
-        let (lanes, bodies) = (Lanes::default(), Bodies::default());
-        let ended = mpsc::unbounded_channel();
-        let (wanted_again, follow) = (HashSet::new(), Follow::default());
+        let (queues, event_cache) = (Queues::default(), EventCache::default());
+        let results = mpsc::unbounded_channel();
+        let (reread_after_attempt, follow) = (HashSet::new(), Follow::default());
         let mut engine = Engine {
             parts,
             scheduler,
-            lanes,
-            bodies,
-            wanted_again,
+            queues,
+            event_cache,
+            reread_after_attempt,
             recorder,
             notifications,
             follow,
             fan_out,
-            ended,
-            questions,
+            results,
+            view_requests,
         };
         engine.reload().await?;
         Ok(engine)
     }
 
     pub async fn run(mut self, mut stopped: watch::Receiver<bool>) {
-        let mut look = interval(Duration::from_millis(POLICY_LOOK_MS));
-        look.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        let (mut ended, mut moves) = (Vec::new(), self.parts.clock.moves());
+        let mut poll = interval(Duration::from_millis(POLICY_POLL_MS));
+        poll.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let (mut results, mut moves) = (Vec::new(), self.parts.clock.moves());
         loop {
             self.receive_notifications();
             self.catch_up().await;
-            self.go_on().await;
+            self.advance().await;
             let wait = self.scheduler.wake_at().map(|at| at.saturating_sub(self.parts.clock.now()));
             let (catch_up_at, is_followed) = (self.follow.catch_up_at(), self.follow.is_open());
             tokio::select! {
                 biased;
-                () = told(&mut stopped) => break,
+                () = requested(&mut stopped) => break,
                 notification = self.notifications.recv(), if is_followed => self.on_notification(notification),
-                Some(made) = self.fan_out.made.recv() => self.take_made(&made),
-                _ = self.ended.1.recv_many(&mut ended, ENDED_AT_ONCE_MAX) => {
-                    for ended in ended.drain(..) {
-                        self.conclude(ended).await;
+                Some(result) = self.fan_out.results.recv() => self.schedule_fan_out(&result),
+                _ = self.results.1.recv_many(&mut results, ENDED_AT_ONCE_MAX) => {
+                    for result in results.drain(..) {
+                        self.conclude(result).await;
                     }
                 }
-                Some(question) = self.questions.recv() => question.answer(&self.scheduler),
+                Some(request) = self.view_requests.recv() => request.reply(&self.scheduler),
                 () = pause(wait) => {}
                 () = pause_until(catch_up_at) => {}
                 () = moves.next() => {}
-                _ = look.tick() => self.refresh(),
+                _ = poll.tick() => self.refresh(),
             }
         }
-        self.recorder.settle().await;
+        self.recorder.flush().await;
     }
 
-    /// Starts what may start, and reads what the scheduler wants to know.
-    pub(super) async fn go_on(&mut self) {
+    /// Starts all attempts that may start, and reads the rows that the scheduler requests.
+    pub(super) async fn advance(&mut self) {
         let now = self.parts.clock.now();
         while let Some(start) = self.scheduler.next(now) {
             self.start(start);
         }
-        let mut settled = false;
+        let mut is_flushed = false;
         for _ in 0..DELIVERY_LOADS_AT_ONCE_MAX {
-            let Some(load) = self.scheduler.wants(now) else { break };
-            if !std::mem::replace(&mut settled, true) {
-                self.recorder.settle().await;
+            let Some(load) = self.scheduler.next_load(now) else { break };
+            if !std::mem::replace(&mut is_flushed, true) {
+                self.recorder.flush().await;
             }
             self.load(&load).await;
         }
-        if settled {
+        if is_flushed {
             while let Some(start) = self.scheduler.next(now) {
                 self.start(start);
             }
@@ -153,39 +154,34 @@ impl Engine {
     /// Takes the next read of rows from the scheduler; returns false if there is none.
     #[cfg(test)]
     pub(super) fn take_load(&mut self) -> bool {
-        self.scheduler.wants(self.parts.clock.now()).is_some()
+        self.scheduler.next_load(self.parts.clock.now()).is_some()
     }
 
     #[expect(clippy::disallowed_methods, reason = "one task for each attempt; the scheduler bounds them")]
-    fn start(&mut self, Start { lane, seq, .. }: Start) {
-        let (lane, seq) = (lane.cast_signed(), seq.cast_signed());
-        let Some(facts) = self.lanes.find(lane).cloned() else {
-            self.scheduler.finished(
-                lane.cast_unsigned(),
-                seq.cast_unsigned(),
-                Outcome::Missing,
-                self.parts.clock.now(),
-            );
+    fn start(&mut self, Start { queue, seq, .. }: Start) {
+        let (queue, seq) = (queue.cast_signed(), seq.cast_signed());
+        let Some(info) = self.queues.find(queue).cloned() else {
+            self.scheduler.finish(queue.cast_unsigned(), seq.cast_unsigned(), Outcome::Missing, self.parts.clock.now());
             return;
         };
-        let job = Job { lane, seq, facts, event: self.bodies.find(seq) };
-        let (parts, ended) = (self.parts.clone(), self.ended.0.clone());
+        let job = AttemptJob { queue, seq, info, event: self.event_cache.find(seq) };
+        let (parts, results) = (self.parts.clone(), self.results.0.clone());
         tokio::spawn(async move {
-            // Nobody hears it where the host stops: the attempt is made again.
-            let _ = ended.send(attempt::perform(&parts, job).await);
+            // The receiver is gone if the host stops. The attempt is then made again after the next start.
+            let _ = results.send(attempt::perform(&parts, job).await);
         });
     }
 
     async fn load(&mut self, load: &Load) {
-        let (database, lane) = (&self.parts.database, load.lane.cast_signed());
+        let (database, queue) = (&self.parts.database, load.queue.cast_signed());
         let limit = u32::try_from(load.limit).unwrap_or(u32::MAX);
         let now = self.parts.clock.now();
         let done = match load.rows {
-            Rows::Fresh { from } => database.find_fresh(lane, signed(from), limit).await.map(|found| {
+            Rows::Fresh { from } => database.find_fresh(queue, signed(from), limit).await.map(|found| {
                 let rows = found.iter().map(|row| fresh_row(row.event, &row.subject));
                 self.scheduler.loaded_fresh(load, &rows.collect::<Vec<_>>(), now);
             }),
-            Rows::Retries { due_from } => database.find_due(lane, due_from, limit).await.map(|found| {
+            Rows::Retries { due_from } => database.find_due(queue, due_from, limit).await.map(|found| {
                 let rows = found.iter().map(|row| RetryRow {
                     seq: row.event.cast_unsigned(),
                     attempt: row.attempts.saturating_add(1),
@@ -195,68 +191,68 @@ impl Engine {
             }),
         };
         if let Err(error) = done {
-            tracing::warn!(%error, "deliveries cannot be read yet");
+            tracing::warn!(%error, "failed to read deliveries; trying again");
             self.scheduler.load_failed(load, now);
         }
     }
 
-    /// Drops idle connections and old bodies. Rereads the policies, which plugins.toml may have changed.
+    /// Closes idle connections and evicts old events. Reads the policies again, which plugins.toml may have changed.
     fn refresh(&mut self) {
         let now = self.parts.clock.now();
-        for (lane, settings) in self.lanes.change_policies(|plugin| (self.parts.policies)(plugin)) {
-            self.scheduler.change_lane(lane.cast_unsigned(), settings, now);
+        for (queue, settings) in self.queues.change_policies(|plugin| (self.parts.policies)(plugin)) {
+            self.scheduler.change_queue(queue.cast_unsigned(), settings, now);
         }
-        self.bodies.drop_old(now);
+        self.event_cache.evict_old(now);
         self.parts.client.close_idle();
     }
 
-    async fn conclude(&mut self, ended: Ended) {
+    async fn conclude(&mut self, result: AttemptResult) {
         let now = self.parts.clock.now();
-        let Ended { lane, seq, at, duration_ms, name, status, answer, outcome, committed_at } = ended;
-        self.bodies.release(seq);
-        let finished = self.scheduler.finished(lane.cast_unsigned(), seq.cast_unsigned(), outcome, now);
-        if self.wanted_again.contains(&lane) && !self.is_busy(lane) {
-            self.wanted_again.remove(&lane);
-            self.scheduler.look_again(lane.cast_unsigned(), now);
+        let AttemptResult { queue, seq, at, duration_ms, name, status, response, outcome, committed_at } = result;
+        self.event_cache.release(seq);
+        let finished = self.scheduler.finish(queue.cast_unsigned(), seq.cast_unsigned(), outcome, now);
+        if self.reread_after_attempt.contains(&queue) && !self.has_attempt_in_flight(queue) {
+            self.reread_after_attempt.remove(&queue);
+            self.scheduler.reread(queue.cast_unsigned(), now);
         }
-        let then = match finished.delivery {
-            Decision::Delivered => Then::Delivered,
-            Decision::Retry { at } => Then::RetryAt(at),
-            Decision::Exhausted => Then::GivenUp,
+        let transition = match finished.delivery {
+            Decision::Delivered => DeliveryTransition::Delivered,
+            Decision::Retry { at } => DeliveryTransition::RetryAt(at),
+            Decision::Exhausted => DeliveryTransition::GivenUp,
             Decision::Unchanged | Decision::Dropped => return,
         };
-        self.parts.metrics.attempt(name, now.saturating_sub(committed_at), then == Then::Delivered);
-        let row = AttemptRow { lane, event: seq, at, duration_ms, outcome: name, status, answer, then };
+        self.parts.metrics.attempt(name, now.saturating_sub(committed_at), transition == DeliveryTransition::Delivered);
+        let row = AttemptRow { queue, event: seq, at, duration_ms, outcome: name, status, response, transition };
         self.recorder.attempt(row).await;
-        if self.lanes.note_failing(lane, finished.failing_since) {
-            self.recorder.health(lane, finished.failing_since).await;
+        if self.queues.set_failing_since(queue, finished.failing_since) {
+            self.recorder.health(queue, finished.failing_since).await;
         }
         if let Some(reason) = finished.disabled {
-            self.disable(lane, reason);
+            self.disable(queue, reason);
         }
     }
 
     #[expect(clippy::disallowed_methods, reason = "a commit that the loop does not wait for; it ends by itself")]
-    fn disable(&self, lane: Lane, reason: schedule::Disabled) {
-        let (Some(facts), now) = (self.lanes.find(lane).cloned(), self.parts.clock.now()) else { return };
+    fn disable(&self, queue: QueueId, reason: schedule::Disabled) {
+        let (Some(info), now) = (self.queues.find(queue).cloned(), self.parts.clock.now()) else { return };
         let reason = match reason {
-            schedule::Disabled::Gone => "it answered 410: it is gone".to_owned(),
+            schedule::Disabled::Gone => "the endpoint responded with 410 Gone".to_owned(),
             schedule::Disabled::Failing { since } => {
-                format!("it has done nothing but fail for {} hours", now.saturating_sub(since) / 3_600_000)
+                format!("all attempts have failed for {} hours", now.saturating_sub(since) / 3_600_000)
             }
         };
-        tracing::warn!(endpoint = &*facts.id, tenant = &**facts.scope.tenant(), reason, "an endpoint is disabled");
+        tracing::warn!(endpoint = &*info.id, tenant = &**info.scope.tenant(), reason, "disabling an endpoint");
         let committer = self.parts.committer.clone();
         tokio::spawn(async move {
-            let disable = Change::Disable(Disabled { at: now, reason });
-            if let Err(error) = change(&committer, &facts.scope, &facts.id, &disable, now).await {
-                tracing::error!(endpoint = &*facts.id, %error, "an endpoint could not be marked as disabled");
+            let disable = EndpointCommand::Disable(Disabled { at: now, reason });
+            if let Err(error) = apply_command(&committer, &info.scope, &info.id, &disable, now).await {
+                tracing::error!(endpoint = &*info.id, %error, "failed to disable an endpoint");
             }
         });
     }
 }
 
-/// Until then; for ever where there is nothing to wait for.
+/// Sleeps; `None` never returns.
 async fn pause(milliseconds: Option<u64>) {
     match milliseconds {
         Some(0) => tokio::task::yield_now().await,
@@ -280,11 +276,11 @@ fn fresh_row(seq: EventSeq, subject: &str) -> FreshRow {
     FreshRow { seq: seq.cast_unsigned(), subject: hash_of(subject) }
 }
 
-/// Two subjects with one hash only wait for each other.
+/// Subjects with the same hash wait for each other, which is harmless.
 fn hash_of(subject: &str) -> Subject {
     let mut hasher = DefaultHasher::new();
     subject.hash(&mut hasher);
     hasher.finish()
 }
 
-const _: () = assert!(size_of::<LaneId>() == size_of::<Lane>());
+const _: () = assert!(size_of::<QueueKey>() == size_of::<QueueId>());

@@ -1,9 +1,9 @@
-//! Makes the deliveries for which a batch had no room: those of new events, and those that a command makes again.
+//! Creates the deliveries that exceed the batch of their event, and continues recoveries that exceed theirs.
 //!
-//! A single task. Each transaction makes a bounded number of deliveries of one tenant, fewer where they take long, and tenants
-//! take turns. New deliveries and those that are made again alternate. After each transaction the writer's connection is left to
-//! others for some time, so that neither commits nor other tenants wait for long. The task runs at the start and whenever the
-//! engine wakes it, until nothing is left.
+//! A single task. Each transaction handles a bounded number of deliveries of one tenant, fewer if they take long.
+//! Tenants alternate, and so do new deliveries and recoveries. After each transaction the task pauses and leaves the
+//! writer's connection to others, so that neither commits nor other tenants wait for long. The task runs at the start
+//! and whenever the engine wakes it, until nothing is left.
 
 use std::{sync::Arc, time::Duration};
 
@@ -17,23 +17,23 @@ use crate::{
     changes::scope::Scope,
     db::{
         Database, DbError,
-        apply::Lane,
-        deliveries::{MadeDeliveries, RecoveredDeliveries},
+        apply::QueueId,
+        deliveries::{CreatedDeliveries, RecoveredDeliveries},
     },
-    limits::{FAN_OUT_DELIVERIES_MAX, FAN_OUT_DELIVERIES_MIN, FAN_OUT_PART_US, FAN_OUT_PAUSE_MS, FAN_OUT_RESTS},
-    stop::told,
+    limits::{FAN_OUT_DELIVERIES_MAX, FAN_OUT_DELIVERIES_MIN, FAN_OUT_PART_US, FAN_OUT_PAUSE_FACTOR, FAN_OUT_PAUSE_MS},
+    shutdown::requested,
 };
 
-/// The deliveries of one transaction, for the engine.
-pub enum Made {
-    New(MadeDeliveries),
-    /// The endpoint whose deliveries are due again. `None` if the transaction examined deliveries and none of them is.
-    Again(Option<Lane>),
+/// The result of one transaction, for the engine.
+pub enum FanOutResult {
+    Created(CreatedDeliveries),
+    /// The queue whose deliveries are due again; `None` if none of the examined deliveries is.
+    Recovered(Option<QueueId>),
 }
 
-/// The result of one transaction, with its size for the next limit.
+/// The result of one transaction, with its size and duration for the next limit.
 struct Part {
-    made: Made,
+    result: FanOutResult,
     deliveries: usize,
     took: Duration,
 }
@@ -41,36 +41,36 @@ struct Part {
 pub struct FanOutTask {
     database: Database,
     wake: Arc<Notify>,
-    made: mpsc::Sender<Made>,
-    /// The tenant whose turn was last.
+    results: mpsc::Sender<FanOutResult>,
+    /// The tenant of the last created deliveries.
     last: Option<Scope>,
-    /// The endpoint whose deliveries were made again last.
-    last_lane: Lane,
-    /// Whether the last transaction made deliveries again.
-    made_again: bool,
-    /// Deliveries that the next transaction makes at most.
+    /// The queue of the last recovered deliveries.
+    last_queue: QueueId,
+    /// True if the last transaction recovered deliveries.
+    has_recovered: bool,
+    /// Maximum number of deliveries in the next transaction.
     limit: usize,
 }
 
 impl FanOutTask {
     pub fn new(database: Database) -> (FanOutEnds, FanOutTask) {
-        let (wake, (sender, made)) = (Arc::new(Notify::new()), mpsc::channel(1));
-        let (last, last_lane, made_again) = (None, 0, true);
+        let (wake, (sender, results)) = (Arc::new(Notify::new()), mpsc::channel(1));
+        let (last, last_queue, has_recovered) = (None, 0, true);
         let limit = FAN_OUT_DELIVERIES_MIN;
-        let task = FanOutTask { database, wake: wake.clone(), made: sender, last, last_lane, made_again, limit };
-        (FanOutEnds { wake, made }, task)
+        let task = FanOutTask { database, wake: wake.clone(), results: sender, last, last_queue, has_recovered, limit };
+        (FanOutEnds { wake, results }, task)
     }
 
-    /// Runs until the engine has ended. The remaining deliveries are made after the next start.
+    /// Runs until the engine has ended. The remaining deliveries are created after the next start.
     pub async fn run(mut self, mut stopped: watch::Receiver<bool>) {
-        while !*stopped.borrow() && !self.made.is_closed() {
-            let pause = match self.make_part().await {
+        while !*stopped.borrow() && !self.results.is_closed() {
+            let pause = match self.run_part().await {
                 Ok(Some(part)) => {
                     self.limit = next_limit(part.deliveries, part.took);
-                    let rest = part.took * FAN_OUT_RESTS;
+                    let rest = part.took * FAN_OUT_PAUSE_FACTOR;
                     tokio::select! {
-                        sent = self.made.send(part.made) => if sent.is_err() { return },
-                        () = told(&mut stopped) => return,
+                        sent = self.results.send(part.result) => if sent.is_err() { return },
+                        () = requested(&mut stopped) => return,
                     }
                     Some(rest)
                 }
@@ -83,17 +83,17 @@ impl FanOutTask {
             tokio::select! {
                 () = self.wake.notified(), if pause.is_none() => {}
                 () = sleep(pause.unwrap_or_default()), if pause.is_some() => {}
-                () = told(&mut stopped) => return,
-                () = self.made.closed() => return,
+                () = requested(&mut stopped) => return,
+                () = self.results.closed() => return,
             }
         }
     }
 
-    /// `None` if nothing of either kind is left.
-    async fn make_part(&mut self) -> Result<Option<Part>, DbError> {
+    /// Runs one transaction. Returns `None` if nothing of either kind is left.
+    async fn run_part(&mut self) -> Result<Option<Part>, DbError> {
         for _ in 0..2 {
-            self.made_again = !self.made_again;
-            let part = if self.made_again { self.make_again().await? } else { self.make_new().await? };
+            self.has_recovered = !self.has_recovered;
+            let part = if self.has_recovered { self.recover().await? } else { self.create().await? };
             if part.is_some() {
                 return Ok(part);
             }
@@ -101,30 +101,32 @@ impl FanOutTask {
         Ok(None)
     }
 
-    async fn make_new(&mut self) -> Result<Option<Part>, DbError> {
-        let Some(made) = self.database.make_deliveries(self.last.as_ref(), self.limit).await? else { return Ok(None) };
-        self.last = Some(made.scope.clone());
-        let (deliveries, took) = (made.deliveries, made.took);
-        Ok(Some(Part { made: Made::New(made), deliveries, took }))
+    async fn create(&mut self) -> Result<Option<Part>, DbError> {
+        let Some(created) = self.database.create_deliveries(self.last.as_ref(), self.limit).await? else {
+            return Ok(None);
+        };
+        self.last = Some(created.scope.clone());
+        let (deliveries, took) = (created.deliveries, created.took);
+        Ok(Some(Part { result: FanOutResult::Created(created), deliveries, took }))
     }
 
-    async fn make_again(&mut self) -> Result<Option<Part>, DbError> {
-        let part = self.database.recover_deliveries(self.last_lane, self.limit).await?;
-        let Some(RecoveredDeliveries { lane, deliveries, is_due, took }) = part else { return Ok(None) };
-        self.last_lane = lane;
-        Ok(Some(Part { made: Made::Again(is_due.then_some(lane)), deliveries, took }))
+    async fn recover(&mut self) -> Result<Option<Part>, DbError> {
+        let part = self.database.recover_deliveries(self.last_queue, self.limit).await?;
+        let Some(RecoveredDeliveries { queue, deliveries, is_due, took }) = part else { return Ok(None) };
+        self.last_queue = queue;
+        Ok(Some(Part { result: FanOutResult::Recovered(is_due.then_some(queue)), deliveries, took }))
     }
 
     /// A damaged database is reported once, by `Health`.
     fn report(&self, error: &DbError) {
-        self.database.health().note(error);
+        self.database.health().record_error(error);
         if !self.database.health().is_damaged() {
-            tracing::error!(%error, "failed to make deliveries; trying again");
+            tracing::error!(%error, "failed to create deliveries; trying again");
         }
     }
 }
 
-/// As many as would have taken `FAN_OUT_PART_US`, when so many took so long.
+/// Returns the number of deliveries that would take `FAN_OUT_PART_US` at the measured rate.
 fn next_limit(deliveries: usize, took: Duration) -> usize {
     let limit = (deliveries as u128).saturating_mul(FAN_OUT_PART_US) / took.as_micros().max(1);
     usize::try_from(limit).unwrap_or(FAN_OUT_DELIVERIES_MAX).clamp(FAN_OUT_DELIVERIES_MIN, FAN_OUT_DELIVERIES_MAX)
@@ -135,7 +137,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn deliveries_that_take_long_are_made_in_smaller_parts() {
+    fn slow_transactions_reduce_the_next_limit() {
         let limit = |deliveries, took_ms| next_limit(deliveries, Duration::from_millis(took_ms));
         assert_eq!(limit(1_024, 5), 1_024);
         assert_eq!(limit(1_024, 10), 512);

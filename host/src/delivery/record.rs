@@ -1,10 +1,10 @@
-//! What attempts came to, written down: many in one transaction, in the order in which they ended.
+//! Writes the outcomes of attempts: many in one transaction, in the order in which the attempts ended.
 //!
-//! After each transaction the task rests, so that outcomes collect: a transaction writes a page or more for each endpoint, however many
-//! outcomes it holds.
+//! After each transaction the task pauses, so that outcomes collect: a transaction writes at least one page for each
+//! endpoint, regardless of the number of outcomes.
 //!
-//! Never gives up: while the database cannot be written, outcomes wait here, and the engine, whose channel is full, starts
-//! nothing more. What is not written when the process ends is sent again.
+//! The task never gives up. While the database cannot be written, outcomes wait in the channel. When the channel is
+//! full, the engine starts no attempts. A delivery whose outcome is not written when the process ends is sent again.
 
 use std::{collections::HashSet, sync::Arc, time::Duration};
 
@@ -13,60 +13,60 @@ use tokio::{
     time::{Instant, sleep, sleep_until},
 };
 
-use crate::clock::Timestamp;
 use crate::{
+    clock::Timestamp,
     db::{
         Database,
-        apply::{EventSeq, Lane},
-        deliveries::{AttemptRow, Health},
+        apply::{EventSeq, QueueId},
+        deliveries::{AttemptRow, EndpointHealth},
     },
     limits::{ATTEMPTS_RECORDED_MAX, ATTEMPTS_WAITING_MAX, RECORD_COLLECT_MS, RECORD_PAUSE_MS},
 };
 
-enum Note {
+enum Entry {
     Attempt(AttemptRow),
-    Health(Health),
-    /// Told when everything before it is written.
-    Mark(oneshot::Sender<()>),
+    Health(EndpointHealth),
+    /// Completes when all earlier entries are written.
+    Flush(oneshot::Sender<()>),
 }
 
-/// What the engine writes to.
+/// The engine's channel to the task.
 pub struct Recorder {
-    notes: mpsc::Sender<Note>,
-    /// Ends the rest of the task.
+    entries: mpsc::Sender<Entry>,
+    /// Ends the pause of the task.
     flush: Arc<Notify>,
 }
 
-/// The task that writes.
+/// The task that writes outcomes.
 pub struct RecorderTask {
     database: Database,
-    notes: mpsc::Receiver<Note>,
+    entries: mpsc::Receiver<Entry>,
     flush: Arc<Notify>,
 }
 
 impl Recorder {
     pub fn new(database: Database) -> (Recorder, RecorderTask) {
-        let (sender, notes) = mpsc::channel(ATTEMPTS_WAITING_MAX);
+        let (sender, entries) = mpsc::channel(ATTEMPTS_WAITING_MAX);
         let flush = Arc::new(Notify::new());
-        (Recorder { notes: sender, flush: flush.clone() }, RecorderTask { database, notes, flush })
+        (Recorder { entries: sender, flush: flush.clone() }, RecorderTask { database, entries, flush })
     }
 
-    /// Waits where too much is waiting already.
+    /// Records an attempt. Waits while the channel is full.
     pub async fn attempt(&self, row: AttemptRow) {
         // The task ends only when the host does.
-        let _ = self.notes.send(Note::Attempt(row)).await;
+        let _ = self.entries.send(Entry::Attempt(row)).await;
     }
 
-    pub async fn health(&self, lane: Lane, failing_since: Option<Timestamp>) {
-        let _ = self.notes.send(Note::Health(Health { lane, failing_since })).await;
+    pub async fn health(&self, queue: QueueId, failing_since: Option<Timestamp>) {
+        let _ = self.entries.send(Entry::Health(EndpointHealth { queue, failing_since })).await;
     }
 
-    /// Returns when everything that was noted before is written.
-    pub async fn settle(&self) {
-        let (told, done) = oneshot::channel();
-        if self.notes.send(Note::Mark(told)).await.is_ok() {
+    /// Returns when all earlier entries are written.
+    pub async fn flush(&self) {
+        let (done, flushed) = oneshot::channel();
+        if self.entries.send(Entry::Flush(done)).await.is_ok() {
             self.flush.notify_one();
-            let _ = done.await;
+            let _ = flushed.await;
         }
     }
 }
@@ -77,53 +77,54 @@ impl Drop for Recorder {
     }
 }
 
-/// What is written in one transaction.
+/// The entries of one transaction.
 #[derive(Default)]
-struct Page {
+struct Batch {
     attempts: Vec<AttemptRow>,
-    known: HashSet<(Lane, EventSeq)>,
-    health: Vec<Health>,
-    marks: Vec<oneshot::Sender<()>>,
+    keys: HashSet<(QueueId, EventSeq)>,
+    health: Vec<EndpointHealth>,
+    waiters: Vec<oneshot::Sender<()>>,
 }
 
-impl Page {
-    /// Each attempt of a delivery counts on from the one before it: two of them need two transactions.
-    fn takes(&self, note: &Note) -> bool {
-        !matches!(note, Note::Attempt(row) if self.known.contains(&(row.lane, row.event)))
+impl Batch {
+    /// Returns false for a second attempt of a delivery. Its number depends on the previous one, so it needs another
+    /// transaction.
+    fn accepts(&self, entry: &Entry) -> bool {
+        !matches!(entry, Entry::Attempt(row) if self.keys.contains(&(row.queue, row.event)))
     }
 
-    fn put(&mut self, note: Note) {
-        match note {
-            Note::Attempt(row) => {
-                self.known.insert((row.lane, row.event));
+    fn push(&mut self, entry: Entry) {
+        match entry {
+            Entry::Attempt(row) => {
+                self.keys.insert((row.queue, row.event));
                 self.attempts.push(row);
             }
-            Note::Health(row) => self.health.push(row),
-            Note::Mark(told) => self.marks.push(told),
+            Entry::Health(row) => self.health.push(row),
+            Entry::Flush(done) => self.waiters.push(done),
         }
     }
 }
 
 impl RecorderTask {
-    /// Until the engine has ended and everything is written; a host that stops does not wait for a database that fails.
+    /// Runs until the engine has ended and everything is written. During shutdown it does not retry failed writes.
     pub async fn run(mut self, stopped: watch::Receiver<bool>) {
-        let mut notes = Vec::new();
-        while self.notes.recv_many(&mut notes, ATTEMPTS_RECORDED_MAX).await > 0 {
-            let (is_full, mut page) = (notes.len() >= ATTEMPTS_RECORDED_MAX, Page::default());
-            for note in notes.drain(..) {
-                if !page.takes(&note) {
-                    self.write(std::mem::take(&mut page), &stopped).await;
+        let mut entries = Vec::new();
+        while self.entries.recv_many(&mut entries, ATTEMPTS_RECORDED_MAX).await > 0 {
+            let (is_full, mut batch) = (entries.len() >= ATTEMPTS_RECORDED_MAX, Batch::default());
+            for entry in entries.drain(..) {
+                if !batch.accepts(&entry) {
+                    self.write(std::mem::take(&mut batch), &stopped).await;
                 }
-                page.put(note);
+                batch.push(entry);
             }
-            self.write(page, &stopped).await;
+            self.write(batch, &stopped).await;
             if !is_full {
                 self.wait_for_more().await;
             }
         }
     }
 
-    /// Ends early if the engine waits for what it noted, or has ended.
+    /// Waits for more entries. Returns early if the engine waits for a flush or has ended.
     async fn wait_for_more(&self) {
         let until = Instant::now() + Duration::from_millis(RECORD_COLLECT_MS);
         tokio::select! {
@@ -132,17 +133,17 @@ impl RecorderTask {
         }
     }
 
-    async fn write(&self, page: Page, stopped: &watch::Receiver<bool>) {
-        while let Err(error) = self.database.record_attempts(&page.attempts, &page.health).await {
-            tracing::error!(%error, "what became of webhooks cannot be written yet");
+    async fn write(&self, batch: Batch, stopped: &watch::Receiver<bool>) {
+        while let Err(error) = self.database.record_attempts(&batch.attempts, &batch.health).await {
+            tracing::error!(%error, "failed to write the outcomes of webhooks; trying again");
             if *stopped.borrow() {
                 return;
             }
             sleep(Duration::from_millis(RECORD_PAUSE_MS)).await;
         }
-        for told in page.marks {
-            // Who asked may be gone.
-            let _ = told.send(());
+        for done in batch.waiters {
+            // The caller may be gone.
+            let _ = done.send(());
         }
     }
 }

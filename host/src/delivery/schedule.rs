@@ -1,30 +1,33 @@
-//! Which delivery is attempted when: a pure state machine. Facts and the time go in; what to start comes out.
+//! The schedule of webhook deliveries: a pure state machine. Events and the time are its input; its output is the
+//! attempts to start.
 //!
-//! Owns the places, turns, pauses and schedules of deliveries of all lanes. It has no body, no socket, no clock and no
-//! database; the database holds the truth, this holds the part of it that is needed soon. What always holds:
+//! Owns the endpoint queues with the order, pauses and retries of all deliveries. It has no body, no socket, no clock
+//! and no database. The database is the source of truth; the scheduler holds the part that is needed soon. Invariants:
 //!
-//! - no attempt is early, none is made twice at once, and a delivery gets exactly the attempts of its schedule, and those
-//!   that somebody else's decision puts into its row;
-//! - a delivery ends delivered, exhausted or dropped with its lane, or still waits, here or in the database;
-//! - first attempts of one subject in one lane start in their sequence, each after the one before has ended;
-//! - no cap is passed; free slots go round between tenants, then between the lanes of a tenant;
-//! - a step costs O(log n) and a few microseconds; a delivery that waits costs about 80 bytes, a lane about 1 kB, a delivery
-//!   beyond the horizon or the room nothing.
+//! - No attempt is early, no delivery has two attempts at once, and a delivery gets exactly the attempts of its
+//!   schedule, plus those that a redelivery or a recovery writes to its row.
+//! - A delivery is delivered, exhausted, dropped with its queue, or still waiting in memory or in the database.
+//! - First attempts of one subject in one queue start in their sequence, each after the previous one has ended.
+//! - No limit is exceeded. Free slots rotate between tenants, then between the queues of a tenant.
+//! - A step costs O(log n) and a few microseconds. A waiting delivery costs about 80 bytes, a queue about 1 kB, and a
+//!   delivery beyond the horizon or the room nothing.
 //!
-//! # The engine around it
+//! # Protocol for the engine
 //!
-//! 1. Open every lane; where rows may be there, say so (`has_stored`), and they are asked for.
-//! 2. After a commit `offer` each delivery that it made. One that the machine has no room for it asks for later.
-//! 3. After any fact, and at `wake_at`: call `next` until it gives nothing, and `wants` until it gives nothing.
-//! 4. Each `Start` is answered by `finished`, always. Write what it decides, then (or in the same transaction) the attempt.
-//! 5. Each `Load` is answered. The question is put after everything that was decided before it is written.
-//! 6. Where rows changed by a decision made elsewhere, `look_again`. Where commits were missed, `catch_up`. Where deliveries
-//!    were made after the batch of their event, `leave_stored`.
+//! 1. Open every queue. Set `has_stored` if rows may exist; the scheduler then loads them.
+//! 2. After a commit, `offer` each delivery that it created. The scheduler loads deliveries for which it has no room
+//!    later.
+//! 3. After any change, and at `wake_at`: call `next` until it returns `None`, and `next_load` until it returns `None`.
+//! 4. Complete each `Start` with `finish`. Write its decision, then (or in the same transaction) the attempt.
+//! 5. Complete each `Load`. Read its rows after all earlier decisions are written.
+//! 6. If rows were changed by a decision made elsewhere, call `reread`. If commits were missed, call `catch_up`. If
+//!    deliveries were created after the batch of their event, call `mark_stored`.
 //!
-//! After a crash rows are as they were written: an attempt that was under way is made again.
+//! After a crash the rows have their last written state, so an attempt that was in flight is made again.
 //!
-//! - `facts`: the words of both sides; `retry`: the schedule; `lane`, `fresh`, `backlog`, `breaker`: one lane;
-//!   `slots`: whose turn it is; `index`: notes by time; `finish`, `loads`: what two kinds of facts lead to.
+//! - `types`: the values exchanged with the engine. `retry`: the retry schedule. `queue`, `fresh`, `backlog`,
+//!   `breaker`: one endpoint queue.
+//! - `slots`: round robin. `index`: queues by time. `finish`, `loads`: ends of attempts and of loads.
 
 use std::{
     collections::{BTreeSet, HashMap},
@@ -35,50 +38,50 @@ use crate::clock::Timestamp;
 
 mod backlog;
 mod breaker;
-mod facts;
 mod finish;
 mod fresh;
 mod index;
-mod lane;
 mod loads;
+mod queue;
 mod random;
 mod retry;
 mod slots;
 #[cfg(test)]
 mod tests;
+mod types;
 
-pub use facts::{
-    Attempt, Caps, Counts, Decision, Disabled, Finished, FreshRow, LaneId, LaneSettings, LaneView, Load, Opening,
-    Outcome, RetryRow, Rows, Seq, Start, Subject, TenantId,
-};
-use lane::{Class, Lane, State};
+use queue::{Class, EndpointQueue, State};
 use random::Random;
 pub use retry::RetrySchedule;
 use slots::Slots;
+pub use types::{
+    Attempt, Caps, Counts, Decision, Disabled, FinishedAttempt, FreshRow, Load, Opening, Outcome, QueueKey,
+    QueueSettings, QueueView, RetryRow, Rows, Seq, Start, Subject, TenantId,
+};
 
 #[derive(Debug)]
 pub struct Scheduler {
     caps: Caps,
-    lanes: HashMap<LaneId, Lane>,
+    queues: HashMap<QueueKey, EndpointQueue>,
     first: Slots,
     retries: Slots,
-    /// When a lane may start something that it may not start now.
-    wakes: BTreeSet<(Timestamp, LaneId)>,
-    fresh_loads: BTreeSet<(Timestamp, LaneId)>,
-    retry_loads: BTreeSet<(Timestamp, LaneId)>,
+    /// The times at which queues become ready.
+    wakes: BTreeSet<(Timestamp, QueueKey)>,
+    fresh_loads: BTreeSet<(Timestamp, QueueKey)>,
+    retry_loads: BTreeSet<(Timestamp, QueueKey)>,
     held: usize,
     next_ticket: u64,
     random: Random,
 }
 
 impl Scheduler {
-    /// The seed is for jitter only.
+    /// Creates a scheduler. The seed is used for jitter only.
     pub fn new(caps: Caps, seed: u64) -> Self {
         Scheduler {
             first: Slots::new(caps.first_max, caps.tenant_first_max),
             retries: Slots::new(caps.retries_max, caps.tenant_retries_max),
             caps,
-            lanes: HashMap::new(),
+            queues: HashMap::new(),
             wakes: BTreeSet::new(),
             fresh_loads: BTreeSet::new(),
             retry_loads: BTreeSet::new(),
@@ -88,111 +91,112 @@ impl Scheduler {
         }
     }
 
-    /// A lane that is open already only takes the settings. One that is closed while attempts are under way opens anew; these
-    /// are its own again.
-    pub fn open_lane(&mut self, id: LaneId, opening: Opening, now: Timestamp) {
-        match self.lanes.get_mut(&id) {
+    /// Opens a queue. If it is open already, only its settings change. A closed queue with running attempts opens again
+    /// and takes over these attempts.
+    pub fn open_queue(&mut self, id: QueueKey, opening: Opening, now: Timestamp) {
+        match self.queues.get_mut(&id) {
             None => {
-                self.lanes.insert(id, Lane::new(opening));
+                self.queues.insert(id, EndpointQueue::new(opening));
             }
-            Some(lane) if lane.state == State::Closed => lane.reopen(opening),
-            Some(lane) => lane.settings = opening.settings,
+            Some(queue) if queue.state == State::Closed => queue.reopen(opening),
+            Some(queue) => queue.settings = opening.settings,
         }
-        self.note(id, now);
+        self.reindex(id, now);
     }
 
-    /// From the next decision on.
-    pub fn change_lane(&mut self, id: LaneId, settings: Arc<LaneSettings>, now: Timestamp) {
-        if let Some(lane) = self.lanes.get_mut(&id) {
-            lane.settings = settings;
+    /// Changes the settings of a queue, effective from the next decision.
+    pub fn change_queue(&mut self, id: QueueKey, settings: Arc<QueueSettings>, now: Timestamp) {
+        if let Some(queue) = self.queues.get_mut(&id) {
+            queue.settings = settings;
         }
-        self.note(id, now);
+        self.reindex(id, now);
     }
 
-    /// The lane begins as if it had never failed, and asks for what the database kept.
-    pub fn enable_lane(&mut self, id: LaneId, now: Timestamp) {
-        if let Some(lane) = self.lanes.get_mut(&id).filter(|lane| lane.state == State::Disabled) {
-            lane.enable();
+    /// Enables a queue without a history of failures and loads its stored deliveries.
+    pub fn enable_queue(&mut self, id: QueueKey, now: Timestamp) {
+        if let Some(queue) = self.queues.get_mut(&id).filter(|queue| queue.state == State::Disabled) {
+            queue.enable();
         }
-        self.note(id, now);
+        self.reindex(id, now);
     }
 
-    /// Starts nothing more. Nothing is lost: what waits is in the database, and what is under way ends as always.
-    pub fn disable_lane(&mut self, id: LaneId, now: Timestamp) {
-        if let Some(lane) = self.lanes.get_mut(&id).filter(|lane| lane.state == State::Enabled) {
-            lane.disable();
+    /// Stops starting attempts of a queue. Waiting deliveries stay in the database, and running attempts end as usual.
+    pub fn disable_queue(&mut self, id: QueueKey, now: Timestamp) {
+        if let Some(queue) = self.queues.get_mut(&id).filter(|queue| queue.state == State::Enabled) {
+            queue.disable();
         }
-        self.note(id, now);
+        self.reindex(id, now);
     }
 
-    /// The endpoint was removed: everything of it is dropped. Attempts that are under way are still to be answered.
-    pub fn close_lane(&mut self, id: LaneId, now: Timestamp) {
-        if let Some(lane) = self.lanes.get_mut(&id) {
-            lane.close();
+    /// Drops all deliveries of a removed endpoint. The caller still completes its running attempts.
+    pub fn close_queue(&mut self, id: QueueKey, now: Timestamp) {
+        if let Some(queue) = self.queues.get_mut(&id) {
+            queue.close();
         }
-        self.note(id, now);
-        self.forget_if_over(id);
+        self.reindex(id, now);
+        self.remove_if_done(id);
     }
 
-    /// A delivery that was committed and had no attempt yet. Known ones are passed over. Deliveries of one lane come in
-    /// their sequence, and before the answer of a load that may show them: else they may start out of sequence, or twice.
-    pub fn offer(&mut self, id: LaneId, row: FreshRow, now: Timestamp) {
+    /// Adds a committed delivery without an attempt. A delivery that is in memory already is ignored. Deliveries of one
+    /// queue must be offered in their sequence, and before a load that may return them completes. Otherwise they may
+    /// start out of sequence, or twice.
+    pub fn offer(&mut self, id: QueueKey, row: FreshRow, now: Timestamp) {
         let room = self.caps.room(self.held);
-        let Some(lane) = self.lanes.get_mut(&id) else { return };
-        let stays = lane.state != State::Enabled || lane.fresh_held() >= room;
-        if stays || lane.fresh_backlog.from().is_some() {
-            lane.fresh_backlog.leave(row.seq);
+        let Some(queue) = self.queues.get_mut(&id) else { return };
+        let stays = queue.state != State::Enabled || queue.fresh_held() >= room;
+        if stays || queue.fresh_backlog.from().is_some() {
+            queue.fresh_backlog.mark_stored(row.seq);
         } else {
-            lane.hold_fresh(row);
+            queue.insert_fresh(row);
         }
-        self.note(id, now);
+        self.reindex(id, now);
     }
 
-    /// Rows of this lane changed in a way that was not offered: they are asked for again, from the beginning. What waits
-    /// goes by its row; what is under way is passed over, and its end decides.
-    pub fn look_again(&mut self, id: LaneId, now: Timestamp) {
-        if let Some(lane) = self.lanes.get_mut(&id) {
-            lane.read_again();
+    /// Loads all rows of a queue again, because they changed by a decision made elsewhere. Rows replace waiting
+    /// deliveries. Rows of running attempts are ignored; the outcome of the attempt decides.
+    pub fn reread(&mut self, id: QueueKey, now: Timestamp) {
+        if let Some(queue) = self.queues.get_mut(&id) {
+            queue.reread();
         }
-        self.note(id, now);
+        self.reindex(id, now);
     }
 
-    /// Deliveries of this lane may have been committed from this number on without being offered: they are read from the
-    /// database.
-    pub fn leave_stored(&mut self, id: LaneId, from: Seq, now: Timestamp) {
-        if let Some(lane) = self.lanes.get_mut(&id) {
-            lane.fresh_backlog.leave(from);
+    /// Makes a queue load deliveries from this number on, because they may have been committed without being offered.
+    pub fn mark_stored(&mut self, id: QueueKey, from: Seq, now: Timestamp) {
+        if let Some(queue) = self.queues.get_mut(&id) {
+            queue.fresh_backlog.mark_stored(from);
         }
-        self.note(id, now);
+        self.reindex(id, now);
     }
 
-    /// The same, and rows may have changed by a decision made elsewhere, as in [`Scheduler::look_again`].
-    pub fn catch_up(&mut self, id: LaneId, from: Seq, now: Timestamp) {
-        if let Some(lane) = self.lanes.get_mut(&id) {
-            lane.fresh_backlog.leave(from);
-            lane.retry_backlog.leave(0);
+    /// Like [`Scheduler::mark_stored`]. Also loads all retries, because their rows may have changed elsewhere.
+    pub fn catch_up(&mut self, id: QueueKey, from: Seq, now: Timestamp) {
+        if let Some(queue) = self.queues.get_mut(&id) {
+            queue.fresh_backlog.mark_stored(from);
+            queue.retry_backlog.mark_stored(0);
         }
-        self.note(id, now);
+        self.reindex(id, now);
     }
 
-    /// The next attempt to start now. First attempts go before retries, whose slots they do not take.
+    /// Returns the next attempt to start now. First attempts precede retries and use their own slots.
     pub fn next(&mut self, now: Timestamp) -> Option<Start> {
         while let Some(&(at, id)) = self.wakes.first().filter(|(at, _)| *at <= now) {
-            self.note(id, now);
-            // Notes are of the future only; were one not, it must not be looked at for ever.
+            self.reindex(id, now);
+            // `reindex` sets a later time or none. Removing the entry prevents an endless loop if it did not.
             self.wakes.remove(&(at, id));
         }
         self.start(Class::First, now).or_else(|| self.start(Class::Retry, now))
     }
 
-    /// When to call `next` and `wants` again, if no fact comes before. A time that is past means now.
+    /// Returns the time of the next call of `next` and `next_load` if nothing else happens before. A past time means
+    /// now.
     pub fn wake_at(&self) -> Option<Timestamp> {
-        let alarms = [&self.wakes, &self.fresh_loads, &self.retry_loads];
-        alarms.iter().filter_map(|alarms| alarms.first()).map(|(at, _)| *at).min()
+        let timers = [&self.wakes, &self.fresh_loads, &self.retry_loads];
+        timers.iter().filter_map(|timers| timers.first()).map(|(at, _)| *at).min()
     }
 
-    pub fn view(&self, id: LaneId) -> Option<LaneView> {
-        self.lanes.get(&id).filter(|lane| lane.state != State::Closed).map(Lane::view)
+    pub fn view(&self, id: QueueKey) -> Option<QueueView> {
+        self.queues.get(&id).filter(|queue| queue.state != State::Closed).map(EndpointQueue::view)
     }
 
     pub fn counts(&self) -> Counts {
@@ -203,24 +207,24 @@ impl Scheduler {
         loop {
             let slots = if class == Class::First { &mut self.first } else { &mut self.retries };
             let id = slots.begin()?;
-            let lane = self.lanes.get_mut(&id)?;
-            lane.place.lose_turn(class);
-            let started = lane.start(class, now);
+            let queue = self.queues.get_mut(&id)?;
+            queue.index_entry.clear_position(class);
+            let started = queue.start(class, now);
             if started.is_none() {
-                // The clock was set back: it was ready, and is not any more.
-                slots.end(lane.tenant);
+                // The clock was set back, so the queue is not ready any more.
+                slots.end(queue.tenant);
             }
-            self.note(id, now);
+            self.reindex(id, now);
             if let Some((seq, attempt)) = started {
-                return Some(Start { lane: id, seq, attempt });
+                return Some(Start { queue: id, seq, attempt });
             }
         }
     }
 
-    /// A closed lane is there for as long as its attempts are.
-    fn forget_if_over(&mut self, id: LaneId) {
-        if self.lanes.get(&id).is_some_and(|lane| lane.state == State::Closed && lane.in_flight() == 0) {
-            self.lanes.remove(&id);
+    /// Removes a closed queue after its last attempt has ended.
+    fn remove_if_done(&mut self, id: QueueKey) {
+        if self.queues.get(&id).is_some_and(|queue| queue.state == State::Closed && queue.in_flight() == 0) {
+            self.queues.remove(&id);
         }
     }
 }

@@ -1,7 +1,7 @@
-//! Signatures of webhooks: those of Standard Webhooks 1.0.0, and the one in a header that an interface names itself. Pure.
+//! Signatures of webhooks: Standard Webhooks 1.0.0, and optionally a header with a custom name. Pure.
 //!
-//! Owns the form of signing secrets. Never reads the time, never logs or shows a secret. Invariants: what is signed is the
-//! very bytes that go out; a signature is compared in a time that does not depend on where it differs.
+//! Owns the format of signing secrets. Never reads the time, and never logs or displays a secret. Invariants: the
+//! signature covers exactly the bytes that are sent. Signatures are compared in constant time.
 
 mod own_header;
 mod verify;
@@ -26,15 +26,15 @@ pub const WEBHOOK_ID: HeaderName = HeaderName::from_static("webhook-id");
 pub const WEBHOOK_TIMESTAMP: HeaderName = HeaderName::from_static("webhook-timestamp");
 pub const WEBHOOK_SIGNATURE: HeaderName = HeaderName::from_static("webhook-signature");
 
-/// Names the algorithm, HMAC-SHA256, in front of each signature.
+/// The prefix of each signature. Identifies the algorithm HMAC-SHA256.
 const VERSION: &str = "v1";
 
-/// What goes out, and when.
+/// A message to sign or to verify.
 #[derive(Clone, Copy, Debug)]
 pub struct Message<'a> {
-    /// The same for all attempts.
+    /// The id of the event, the same for all attempts.
     pub id: &'a str,
-    /// Of this attempt, in seconds since 1970-01-01T00:00:00Z.
+    /// The time of this attempt in seconds since 1970-01-01T00:00:00Z.
     pub timestamp: u64,
     pub body: &'a [u8],
 }
@@ -42,25 +42,25 @@ pub struct Message<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SigningError {
     #[error(
-        "a signing secret is \"whsec_\" and the base64 of {SIGNING_SECRET_BYTES_MIN} to {SIGNING_SECRET_BYTES_MAX} bytes"
+        "a signing secret must be \"whsec_\" and the base64 of {SIGNING_SECRET_BYTES_MIN} to {SIGNING_SECRET_BYTES_MAX} bytes"
     )]
     Secret,
-    #[error("the id of a message is made of visible ASCII characters without a full stop")]
+    #[error("the id of a message must consist of visible ASCII characters without a full stop")]
     MessageId,
-    #[error("there is no secret to sign with")]
+    #[error("a signature requires at least one secret")]
     NoSecret,
-    #[error("a header with this name cannot carry a signature")]
+    #[error("the name of the signature header must be a valid header name that does not start with \"webhook-\"")]
     HeaderName,
-    #[error("the text in front of the signature cannot stand in a header")]
+    #[error("the prefix of the signature must be a valid header value")]
     Prefix,
 }
 
-/// The key that a sender and a receiver share. Wiped when dropped.
+/// The key that a sender and a receiver share. Zeroed when dropped.
 #[derive(Clone)]
 pub struct SigningSecret(Zeroizing<Vec<u8>>);
 
 impl SigningSecret {
-    /// From random bytes.
+    /// Creates a secret from random bytes.
     pub fn from_bytes(bytes: &[u8]) -> Result<SigningSecret, SigningError> {
         if !(SIGNING_SECRET_BYTES_MIN..=SIGNING_SECRET_BYTES_MAX).contains(&bytes.len()) {
             return Err(SigningError::Secret);
@@ -68,7 +68,7 @@ impl SigningSecret {
         Ok(SigningSecret(Zeroizing::new(bytes.to_vec())))
     }
 
-    /// From the text that people pass on.
+    /// Parses the form that users exchange.
     pub fn parse(text: &str) -> Result<SigningSecret, SigningError> {
         let encoded = text.strip_prefix(WEBHOOK_SECRET_PREFIX).ok_or(SigningError::Secret)?;
         let bytes = Zeroizing::new(STANDARD.decode(encoded).map_err(|_| SigningError::Secret)?);
@@ -96,7 +96,8 @@ impl fmt::Debug for SigningSecret {
     }
 }
 
-/// The three headers of Standard Webhooks, with a signature for each secret: during a rotation the receiver may have either.
+/// Returns the three headers of Standard Webhooks, with a signature for each secret, because the receiver may have
+/// either secret during a rotation.
 pub fn sign(message: &Message<'_>, secrets: &[SigningSecret]) -> Result<[(HeaderName, HeaderValue); 3], SigningError> {
     if secrets.is_empty() {
         return Err(SigningError::NoSecret);
@@ -115,7 +116,7 @@ pub fn sign(message: &Message<'_>, secrets: &[SigningSecret]) -> Result<[(Header
     Ok([(WEBHOOK_ID, id), (WEBHOOK_TIMESTAMP, message.timestamp.into()), (WEBHOOK_SIGNATURE, signatures)])
 }
 
-/// A full stop in the id would let parts of a message change places.
+/// Returns the id as a header value. Rejects a full stop, which separates the parts of a signed message.
 fn message_id(id: &str) -> Option<HeaderValue> {
     let is_plain = !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'.');
     HeaderValue::from_str(id).ok().filter(|_| is_plain)

@@ -1,4 +1,4 @@
-//! The engine over a real file and a real receiver, with a clock that the test moves.
+//! The engine with a real file and a real receiver, and a clock that the test sets.
 
 use std::{collections::BTreeMap, future::Future};
 
@@ -15,11 +15,11 @@ use crate::outbound::OutboundConfig;
 use crate::{
     changes::{endpoint::Endpoint, envelope::Envelope},
     commit::{
-        committer::{CommitterSettings, News},
+        committer::{CommitNotification, CommitterSettings},
         testing::{Bench, call, scope},
     },
     db::{deliveries::StoredDelivery, testing::endpoint},
-    limits::NEWS_KEPT,
+    limits::COMMIT_NOTIFICATIONS_MAX,
     metrics::Metrics,
     outbound::{AddressRule, Roots, SystemResolver},
     secrets::{SealingRoot, SigningRoot},
@@ -35,33 +35,33 @@ const TENANT: &str = "acme/test";
 const START: u64 = 1_000_000;
 const DELAY_MS: u64 = 60_000;
 
-/// One request that arrived.
+/// A received request.
 #[derive(Clone, Debug, PartialEq)]
-struct Arrived {
+struct ReceivedRequest {
     path: String,
     id: String,
     body: String,
     headers: HeaderMap,
 }
 
-/// Answers every request with the status of the moment; 0: never.
+/// Responds to every request with the current status; 0: never.
 struct Receiver {
     url: String,
     status: Arc<parking_lot::Mutex<u16>>,
-    arrived: UnboundedReceiver<Arrived>,
+    requests: UnboundedReceiver<ReceivedRequest>,
 }
 
-type Desk = (Arc<parking_lot::Mutex<u16>>, UnboundedSender<Arrived>);
+type ReceiverState = (Arc<parking_lot::Mutex<u16>>, UnboundedSender<ReceivedRequest>);
 
 async fn receive(
-    State((status, arrived)): State<Desk>,
+    State((status, requests)): State<ReceiverState>,
     uri: http::Uri,
     headers: HeaderMap,
     body: String,
 ) -> http::StatusCode {
     let path = uri.path().to_owned();
     let id = headers["webhook-id"].to_str().unwrap().to_owned();
-    let _ = arrived.send(Arrived { path, id, body, headers });
+    let _ = requests.send(ReceivedRequest { path, id, body, headers });
     let status = *status.lock();
     if status == 0 {
         std::future::pending::<()>().await;
@@ -73,33 +73,33 @@ impl Receiver {
     async fn start() -> Receiver {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}/hook", listener.local_addr().unwrap());
-        let (status, (sender, arrived)) = (Arc::new(parking_lot::Mutex::new(200)), unbounded_channel());
+        let (status, (sender, requests)) = (Arc::new(parking_lot::Mutex::new(200)), unbounded_channel());
         let router = Router::new().fallback(receive).with_state((status.clone(), sender));
         tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
-        Receiver { url, status, arrived }
+        Receiver { url, status, requests }
     }
 
-    fn answer(&self, status: u16) {
+    fn respond(&self, status: u16) {
         *self.status.lock() = status;
     }
 
-    async fn next(&mut self) -> Arrived {
-        soon("a request", self.arrived.recv()).await.unwrap()
+    async fn next(&mut self) -> ReceivedRequest {
+        soon("a request", self.requests.recv()).await.unwrap()
     }
 
     fn is_quiet(&mut self) -> bool {
-        self.arrived.try_recv().is_err()
+        self.requests.try_recv().is_err()
     }
 }
 
-/// Long enough for a busy machine, and the end of a test that would hang.
+/// Awaits the future with a timeout that is long enough for a busy machine.
 async fn soon<T>(what: &str, future: impl Future<Output = T>) -> T {
-    timeout(std::time::Duration::from_secs(30), future).await.unwrap_or_else(|_| panic!("{what} did not come"))
+    timeout(std::time::Duration::from_secs(30), future).await.unwrap_or_else(|_| panic!("timed out waiting for {what}"))
 }
 
 struct World {
     bench: Bench,
-    parts: Parts,
+    parts: DeliveryParts,
     clock: Clock,
     stop: watch::Sender<bool>,
     events: u64,
@@ -121,11 +121,11 @@ impl World {
         let loopback = AddressRule { allow: vec!["127.0.0.0/8".parse().unwrap()] };
         let addresses = OutboundConfig { test: loopback, ..OutboundConfig::default() };
         let policy = WebhookConfig { schedule_ms: vec![DELAY_MS, DELAY_MS], ..WebhookConfig::default() };
-        let parts = Parts {
+        let parts = DeliveryParts {
             database: bench.database.clone(),
             committer: bench.committer.clone(),
             client: Arc::new(Client::new(Roots::built_in(), Arc::new(SystemResolver::new())).unwrap()),
-            outside: Arc::new(Outside {
+            outbound_context: Arc::new(OutboundContext {
                 signing: SigningRoot::new(Zeroizing::new([1; 32])),
                 sealing: Arc::new(SealingRoot::new(Default::default())),
                 addresses,
@@ -142,15 +142,15 @@ impl World {
         Delivery::start(self.parts.clone(), self.stop.subscribe()).await.unwrap()
     }
 
-    /// An engine that does not run yet, with its workers; it relies on notifications from here on.
-    async fn engine(&self) -> (engine::Engine, Views) {
+    /// Opens an engine that does not run yet, with its running tasks. From here on it depends on notifications.
+    async fn engine(&self) -> (engine::Engine, QueueViews) {
         let (recorder, work) = record::Recorder::new(self.parts.database.clone());
         let (ends, fan_out) = fan_out::FanOutTask::new(self.parts.database.clone());
         tokio::spawn(work.run(self.stop.subscribe()));
         tokio::spawn(fan_out.run(self.stop.subscribe()));
-        let (views, questions) = Views::new();
-        let mut engine = engine::Engine::open(self.parts.clone(), recorder, questions, ends).await.unwrap();
-        engine.go_on().await;
+        let (views, view_requests) = QueueViews::new();
+        let mut engine = engine::Engine::open(self.parts.clone(), recorder, view_requests, ends).await.unwrap();
+        engine.advance().await;
         (engine, views)
     }
 
@@ -159,7 +159,7 @@ impl World {
         put.await.unwrap();
     }
 
-    /// Says its id.
+    /// Emits an event and returns its id.
     async fn emit(&mut self, subject: &str) -> String {
         self.events += 1;
         let mut identity = call(&self.bench.model, TENANT);
@@ -178,25 +178,30 @@ impl World {
         page.deliveries
     }
 
-    /// Until what is stored about the event is as it should be.
-    async fn until(&self, endpoint: &str, event: &str, wanted: impl Fn(&StoredDelivery) -> bool) -> StoredDelivery {
-        let look = async {
+    /// Waits until the stored delivery of the event is as expected.
+    async fn until(
+        &self,
+        endpoint: &str,
+        event: &str,
+        is_expected: impl Fn(&StoredDelivery) -> bool,
+    ) -> StoredDelivery {
+        let poll = async {
             loop {
-                let row = self.rows(endpoint).await.into_iter().find(|row| &*row.event == event && wanted(row));
+                let row = self.rows(endpoint).await.into_iter().find(|row| &*row.event == event && is_expected(row));
                 if let Some(row) = row {
                     return row;
                 }
                 tokio::task::yield_now().await;
             }
         };
-        soon("the state of a delivery", look).await
+        soon("the state of a delivery", poll).await
     }
 
     async fn until_state(&self, endpoint: &str, event: &str, state: &str) -> StoredDelivery {
         self.until(endpoint, event, |row| row.state.name() == state).await
     }
 
-    /// As `kill -9` would: nothing is finished, nothing is written.
+    /// Aborts the tasks as `kill -9` would: nothing is finished, nothing is written.
     async fn kill(&self, delivery: Delivery) {
         delivery.engine.abort();
         delivery.recorder.abort();

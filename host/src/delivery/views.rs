@@ -1,4 +1,4 @@
-//! What operators see of lanes: the part that only the running scheduler knows.
+//! The state of queues that only the running scheduler has, for operators.
 
 use std::{collections::HashMap, time::Duration};
 
@@ -7,40 +7,41 @@ use tokio::{
     time::timeout,
 };
 
-use super::schedule::{LaneView, Scheduler};
-use crate::{db::apply::Lane, limits::LANE_VIEWS_WAIT_MS};
+use super::schedule::{QueueView, Scheduler};
+use crate::{db::apply::QueueId, limits::QUEUE_VIEWS_WAIT_MS};
 
-/// Asks the engine. Cheap to clone.
+/// Requests views from the engine. Cheap to clone.
 #[derive(Clone)]
-pub struct Views(mpsc::Sender<Question>);
+pub struct QueueViews(mpsc::Sender<ViewRequest>);
 
-/// What the engine is asked.
-pub struct Question {
-    lanes: Vec<Lane>,
-    answer: oneshot::Sender<HashMap<Lane, LaneView>>,
+/// A request to the engine for the views of some queues.
+pub struct ViewRequest {
+    queues: Vec<QueueId>,
+    reply: oneshot::Sender<HashMap<QueueId, QueueView>>,
 }
 
-impl Views {
-    pub fn new() -> (Views, mpsc::Receiver<Question>) {
-        let (sender, questions) = mpsc::channel(1);
-        (Views(sender), questions)
+impl QueueViews {
+    pub fn new() -> (QueueViews, mpsc::Receiver<ViewRequest>) {
+        let (sender, requests) = mpsc::channel(1);
+        (QueueViews(sender), requests)
     }
 
-    /// Lanes that are not open are missing, and all where the engine does not answer: it waits for the database, or has ended.
-    pub async fn find(&self, lanes: Vec<Lane>) -> HashMap<Lane, LaneView> {
-        let (answer, told) = oneshot::channel();
-        let asked = async {
-            self.0.send(Question { lanes, answer }).await.ok()?;
-            told.await.ok()
+    /// Returns the views of open queues. Returns none if the engine does not reply in time, because it waits for the
+    /// database or has ended.
+    pub async fn find(&self, queues: Vec<QueueId>) -> HashMap<QueueId, QueueView> {
+        let (reply, views) = oneshot::channel();
+        let exchange = async {
+            self.0.send(ViewRequest { queues, reply }).await.ok()?;
+            views.await.ok()
         };
-        timeout(Duration::from_millis(LANE_VIEWS_WAIT_MS), asked).await.ok().flatten().unwrap_or_default()
+        timeout(Duration::from_millis(QUEUE_VIEWS_WAIT_MS), exchange).await.ok().flatten().unwrap_or_default()
     }
 }
 
-impl Question {
-    pub fn answer(self, scheduler: &Scheduler) {
-        let view = |lane: Lane| Some((lane, scheduler.view(lane.cast_unsigned())?));
-        // Who asked may have gone.
-        let _ = self.answer.send(self.lanes.into_iter().filter_map(view).collect());
+impl ViewRequest {
+    pub fn reply(self, scheduler: &Scheduler) {
+        let view = |queue: QueueId| Some((queue, scheduler.view(queue.cast_unsigned())?));
+        // The caller may have given up.
+        let _ = self.reply.send(self.queues.into_iter().filter_map(view).collect());
     }
 }

@@ -1,5 +1,5 @@
-//! What is committed, passed on to the streams of its tenant. A stream that lags, or news that was missed, only means that
-//! the stream reads the stored feed again.
+//! Forwards committed events to the streams of their tenant. After a gap, because a stream lags or notifications were
+//! missed, the stream reads the stored feed again.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -11,61 +11,61 @@ use tokio::sync::{
 
 use crate::{
     changes::scope::Scope,
-    commit::committer::News,
+    commit::committer::CommitNotification,
     db::apply::StoredEvent,
     limits::{STREAM_EVENT_BYTES_KEPT, STREAM_EVENTS_KEPT},
-    stop::told,
+    shutdown::requested,
 };
 
-/// What a stream hears.
+/// A notification for a stream.
 #[derive(Clone, Debug)]
-pub enum Heard {
+pub enum StreamNotification {
     Event(Arc<StoredEvent>),
-    /// Something may have been missed.
+    /// Events may have been missed.
     Gap,
 }
 
 #[derive(Default)]
 pub struct Live {
-    tenants: RwLock<HashMap<Scope, broadcast::Sender<Heard>>>,
+    tenants: RwLock<HashMap<Scope, broadcast::Sender<StreamNotification>>>,
 }
 
 impl Live {
-    /// From now on.
-    pub fn listen(&self, scope: &Scope) -> broadcast::Receiver<Heard> {
+    /// Subscribes to the events of a tenant from now on.
+    pub fn subscribe(&self, scope: &Scope) -> broadcast::Receiver<StreamNotification> {
         let mut tenants = self.tenants.write();
         tenants.retain(|known, sender| known == scope || sender.receiver_count() > 0);
         tenants.entry(scope.clone()).or_insert_with(|| broadcast::channel(STREAM_EVENTS_KEPT).0).subscribe()
     }
 
-    pub async fn pass_on(
+    pub async fn forward(
         self: Arc<Self>,
-        mut news: broadcast::Receiver<Arc<News>>,
+        mut notifications: broadcast::Receiver<Arc<CommitNotification>>,
         mut stopped: watch::Receiver<bool>,
     ) {
         loop {
-            let heard = tokio::select! {
-                heard = news.recv() => heard,
-                () = told(&mut stopped) => return,
+            let received = tokio::select! {
+                received = notifications.recv() => received,
+                () = requested(&mut stopped) => return,
             };
-            match heard.as_deref() {
-                Ok(News::Durable(outgoing)) => {
+            match received.as_deref() {
+                Ok(CommitNotification::Durable(outgoing)) => {
                     let tenants = self.tenants.read();
                     for event in outgoing.events.iter().filter(|event| !event.is_test) {
                         if let Some(sender) = tenants.get(&event.scope) {
-                            // A large one would be kept for as long as the slowest stream: it is read when it is sent.
-                            let heard = match event.body.len() <= STREAM_EVENT_BYTES_KEPT {
-                                true => Heard::Event(event.clone()),
-                                false => Heard::Gap,
+                            // A large event would stay in memory for the slowest stream, so each stream reads it later.
+                            let notification = match event.body.len() <= STREAM_EVENT_BYTES_KEPT {
+                                true => StreamNotification::Event(event.clone()),
+                                false => StreamNotification::Gap,
                             };
-                            // Nobody listens any more.
-                            let _ = sender.send(heard);
+                            // The last stream of the tenant may have ended.
+                            let _ = sender.send(notification);
                         }
                     }
                 }
-                Ok(News::Unknown) | Err(RecvError::Lagged(_)) => {
+                Ok(CommitNotification::Unknown) | Err(RecvError::Lagged(_)) => {
                     for sender in self.tenants.read().values() {
-                        let _ = sender.send(Heard::Gap);
+                        let _ = sender.send(StreamNotification::Gap);
                     }
                 }
                 Err(RecvError::Closed) => return,

@@ -1,7 +1,8 @@
-//! One stream: the stored feed up to its end, then what is committed, and back to the stored feed wherever it fell behind.
+//! One stream: the stored feed up to its end, then committed events, and the stored feed again whenever the stream
+//! lags.
 //!
-//! Invariant: `at` is the number of the last event that was looked at; nothing at or before it is sent again, and nothing
-//! after it is left out.
+//! Invariant: `at` is the number of the last examined event. No event at or before it is sent again, and no event after
+//! it is left out.
 
 use std::{
     convert::Infallible,
@@ -22,7 +23,7 @@ use tokio::{
     time::{Instant, sleep_until, timeout_at},
 };
 
-use super::{Filter, live::Heard, wire};
+use super::{Filter, live::StreamNotification, wire};
 use crate::{
     budget::{Budget, Charge},
     changes::scope::Scope,
@@ -33,78 +34,78 @@ use crate::{
     },
     fair::pace::Pacer,
     limits::{
-        STREAM_BYTES_PER_US, STREAM_CHUNK_US, STREAM_HEARTBEAT_MS, STREAM_LIFE_MS, STREAM_PAGE_BYTES,
-        STREAM_PAGE_CHARGE_BYTES, STREAM_PAGE_ROWS, STREAM_PATIENCE_MS,
+        STREAM_BYTES_PER_US, STREAM_CHUNK_US, STREAM_HEARTBEAT_MS, STREAM_LIFETIME_MS, STREAM_PAGE_BYTES,
+        STREAM_PAGE_CHARGE_BYTES, STREAM_PAGE_ROWS, STREAM_STALL_MS,
     },
-    stop::told,
+    shutdown::requested,
 };
 
-/// Of the stored feed.
-const PAGE: FeedBounds = FeedBounds { rows: STREAM_PAGE_ROWS, looked_at: STREAM_PAGE_ROWS, bytes: STREAM_PAGE_BYTES };
+/// The limits of a page of the stored feed.
+const PAGE: FeedBounds = FeedBounds { rows: STREAM_PAGE_ROWS, examined: STREAM_PAGE_ROWS, bytes: STREAM_PAGE_BYTES };
 
 pub struct Stream {
     pub database: Database,
     pub scope: Scope,
     pub filter: Filter,
     pub chunks: mpsc::Sender<Bytes>,
-    pub news: broadcast::Receiver<Heard>,
+    pub notifications: broadcast::Receiver<StreamNotification>,
     pub budget: Arc<Budget>,
     pub pacer: Arc<Pacer>,
-    /// When the stream sends a heartbeat, unless it sends a chunk before. Events that the filter leaves out do not postpone it.
+    /// The time of the next heartbeat. Every chunk postpones it; events that the filter excludes do not.
     pub heartbeat_at: Instant,
 }
 
-/// Why a stream ends. Readers come back and go on where they were.
+/// The reason why a stream ends. Readers reconnect and resume.
 #[derive(Debug, thiserror::Error)]
-enum End {
-    #[error("its reader is gone")]
+enum StreamEnd {
+    #[error("the reader has disconnected")]
     Gone,
-    #[error("its reader took nothing for too long")]
+    #[error("the reader read nothing for too long")]
     Slow,
-    #[error("its tenant has no memory left for it")]
+    #[error("the tenant has no memory left for the stream")]
     NoMemory,
-    #[error("the host is stopping, or its time is over")]
-    Over,
+    #[error("the host is stopping, or the lifetime of the stream has ended")]
+    Expired,
     #[error(transparent)]
     Database(#[from] DbError),
 }
 
-fn patience() -> Instant {
-    Instant::now() + Duration::from_millis(STREAM_PATIENCE_MS)
+fn stall_deadline() -> Instant {
+    Instant::now() + Duration::from_millis(STREAM_STALL_MS)
 }
 
 impl Stream {
     pub async fn run(mut self, last_id: Option<String>, mut stopped: watch::Receiver<bool>) {
-        let over = Instant::now() + Duration::from_millis(STREAM_LIFE_MS);
+        let expires_at = Instant::now() + Duration::from_millis(STREAM_LIFETIME_MS);
         let end = tokio::select! {
             end = self.serve(last_id) => end,
-            () = sleep_until(over) => End::Over,
-            () = told(&mut stopped) => End::Over,
+            () = sleep_until(expires_at) => StreamEnd::Expired,
+            () = requested(&mut stopped) => StreamEnd::Expired,
         };
         let (plugin, tenant) = (&**self.scope.plugin(), &**self.scope.tenant());
         match end {
-            End::Database(error) => tracing::warn!(plugin, tenant, %error, "a stream cannot read its feed"),
-            End::Slow | End::NoMemory => tracing::info!(plugin, tenant, "a stream ends: {end}"),
-            End::Gone | End::Over => {}
+            StreamEnd::Database(error) => tracing::warn!(plugin, tenant, %error, "failed to read the feed of a stream"),
+            StreamEnd::Slow | StreamEnd::NoMemory => tracing::info!(plugin, tenant, "closing a stream: {end}"),
+            StreamEnd::Gone | StreamEnd::Expired => {}
         }
     }
 
-    async fn serve(&mut self, last_id: Option<String>) -> End {
+    async fn serve(&mut self, last_id: Option<String>) -> StreamEnd {
         let Err(end) = self.follow(last_id).await;
         end
     }
 
-    async fn follow(&mut self, last_id: Option<String>) -> Result<Infallible, End> {
-        self.send(wire::hello()).await?;
+    async fn follow(&mut self, last_id: Option<String>) -> Result<Infallible, StreamEnd> {
+        self.send(wire::preamble()).await?;
         let mut at = self.begin(last_id).await?;
         loop {
             at = self.catch_up(at).await?;
-            at = self.listen(at).await?;
+            at = self.follow_live(at).await?;
         }
     }
 
-    /// The number of the event to go on after.
-    async fn begin(&mut self, last_id: Option<String>) -> Result<EventSeq, End> {
+    /// Returns the number of the event after which the stream begins.
+    async fn begin(&mut self, last_id: Option<String>) -> Result<EventSeq, StreamEnd> {
         let Some(id) = last_id else { return Ok(self.database.newest_event().await?) };
         match self.database.find_event(&self.scope, &id).await? {
             Some(seq) => Ok(seq),
@@ -116,32 +117,32 @@ impl Stream {
         }
     }
 
-    /// The next page is read when the reader has received the previous one.
-    async fn catch_up(&mut self, mut at: EventSeq) -> Result<EventSeq, End> {
+    /// Sends the stored feed up to its end. Reads a page after the reader has received the previous one.
+    async fn catch_up(&mut self, mut at: EventSeq) -> Result<EventSeq, StreamEnd> {
         loop {
             if self.heartbeat_at <= Instant::now() {
                 self.send_heartbeat().await?;
             }
-            let room = self.room().await?;
-            // It counts as a full page: to read it costs as much, whether the filter shows its events or not.
+            let permit = self.permit().await?;
+            // Counts as a full page, because reading costs the same whether the events match the filter or not.
             self.pacer.wait(STREAM_CHUNK_US).await;
             self.pacer.count(STREAM_PAGE_BYTES as u64 / STREAM_BYTES_PER_US);
             let (page, charge) = self.read(at).await?;
             if !page.events.is_empty() {
                 let chunk = wire::events(&page.events);
                 drop(page.events);
-                room.send(fitted(charge, chunk));
+                permit.send(attach_charge(charge, chunk));
                 self.heartbeat_at = next_heartbeat();
             }
-            at = page.reached;
-            if !page.more {
+            at = page.last_seq;
+            if !page.has_more {
                 return Ok(at);
             }
         }
     }
 
-    /// A page, and a charge for its chunk. It is charged before it is read: a stream that waits for memory holds none.
-    async fn read(&self, at: EventSeq) -> Result<(FeedPage, Charge), End> {
+    /// Reads a page and charges its chunk. The charge precedes the read, so a stream that waits for memory holds none.
+    async fn read(&self, at: EventSeq) -> Result<(FeedPage, Charge), StreamEnd> {
         let mut bytes = STREAM_PAGE_CHARGE_BYTES.min(self.budget.estimate_max());
         loop {
             let mut charge = self.charge(bytes).await?;
@@ -150,50 +151,51 @@ impl Stream {
             if size <= charge.bytes() || charge.grow_to(size) {
                 return Ok((page, charge));
             }
-            // A single large event: read again when there is room for it.
+            // A single large event is read again when there is memory for it.
             bytes = size;
         }
     }
 
-    /// Until something may have been missed.
-    async fn listen(&mut self, mut at: EventSeq) -> Result<EventSeq, End> {
+    /// Sends events as they are committed. Returns when events may have been missed.
+    async fn follow_live(&mut self, mut at: EventSeq) -> Result<EventSeq, StreamEnd> {
         loop {
-            let heard = tokio::select! {
-                heard = timeout_at(self.heartbeat_at, self.news.recv()) => heard,
-                () = self.chunks.closed() => return Err(End::Gone),
+            let received = tokio::select! {
+                received = timeout_at(self.heartbeat_at, self.notifications.recv()) => received,
+                () = self.chunks.closed() => return Err(StreamEnd::Gone),
             };
-            match heard {
+            match received {
                 Err(_quiet) => self.send_heartbeat().await?,
-                Ok(Ok(Heard::Event(event))) if event.seq <= at => {}
-                Ok(Ok(Heard::Event(event))) if !self.shows(&event) => at = event.seq,
-                Ok(Ok(Heard::Event(event))) => match self.show(event).await? {
-                    Continue(reached) => at = reached,
-                    Break(reached) => return Ok(reached),
+                Ok(Ok(StreamNotification::Event(event))) if event.seq <= at => {}
+                Ok(Ok(StreamNotification::Event(event))) if !self.matches(&event) => at = event.seq,
+                Ok(Ok(StreamNotification::Event(event))) => match self.send_event(event).await? {
+                    Continue(last_seq) => at = last_seq,
+                    Break(last_seq) => return Ok(last_seq),
                 },
-                Ok(Ok(Heard::Gap) | Err(RecvError::Lagged(_))) => return Ok(at),
-                Ok(Err(RecvError::Closed)) => return Err(End::Over),
+                Ok(Ok(StreamNotification::Gap) | Err(RecvError::Lagged(_))) => return Ok(at),
+                Ok(Err(RecvError::Closed)) => return Err(StreamEnd::Expired),
             }
         }
     }
 
-    fn shows(&self, event: &StoredEvent) -> bool {
-        self.filter.shows(&event.event_type, &event.subject)
+    fn matches(&self, event: &StoredEvent) -> bool {
+        self.filter.matches(&event.event_type, &event.subject)
     }
 
     /// Sends an event together with those that arrive while it waits. Breaks if others may have been missed.
-    async fn show(&mut self, event: Arc<StoredEvent>) -> Result<ControlFlow<EventSeq, EventSeq>, End> {
-        let room = self.room().await?;
+    async fn send_event(&mut self, event: Arc<StoredEvent>) -> Result<ControlFlow<EventSeq, EventSeq>, StreamEnd> {
+        let permit = self.permit().await?;
         self.pacer.wait(STREAM_CHUNK_US).await;
         let mut charge = self.charge(wire::size(&event) as u64).await?;
-        let (events, reached) = self.gather(event, &mut charge);
+        let (events, last_seq) = self.gather(event, &mut charge);
         let chunk = wire::events(&events);
         self.pacer.count(chunk.len() as u64 / STREAM_BYTES_PER_US);
-        room.send(fitted(charge, chunk));
+        permit.send(attach_charge(charge, chunk));
         self.heartbeat_at = next_heartbeat();
-        Ok(reached)
+        Ok(last_seq)
     }
 
-    /// Adds the events that have arrived, up to the size of a page. Events without memory are read again from the stored feed.
+    /// Adds the events that have arrived, up to the size of a page. Events for which there is no memory are read again
+    /// from the stored feed.
     fn gather(
         &mut self,
         first: Arc<StoredEvent>,
@@ -201,10 +203,10 @@ impl Stream {
     ) -> (Vec<Arc<StoredEvent>>, ControlFlow<EventSeq, EventSeq>) {
         let (mut at, mut bytes, mut events) = (first.seq, wire::size(&first), vec![first]);
         while bytes < STREAM_PAGE_BYTES {
-            match self.news.try_recv() {
-                Ok(Heard::Event(event)) if event.seq <= at => {}
-                Ok(Heard::Event(event)) if !self.shows(&event) => at = event.seq,
-                Ok(Heard::Event(event)) => {
+            match self.notifications.try_recv() {
+                Ok(StreamNotification::Event(event)) if event.seq <= at => {}
+                Ok(StreamNotification::Event(event)) if !self.matches(&event) => at = event.seq,
+                Ok(StreamNotification::Event(event)) => {
                     bytes += wire::size(&event);
                     if !charge.grow_to(bytes as u64) {
                         return (events, Break(at));
@@ -212,37 +214,37 @@ impl Stream {
                     at = event.seq;
                     events.push(event);
                 }
-                Ok(Heard::Gap) | Err(TryRecvError::Lagged(_)) => return (events, Break(at)),
+                Ok(StreamNotification::Gap) | Err(TryRecvError::Lagged(_)) => return (events, Break(at)),
                 Err(TryRecvError::Empty | TryRecvError::Closed) => break,
             }
         }
         (events, Continue(at))
     }
 
-    async fn send_heartbeat(&mut self) -> Result<(), End> {
+    async fn send_heartbeat(&mut self) -> Result<(), StreamEnd> {
         self.pacer.wait(STREAM_CHUNK_US).await;
         self.send(wire::heartbeat()).await?;
         self.heartbeat_at = next_heartbeat();
         Ok(())
     }
 
-    async fn send(&self, chunk: Bytes) -> Result<(), End> {
-        let room = self.room().await?;
+    async fn send(&self, chunk: Bytes) -> Result<(), StreamEnd> {
+        let permit = self.permit().await?;
         let charge = self.charge(chunk.len() as u64).await?;
-        room.send(fitted(charge, chunk));
+        permit.send(attach_charge(charge, chunk));
         Ok(())
     }
 
-    /// A reader that takes nothing for too long is let go of.
-    async fn room(&self) -> Result<mpsc::OwnedPermit<Bytes>, End> {
-        match timeout_at(patience(), self.chunks.clone().reserve_owned()).await {
-            Ok(room) => room.map_err(|_closed| End::Gone),
-            Err(_) => Err(End::Slow),
+    /// Waits until the reader accepts another chunk. Ends the stream if the reader reads nothing for too long.
+    async fn permit(&self) -> Result<mpsc::OwnedPermit<Bytes>, StreamEnd> {
+        match timeout_at(stall_deadline(), self.chunks.clone().reserve_owned()).await {
+            Ok(permit) => permit.map_err(|_closed| StreamEnd::Gone),
+            Err(_) => Err(StreamEnd::Slow),
         }
     }
 
-    async fn charge(&self, bytes: u64) -> Result<Charge, End> {
-        self.budget.charge_stream(self.scope.tenant(), bytes, patience()).await.map_err(|_| End::NoMemory)
+    async fn charge(&self, bytes: u64) -> Result<Charge, StreamEnd> {
+        self.budget.charge_stream(self.scope.tenant(), bytes, stall_deadline()).await.map_err(|_| StreamEnd::NoMemory)
     }
 }
 
@@ -250,8 +252,8 @@ pub fn next_heartbeat() -> Instant {
     Instant::now() + Duration::from_millis(STREAM_HEARTBEAT_MS)
 }
 
-/// The tenant pays for the chunk until the connection has taken it.
-fn fitted(mut charge: Charge, chunk: Bytes) -> Bytes {
+/// Shrinks the charge to the chunk and attaches it. The charge ends when the connection has sent the chunk.
+fn attach_charge(mut charge: Charge, chunk: Bytes) -> Bytes {
     charge.shrink_to(chunk.len() as u64);
     charge.attach(chunk)
 }

@@ -1,4 +1,4 @@
-//! Server-sent events: the bytes of one event, of a heartbeat, of a word of the host.
+//! Server-sent events: the bytes of an event, of a heartbeat, and of the host's own messages.
 
 use std::borrow::Borrow;
 
@@ -6,30 +6,31 @@ use bytes::Bytes;
 
 use crate::{db::apply::StoredEvent, limits::STREAM_RETRY_MS};
 
-/// First of all: how long a browser waits before it connects again.
-pub fn hello() -> Bytes {
+/// The first chunk of a stream. Sets the time after which a browser reconnects.
+pub fn preamble() -> Bytes {
     Bytes::from(format!("retry: {STREAM_RETRY_MS}\n\n"))
 }
 
-/// Several as one chunk.
+/// Returns several events as one chunk.
 pub fn events(events: &[impl Borrow<StoredEvent>]) -> Bytes {
     let mut text = String::with_capacity(size_of_all(events));
     events.iter().for_each(|event| write(event.borrow(), &mut text));
     Bytes::from(text)
 }
 
-/// The bytes of `event`.
+/// Returns the size of `event` in bytes.
 pub fn size(event: &StoredEvent) -> usize {
     let lines: usize = event.body.lines().map(|line| "\ndata: ".len() + line.len()).sum();
     "id: \nevent: \n\n".len() + event.id.len() + event.event_type.len() + lines
 }
 
-/// The bytes of `events`.
+/// Returns the size of `events` in bytes.
 pub fn size_of_all(events: &[impl Borrow<StoredEvent>]) -> usize {
     events.iter().map(|event| size(event.borrow())).sum()
 }
 
-/// Type and id are of letters, digits and few signs; the body is one JSON text, whose line breaks begin new data lines.
+/// Writes an event. Type and id contain only letters, digits and a few symbols. The body is JSON; each of its lines
+/// becomes a `data` line.
 fn write(event: &StoredEvent, text: &mut String) {
     text.push_str("id: ");
     text.push_str(&event.id);
@@ -46,7 +47,7 @@ pub fn heartbeat() -> Bytes {
     Bytes::from_static(b":\n\n")
 }
 
-/// The event that a reader wants to go on from is not known any more: it begins with what comes now.
+/// The event after which the reader resumes is not stored any more. The stream begins with the next event.
 pub fn reset() -> Bytes {
     Bytes::from_static(b"event: tenon.reset\ndata: {\"reason\":\"the last event is not kept any more\"}\n\n")
 }
@@ -57,7 +58,7 @@ mod tests {
     use crate::changes::scope::Scope;
 
     #[test]
-    fn a_body_of_several_lines_stays_one_event() {
+    fn body_of_several_lines_is_one_event() {
         let stored = StoredEvent {
             seq: 1,
             id: "event_1".into(),
@@ -66,7 +67,7 @@ mod tests {
             subject: "note_1".into(),
             body: "{\n\"a\": 1\r\n}".into(),
             at: 0,
-            lanes: Vec::new(),
+            queues: Vec::new(),
             is_test: false,
             hops: 0,
         };

@@ -1,4 +1,4 @@
-//! Keys and tokens that plugins issue and revoke, in the transaction of the calls that do.
+//! Writes the keys and tokens that plugins issue and revoke, in the transaction of their batch.
 
 use std::sync::LazyLock;
 
@@ -37,7 +37,8 @@ struct KeyRow<'a> {
     ends_at: i64,
 }
 
-/// Issues all keys of the batch before it revokes any: an id is issued once, so no key is issued after its revocation.
+/// Issues all keys of the batch before it revokes any. An id is issued only once, so no key is issued after its
+/// revocation.
 pub(super) async fn write_credentials(script: &mut Script<'_>, batch: &Batch) -> Result<(), DbError> {
     let (mut issued, mut revoked) = (Vec::new(), Vec::new());
     for changes in batch.changes.iter().map(|accepted| &accepted.changes) {
@@ -68,11 +69,11 @@ pub(super) async fn write_credentials(script: &mut Script<'_>, batch: &Batch) ->
 fn key_row<'a>(changes: &'a ChangeSet, new: &'a NewCredential) -> Result<KeyRow<'a>, DbError> {
     let scope = &changes.scope;
     let Some((organization, environment)) = scope.tenant().split_once('/') else {
-        return Err(DbError::Corrupt(format!("{:?} is no tenant", scope.tenant())));
+        return Err(DbError::Corrupt(format!("{:?} is not a tenant", scope.tenant())));
     };
     let attributes: Vec<_> = new.attributes.iter().map(|attribute| (attribute.name(), attribute.value())).collect();
     let (scopes, attributes) = (json(&new.scopes)?, json(&attributes)?);
-    // Later than any clock.
+    // A key without expiry gets a time later than any clock.
     let ends_at = new.expires_at.map_or(i64::MAX, int);
     Ok(KeyRow { new, scope, organization, environment, scopes, attributes, now: changes.now, ends_at })
 }

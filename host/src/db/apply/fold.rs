@@ -1,4 +1,4 @@
-//! What remains of a batch when only the last state of each row counts.
+//! Folds a batch into the last state of each row.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -11,7 +11,8 @@ use crate::db::DbError;
 use crate::db::model::Collection;
 use crate::db::model::catalogue::{Catalogue, Table};
 
-/// By name of the table; guards, accounts and balances by scope and name, in the order of their first write.
+/// A folded batch: records by table name, and guards, accounts and balances by scope and name, in the order of their
+/// first write.
 pub(super) struct Folded<'a> {
     pub tables: IndexMap<&'a str, TableWrites<'a>>,
     pub guards: IndexMap<Row<'a>, Version>,
@@ -19,14 +20,14 @@ pub(super) struct Folded<'a> {
     pub balances: IndexMap<(Row<'a>, &'a Arc<str>), (&'a Balance, Version)>,
 }
 
-/// Plugin, tenant, name. The references lead to shared texts, so that binding one copies nothing.
+/// Plugin, tenant, name. These are references to shared strings, so that binding them copies nothing.
 pub(super) type Row<'a> = (&'a Arc<str>, &'a Arc<str>, &'a Arc<str>);
 
 pub(super) struct TableWrites<'a> {
     pub table: Arc<Table>,
-    /// By tenant and id.
+    /// Records by tenant and id.
     pub records: IndexMap<(&'a Arc<str>, &'a Arc<str>), RecordState<'a>>,
-    /// The highest data version that is written, and the lowest.
+    /// The highest written data version. `lowest` is the lowest one.
     pub written: u32,
     lowest: Option<u32>,
 }
@@ -34,10 +35,11 @@ pub(super) struct TableWrites<'a> {
 pub(super) struct RecordState<'a> {
     pub version: Version,
     pub collection: &'a Collection,
-    /// `None`: deleted.
+    /// `None` if the record is deleted.
     pub after: Option<&'a NewRecord>,
-    /// A change set in the batch that wrote this record gave up a slot of a unique index: another record of the batch may
-    /// have taken it, so the old row goes before the new ones come.
+    /// Whether a change set that wrote this record frees a slot of a unique index.
+    ///
+    /// Another record of the batch may take the slot, so the old row is deleted before new rows are inserted.
     pub frees_slot: bool,
 }
 
@@ -97,7 +99,7 @@ impl<'a> Folded<'a> {
     }
 }
 
-/// Whether a slot of a unique index may pass from a record of this change set to another one.
+/// Returns true if a slot of a unique index may pass from a record of this change set to another record.
 fn frees_slot(changes: &ChangeSet) -> bool {
     if changes.uniques.is_empty() {
         return false;
@@ -106,17 +108,17 @@ fn frees_slot(changes: &ChangeSet) -> bool {
     changes.uniques.iter().any(|unique| unique.owner.is_none() || !was_free.contains(&unique.key))
 }
 
-/// The tables as they are once the batch is durable, where it wrote a higher data version than was there.
+/// Returns the new catalogue entries of tables in which the batch writes a higher data version than before.
 pub(super) fn newly_written(batch: &Batch, catalogue: &Catalogue) -> Vec<Table> {
     let Ok(folded) = Folded::new(batch, catalogue) else { return Vec::new() };
     folded.tables.values().filter_map(TableWrites::newly_written).collect()
 }
 
 impl TableWrites<'_> {
-    /// Within the transaction of the batch.
-    pub fn note_ages(&self) {
+    /// Records the lowest written data version. Called within the transaction of the batch.
+    pub fn record_written_versions(&self) {
         if let Some(lowest) = self.lowest {
-            self.table.ages.lock().note(lowest);
+            self.table.written_versions.lock().record(lowest);
         }
     }
 
@@ -126,5 +128,5 @@ impl TableWrites<'_> {
 }
 
 fn unknown(what: &str) -> DbError {
-    DbError::Corrupt(format!("{what} is not prepared"))
+    DbError::Corrupt(format!("{what} was not prepared"))
 }

@@ -1,4 +1,4 @@
-//! New lines of the tenants' journal: each is put at the end of its chain. What a chain is says `db::journal`.
+//! Appends lines to the hash chains of the tenants' journals. `db::journal` defines the chains.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -12,12 +12,12 @@ use crate::clock::Timestamp;
 use crate::db::DbError;
 use crate::db::journal::{Hash, hash_line, hash_of};
 
-/// Where each chain ends, as the last batch left it. Forgotten whenever a batch fails.
+/// Cached last line of each chain after the last batch. Cleared when a batch fails.
 #[derive(Default)]
-pub(super) struct Chains(HashMap<Scope, End>);
+pub(super) struct ChainHeads(HashMap<Scope, ChainHead>);
 
 #[derive(Clone, Copy)]
-struct End {
+struct ChainHead {
     seq: i64,
     hash: Hash,
 }
@@ -40,7 +40,7 @@ static JOURNAL: LazyLock<ChunkedSql> = LazyLock::new(|| {
     )
 });
 
-impl Chains {
+impl ChainHeads {
     pub fn clear(&mut self) {
         self.0.clear();
     }
@@ -50,11 +50,11 @@ impl Chains {
         for accepted in &batch.changes {
             let changes = &accepted.changes;
             for line in &changes.journal {
-                let end = self.end_of(script, &changes.scope).await?;
-                let (seq, prev) = (end.seq + 1, end.hash);
+                let head = self.head_of(script, &changes.scope).await?;
+                let (seq, prev) = (head.seq + 1, head.hash);
                 let owner = (&**changes.scope.plugin(), &**changes.scope.tenant());
                 let hash = hash_line(&prev, owner, (seq, changes.now), line);
-                self.0.insert(changes.scope.clone(), End { seq, hash });
+                self.0.insert(changes.scope.clone(), ChainHead { seq, hash });
                 lines.push(Line { scope: &changes.scope, at: changes.now, seq, prev, hash, line });
             }
         }
@@ -77,11 +77,11 @@ impl Chains {
         Ok(())
     }
 
-    async fn end_of(&mut self, script: &mut Script<'_>, scope: &Scope) -> Result<End, DbError> {
-        if let Some(end) = self.0.get(scope) {
-            return Ok(*end);
+    async fn head_of(&mut self, script: &mut Script<'_>, scope: &Scope) -> Result<ChainHead, DbError> {
+        if let Some(head) = self.0.get(scope) {
+            return Ok(*head);
         }
-        // The last line that is there, or that retention has deleted.
+        // The last stored line, or the last one that retention has deleted.
         let row: Option<(i64, Vec<u8>)> = sqlx::query_as(
             "SELECT seq, hash FROM (SELECT seq, hash FROM journal WHERE plugin = ?1 AND tenant = ?2 ORDER BY seq DESC LIMIT 1) \
              UNION ALL SELECT seq, hash FROM journal_cuts WHERE plugin = ?1 AND tenant = ?2 ORDER BY seq DESC LIMIT 1",
@@ -91,8 +91,8 @@ impl Chains {
         .fetch_optional(script.connection().await?)
         .await?;
         match row {
-            None => Ok(End { seq: 0, hash: Hash::default() }),
-            Some((seq, hash)) => Ok(End { seq, hash: hash_of(hash)? }),
+            None => Ok(ChainHead { seq: 0, hash: Hash::default() }),
+            Some((seq, hash)) => Ok(ChainHead { seq, hash: hash_of(hash)? }),
         }
     }
 }

@@ -1,9 +1,10 @@
-//! What a batch sends out: numbers its events, finds the endpoints that want them, and makes one delivery for each, in the
-//! transaction of the event itself.
+//! The outbox of a batch: numbers its events, finds the endpoints that subscribe to them, and creates a delivery for
+//! each in the transaction of the event.
 //!
-//! Owns the subscriptions of the tenants that emitted lately, as the last batch left them; forgotten whenever a batch
-//! fails. Invariants: an endpoint gets what was accepted after it, and nothing that was accepted before. One batch makes a
-//! bounded number of deliveries, whatever it holds: `fan_out` notes the others, which are made after it.
+//! Owns a cache of the subscriptions of tenants that emitted recently, as of the last batch. The cache is cleared
+//! whenever a batch fails. Invariants: an endpoint receives the events that were accepted after it, and none that were
+//! accepted before. A batch creates a bounded number of deliveries. `fan_out` records the others, which are created
+//! after the batch.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, LazyLock};
@@ -32,25 +33,28 @@ use fan_out::FanOuts;
 pub(in crate::db) use recovery::GIVEN_UP;
 pub(in crate::db) use recovery::{Recovery, recover_part};
 
-/// The number of an endpoint: see `migrations/0002_deliveries.sql`.
-pub type Lane = i64;
+/// The number of an endpoint queue: the ordered deliveries of one endpoint (`migrations/0002_deliveries.sql`).
+///
+/// The table `lanes` and the columns `lane` hold these numbers. SQL uses these old names until a migration renames
+/// them.
+pub type QueueId = i64;
 
 /// The number of an event, in the order of commits.
 pub type EventSeq = i64;
 
-/// What became durable with one batch and concerns the outside world.
+/// The durable changes of one batch that concern deliveries and streams.
 #[derive(Debug, Default)]
 pub struct Outgoing {
     pub events: Vec<Arc<StoredEvent>>,
     pub host_records: Vec<HostRecord>,
-    /// Lanes of which deliveries are to be made again: the database knows which.
-    pub ordered: Vec<Lane>,
-    /// Some deliveries are still to be made (`Database::make_deliveries`), or to be made again
+    /// Queues with deliveries that are due again. Their rows in the database are already updated.
+    pub redelivered: Vec<QueueId>,
+    /// True if deliveries remain to be created (`Database::create_deliveries`) or recovered
     /// (`Database::recover_deliveries`).
     pub has_fan_outs: bool,
 }
 
-/// An event as it is stored, and the lanes that it goes to.
+/// A stored event and its queues.
 #[derive(Clone, Debug)]
 pub struct StoredEvent {
     pub seq: EventSeq,
@@ -61,15 +65,15 @@ pub struct StoredEvent {
     /// The exact bytes that leave the host.
     pub body: Arc<str>,
     pub at: Timestamp,
-    /// The endpoints for which the batch of the event made a delivery.
-    pub lanes: Vec<Lane>,
-    /// A test event: only for its endpoint, in no feed.
+    /// The queues for which the batch of the event created a delivery.
+    pub queues: Vec<QueueId>,
+    /// True for a test event, which is delivered to one endpoint and appears in no feed.
     pub is_test: bool,
-    /// Deliveries and calls between hosts that led to it.
+    /// Number of deliveries and calls between hosts that led to the event.
     pub hops: u8,
 }
 
-/// A record of one of the host's own collections that this batch wrote; of several writes of one, each.
+/// A record of a host collection that this batch wrote. A record that was written several times occurs several times.
 #[derive(Clone, Debug)]
 pub struct HostRecord {
     pub scope: Scope,
@@ -78,36 +82,36 @@ pub struct HostRecord {
     pub version: Version,
     /// `None`: removed.
     pub body: Option<Arc<str>>,
-    /// Of an endpoint.
-    pub lane: Option<Lane>,
-    /// Of an endpoint that was read at a start: when it began to do nothing but fail.
+    /// The queue, if the record is an endpoint.
+    pub queue: Option<QueueId>,
+    /// Only set by `Database::list_endpoints`: the time since which all attempts of the endpoint fail.
     pub failing_since: Option<Timestamp>,
 }
 
 impl Outgoing {
     pub fn is_empty(&self) -> bool {
-        self.events.is_empty() && self.host_records.is_empty() && self.ordered.is_empty() && !self.has_fan_outs
+        self.events.is_empty() && self.host_records.is_empty() && self.redelivered.is_empty() && !self.has_fan_outs
     }
 }
 
-/// Who gets what, as the last batch left it.
+/// The subscriptions of recent tenants, as of the last batch.
 #[derive(Default)]
 pub(super) struct Outbox {
     scopes: HashMap<Scope, Vec<Subscriber>>,
     next_event: Option<EventSeq>,
-    /// Tenants with deliveries that are still to be made. What they emit queues behind these, so that each endpoint gets
-    /// its events in their sequence.
-    behind: Option<HashSet<Scope>>,
+    /// Tenants with deliveries that remain to be created. Their later events queue behind these, so that each endpoint
+    /// receives its events in their sequence.
+    backlogged: Option<HashSet<Scope>>,
 }
 
 struct Subscriber {
-    lane: Lane,
+    queue: QueueId,
     id: Arc<str>,
     endpoint: Endpoint,
 }
 
 pub(in crate::db) struct NewDelivery {
-    pub lane: Lane,
+    pub queue: QueueId,
     pub event: EventSeq,
     pub at: Timestamp,
 }
@@ -129,10 +133,10 @@ impl Outbox {
     pub fn clear(&mut self) {
         self.scopes.clear();
         self.next_event = None;
-        self.behind = None;
+        self.backlogged = None;
     }
 
-    /// Before anything of the batch is written: who subscribes at this moment.
+    /// Loads the subscriptions of the batch's tenants. Must precede all writes of the batch.
     pub async fn load(
         &mut self,
         connection: &mut SqliteConnection,
@@ -143,25 +147,26 @@ impl Outbox {
             self.scopes.clear();
         }
         for AcceptedChanges { changes, .. } in &batch.changes {
-            let concerned = !changes.events.is_empty()
+            let uses_subscriptions = !changes.events.is_empty()
                 || !changes.deliveries.is_empty()
                 || changes.records.iter().any(|record| &*record.collection == ENDPOINTS);
-            if concerned && !self.scopes.contains_key(&changes.scope) {
+            if uses_subscriptions && !self.scopes.contains_key(&changes.scope) {
                 let subscribers = load_subscribers(connection, &changes.scope, catalogue).await?;
                 self.scopes.insert(changes.scope.clone(), subscribers);
             }
         }
-        self.load_behind(connection, batch).await
+        self.load_backlogged(connection, batch).await
     }
 
-    /// The last statements of the batch: events in the order in which their change sets were accepted, and their deliveries.
+    /// Writes the events, in the order in which their change sets were accepted, and their deliveries. These are the
+    /// last statements of the batch.
     pub async fn write<'b>(&mut self, script: &mut Script<'b>, batch: &'b Batch) -> Result<Outgoing, DbError> {
         let mut next = match self.next_event {
             Some(next) => next,
             None => last_event(script.connection().await?).await?.saturating_add(1),
         };
         let mut outgoing = Outgoing::default();
-        let mut fan_outs = FanOuts::new(self.behind.take().unwrap_or_default());
+        let mut fan_outs = FanOuts::new(self.backlogged.take().unwrap_or_default());
         let mut rows: Vec<(&AcceptedChanges, &Event, EventSeq)> = Vec::new();
         for accepted in &batch.changes {
             for record in &accepted.changes.records {
@@ -183,28 +188,28 @@ impl Outbox {
         let mut recovers_max = BATCH_RECOVERED_MAX;
         for AcceptedChanges { changes, .. } in &batch.changes {
             for command in &changes.deliveries {
-                let lane = match (command, self.find_lane(&changes.scope, command)) {
+                let queue = match (command, self.find_queue(&changes.scope, command)) {
                     (_, None) => None,
-                    (DeliveryCommand::Redeliver { event, .. }, Some(lane)) => {
-                        redeliver(script.connection().await?, &changes.scope, (lane, event), changes.now).await?
+                    (DeliveryCommand::Redeliver { event, .. }, Some(queue)) => {
+                        redeliver(script.connection().await?, &changes.scope, (queue, event), changes.now).await?
                     }
-                    (DeliveryCommand::Recover { since, .. }, Some(lane)) => {
-                        let recovery = Recovery { lane, since: *since, ordered_at: changes.now, after: 0 };
+                    (DeliveryCommand::Recover { since, .. }, Some(queue)) => {
+                        let recovery = Recovery { queue, since: *since, due_at: changes.now, after: 0 };
                         let part = recovery::begin(script.connection().await?, recovery, recovers_max).await?;
-                        recovers_max -= part.seen;
-                        outgoing.has_fan_outs |= part.rest.is_some();
-                        (part.recovered > 0).then_some(lane)
+                        recovers_max -= part.examined;
+                        outgoing.has_fan_outs |= part.remaining.is_some();
+                        (part.recovered > 0).then_some(queue)
                     }
                 };
-                outgoing.ordered.extend(lane);
+                outgoing.redelivered.extend(queue);
             }
         }
         self.next_event = Some(next);
-        self.behind = Some(fan_outs.into_behind());
+        self.backlogged = Some(fan_outs.into_backlogged());
         Ok(outgoing)
     }
 
-    /// Keeps the subscriptions true while the batch goes on.
+    /// Converts a written record, and updates the cached subscriptions if it is an endpoint.
     async fn host_record(
         &mut self,
         script: &mut Script<'_>,
@@ -213,7 +218,7 @@ impl Outbox {
     ) -> Result<HostRecord, DbError> {
         let scope = &accepted.changes.scope;
         let body = record.after.as_ref().map(|after| after.body.clone());
-        let lane = match &*record.collection {
+        let queue = match &*record.collection {
             ENDPOINTS => {
                 let connection = script.connection().await?;
                 Some(self.change_endpoint(connection, scope, &record.id, body.as_deref()).await?)
@@ -227,50 +232,50 @@ impl Outbox {
             id,
             version,
             body,
-            lane,
+            queue,
             failing_since: None,
         })
     }
 
-    /// Opens, changes or closes a lane; 0 for one that never was.
+    /// Creates, changes or deletes a queue and returns its number; 0 if the endpoint never existed.
     async fn change_endpoint(
         &mut self,
         connection: &mut SqliteConnection,
         scope: &Scope,
         id: &Arc<str>,
         body: Option<&str>,
-    ) -> Result<Lane, DbError> {
+    ) -> Result<QueueId, DbError> {
         let subscribers = self.scopes.entry(scope.clone()).or_default();
-        let place = subscribers.iter().position(|subscriber| subscriber.id == *id);
-        match (body, place) {
-            (Some(body), Some(place)) => {
+        let index = subscribers.iter().position(|subscriber| subscriber.id == *id);
+        match (body, index) {
+            (Some(body), Some(index)) => {
                 let endpoint = parse(id, body)?;
-                let Some(subscriber) = subscribers.get_mut(place) else { return Ok(0) };
+                let Some(subscriber) = subscribers.get_mut(index) else { return Ok(0) };
                 let is_enabled_again = endpoint.is_active() && !subscriber.endpoint.is_active();
                 subscriber.endpoint = endpoint;
-                let lane = subscriber.lane;
+                let queue = subscriber.queue;
                 if is_enabled_again {
                     // The endpoint starts without a history of failures.
                     let clear = sqlx::query("UPDATE lanes SET failing_since = NULL WHERE lane = ?");
-                    clear.bind(lane).execute(connection).await?;
+                    clear.bind(queue).execute(connection).await?;
                 }
-                Ok(lane)
+                Ok(queue)
             }
             (Some(body), None) => {
-                let lane: Lane =
+                let queue: QueueId =
                     sqlx::query_scalar("INSERT INTO lanes (plugin, tenant, endpoint) VALUES (?, ?, ?) RETURNING lane")
                         .bind(scope.plugin().clone())
                         .bind(scope.tenant().clone())
                         .bind(id.clone())
                         .fetch_one(connection)
                         .await?;
-                subscribers.push(Subscriber { lane, id: id.clone(), endpoint: parse(id, body)? });
-                Ok(lane)
+                subscribers.push(Subscriber { queue, id: id.clone(), endpoint: parse(id, body)? });
+                Ok(queue)
             }
-            (None, Some(place)) => {
-                let lane = subscribers.remove(place).lane;
-                sqlx::query("DELETE FROM lanes WHERE lane = ?").bind(lane).execute(connection).await?;
-                Ok(lane)
+            (None, Some(index)) => {
+                let queue = subscribers.remove(index).queue;
+                sqlx::query("DELETE FROM lanes WHERE lane = ?").bind(queue).execute(connection).await?;
+                Ok(queue)
             }
             (None, None) => Ok(0),
         }
@@ -279,9 +284,9 @@ impl Outbox {
     fn stored(&self, accepted: &AcceptedChanges, event: &Event, seq: EventSeq) -> StoredEvent {
         let changes = &accepted.changes;
         let subscribers = self.scopes.get(&changes.scope).map_or(&[][..], Vec::as_slice);
-        let wants = |subscriber: &&Subscriber| match &event.only {
+        let is_subscribed = |subscriber: &&Subscriber| match &event.only {
             Some(only) => subscriber.id == *only,
-            None => subscriber.endpoint.wants(&event.event_type, &event.subject),
+            None => subscriber.endpoint.subscribes_to(&event.event_type, &event.subject),
         };
         StoredEvent {
             seq,
@@ -291,40 +296,40 @@ impl Outbox {
             subject: event.subject.clone(),
             body: event.body.clone(),
             at: changes.now,
-            lanes: subscribers.iter().filter(wants).map(|subscriber| subscriber.lane).collect(),
+            queues: subscribers.iter().filter(is_subscribed).map(|subscriber| subscriber.queue).collect(),
             is_test: event.only.is_some(),
             hops: event.hops,
         }
     }
 
-    /// `None` where there is no such endpoint any more.
-    fn find_lane(&self, scope: &Scope, command: &DeliveryCommand) -> Option<Lane> {
+    /// Returns the queue of the command's endpoint; `None` if the endpoint was removed.
+    fn find_queue(&self, scope: &Scope, command: &DeliveryCommand) -> Option<QueueId> {
         let (DeliveryCommand::Redeliver { endpoint, .. } | DeliveryCommand::Recover { endpoint, .. }) = command;
         let subscribers = self.scopes.get(scope).map_or(&[][..], Vec::as_slice);
-        subscribers.iter().find(|known| known.id == *endpoint).map(|known| known.lane)
+        subscribers.iter().find(|subscriber| subscriber.id == *endpoint).map(|subscriber| subscriber.queue)
     }
 }
 
-/// Returns the lane if it has something to do again. An event that the endpoint did not subscribe to at the time gets its first
-/// delivery.
+/// Makes a delivery due again and returns its queue; `None` if the event does not exist. If the endpoint did not
+/// subscribe to the event, this creates its first delivery.
 async fn redeliver(
     connection: &mut SqliteConnection,
     scope: &Scope,
-    (lane, event): (Lane, &Arc<str>),
+    (queue, event): (QueueId, &Arc<str>),
     now: Timestamp,
-) -> Result<Option<Lane>, DbError> {
+) -> Result<Option<QueueId>, DbError> {
     let sql = "INSERT INTO deliveries (lane, event, state, attempts, due, at) \
                SELECT ?1, seq, 1, 0, ?2, ?2 FROM events WHERE id = ?3 AND plugin = ?4 AND tenant = ?5 \
                ON CONFLICT DO UPDATE SET state = 1, due = excluded.due, at = excluded.at";
     let done = sqlx::query(sql)
-        .bind(lane)
+        .bind(queue)
         .bind(int(now))
         .bind(event.clone())
         .bind(scope.plugin().clone())
         .bind(scope.tenant().clone())
         .execute(connection)
         .await?;
-    Ok((done.rows_affected() > 0).then_some(lane))
+    Ok((done.rows_affected() > 0).then_some(queue))
 }
 
 fn bind_event(query: Query, (accepted, event, seq): &(&AcceptedChanges, &Event, EventSeq)) -> Query {
@@ -344,14 +349,14 @@ fn bind_event(query: Query, (accepted, event, seq): &(&AcceptedChanges, &Event, 
 }
 
 fn deliveries_of(events: &[Arc<StoredEvent>]) -> Vec<NewDelivery> {
-    let deliveries = events
-        .iter()
-        .flat_map(|event| event.lanes.iter().map(|lane| NewDelivery { lane: *lane, event: event.seq, at: event.at }));
+    let deliveries = events.iter().flat_map(|event| {
+        event.queues.iter().map(|queue| NewDelivery { queue: *queue, event: event.seq, at: event.at })
+    });
     deliveries.collect()
 }
 
 pub(in crate::db) fn bind_delivery(query: Query, row: &NewDelivery) -> Query {
-    query.bind(row.lane).bind(row.event).bind(int(row.at))
+    query.bind(row.queue).bind(row.event).bind(int(row.at))
 }
 
 async fn last_event(connection: &mut SqliteConnection) -> Result<EventSeq, DbError> {
@@ -373,13 +378,14 @@ async fn load_subscribers(
         "SELECT l.lane, e.id, e.body FROM \"{table}\" e \
          CROSS JOIN lanes l ON l.plugin = ?1 AND l.tenant = e.tenant AND l.endpoint = e.id WHERE e.tenant = ?2 ORDER BY l.lane"
     );
-    let rows: Vec<(Lane, String, String)> = sqlx::query_as(AssertSqlSafe(sql))
+    let rows: Vec<(QueueId, String, String)> = sqlx::query_as(AssertSqlSafe(sql))
         .bind(scope.plugin().clone())
         .bind(scope.tenant().clone())
         .fetch_all(connection)
         .await?;
-    let subscriber =
-        |(lane, id, body): (Lane, String, String)| Ok(Subscriber { lane, endpoint: parse(&id, &body)?, id: id.into() });
+    let subscriber = |(queue, id, body): (QueueId, String, String)| {
+        Ok(Subscriber { queue, endpoint: parse(&id, &body)?, id: id.into() })
+    };
     rows.into_iter().map(subscriber).collect()
 }
 
@@ -388,17 +394,17 @@ fn parse(id: &str, body: &str) -> Result<Endpoint, DbError> {
 }
 
 impl Database {
-    /// All endpoints of all tenants, with their lanes: for a start.
+    /// Returns all endpoints of all tenants with their queues, for the start of the host.
     pub async fn list_endpoints(&self) -> Result<Vec<HostRecord>, DbError> {
-        let (mut found, mut search) = (Vec::new(), self.begin_survey().await?);
+        let (mut found, mut search) = (Vec::new(), self.begin_operator_search().await?);
         for (plugin, table) in self.catalogue().tables_of(ENDPOINTS) {
             let sql = format!(
                 "SELECT l.lane, l.failing_since, e.tenant, e.id, e.version, e.body FROM \"{table}\" e \
                  JOIN lanes l ON l.plugin = ?1 AND l.tenant = e.tenant AND l.endpoint = e.id ORDER BY l.lane"
             );
-            let rows: Vec<(Lane, Option<i64>, String, String, i64, String)> =
+            let rows: Vec<(QueueId, Option<i64>, String, String, i64, String)> =
                 sqlx::query_as(AssertSqlSafe(sql)).bind(plugin.clone()).fetch_all(search.connection()?).await?;
-            for (lane, failing_since, tenant, id, version, body) in rows {
+            for (queue, failing_since, tenant, id, version, body) in rows {
                 let Some(scope) = Scope::new(plugin.clone(), tenant.into()) else { continue };
                 let version = unsigned(version)?;
                 let failing_since = failing_since.map(unsigned).transpose()?;
@@ -409,7 +415,7 @@ impl Database {
                     id: id.into(),
                     version,
                     body,
-                    lane: Some(lane),
+                    queue: Some(queue),
                     failing_since,
                 });
             }

@@ -1,11 +1,13 @@
-//! The statements of one batch, sent to the thread of the connection in as few trips as possible.
+//! Sends the statements of one batch to the connection's thread in as few round trips as possible.
 //!
-//! A trip costs two wake-ups and the wait for a free core: more than most statements take themselves. Rows are collected,
-//! and one text with a statement for each table writes them all.
+//! A round trip costs two wake-ups and the wait for a free core, which is more than most statements take. Therefore
+//! rows are collected, and one SQL text with one statement for each table writes them all.
 //!
-//! Invariants: statements run in the order in which they were added. `connection` runs the collected statements before it returns.
-//! The caller runs the rest with `run` before the transaction ends. At most `BATCH_TEXTS_MAX` texts are kept prepared: one more
-//! takes the place of all.
+//! Invariants:
+//! - Statements run in the order in which they were added. `connection` runs the collected statements before it
+//!   returns.
+//! - The caller runs the remaining statements with `run` before the transaction ends.
+//! - At most `BATCH_TEXTS_MAX` SQL texts are kept prepared. One more text replaces all of them.
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -16,7 +18,7 @@ use sqlx::{AssertSqlSafe, Connection, SqliteConnection};
 use super::rows::{ChunkedSql, Query, ROWS_MAX, write_ranges};
 use crate::limits::{BATCH_PARTS_MAX, BATCH_TEXTS_MAX};
 
-/// The texts that are prepared. Outlives batches.
+/// The prepared SQL texts. Kept across batches.
 #[derive(Default)]
 pub(super) struct Texts(HashSet<Arc<str>>);
 
@@ -39,7 +41,7 @@ impl<'b> Script<'b> {
         Script { connection, texts, parts: Vec::new() }
     }
 
-    /// Adds the statement that writes `rows`, if there are any; `bind` binds the values of one.
+    /// Adds a statement that writes `rows`, if there are any. `bind` binds the values of one row.
     pub fn add<T: Send + Sync + 'b>(
         &mut self,
         sql: &ChunkedSql,
@@ -54,7 +56,7 @@ impl<'b> Script<'b> {
         self.parts.push(Part { sql: sql.clone(), rows: count, bind: Box::new(bind) });
     }
 
-    /// Runs what was collected and returns the connection, for statements that need an answer.
+    /// Runs the collected statements and returns the connection, for statements with a result.
     pub async fn connection(&mut self) -> Result<&mut SqliteConnection, sqlx::Error> {
         self.run().await?;
         Ok(self.connection)
@@ -81,7 +83,7 @@ impl<'b> Script<'b> {
         Ok(())
     }
 
-    /// Makes room for the text among those that are kept prepared.
+    /// Adds a text to the prepared ones, and drops all others if there are too many.
     async fn keep(&mut self, text: &Arc<str>) -> Result<(), sqlx::Error> {
         if self.texts.0.len() >= BATCH_TEXTS_MAX && !self.texts.0.contains(text) {
             self.texts.0.clear();
@@ -92,7 +94,9 @@ impl<'b> Script<'b> {
     }
 }
 
-/// Returns one text for all parts and the number of rows in each of its statements. `None` if the parts are to run one by one.
+/// Returns one SQL text for all parts, and the number of rows in each of its statements.
+///
+/// Returns `None` if the parts must run one by one.
 fn common_text(parts: &[Part<'_>]) -> Option<(Arc<str>, usize)> {
     let most = parts.iter().map(|part| part.rows).max()?;
     if parts.len() == 1 || parts.len() > BATCH_PARTS_MAX || most > ROWS_MAX {
@@ -104,7 +108,7 @@ fn common_text(parts: &[Part<'_>]) -> Option<(Arc<str>, usize)> {
 }
 
 impl Part<'_> {
-    /// Binds all rows, and NULL for those that a statement of `size` rows has more.
+    /// Binds all rows, and NULL for the remaining rows of a statement with `size` rows.
     fn bind_all(&self, query: Query, size: usize) -> Query {
         let missing = size.saturating_sub(self.rows).saturating_mul(self.sql.cells());
         (0..missing).fold((self.bind)(query, 0..self.rows), |query, _| query.bind(None::<i64>))
@@ -115,7 +119,7 @@ impl Part<'_> {
 mod tests {
     use super::*;
 
-    /// Two tables and a statement for each.
+    /// Creates two tables and returns a statement for each.
     async fn open() -> (SqliteConnection, [ChunkedSql; 2]) {
         let mut connection = SqliteConnection::connect("sqlite::memory:").await.unwrap();
         let tables = "CREATE TABLE one (n INTEGER NOT NULL, name TEXT); CREATE TABLE two (n INTEGER NOT NULL)";
@@ -128,7 +132,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn tables_with_different_numbers_of_rows_are_written_whole_and_in_sequence() {
+    async fn tables_with_different_numbers_of_rows_are_written_completely_and_in_order() {
         for (few, many) in [(1, 1), (1, 2), (3, 33), (0, 5), (2, 64), (2, 65), (130, 7)] {
             let (mut connection, [one, two]) = open().await;
             let mut texts = Texts::default();
@@ -145,7 +149,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_statement_that_needs_the_connection_finds_the_rows_before_it() {
+    async fn statement_on_the_connection_sees_the_rows_added_before_it() {
         let (mut connection, [one, two]) = open().await;
         let mut texts = Texts::default();
         let mut script = Script::new(&mut connection, &mut texts);
@@ -155,7 +159,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn texts_are_bounded_and_every_batch_is_written() {
+    async fn prepared_texts_are_bounded_and_every_batch_is_written() {
         let (mut connection, [one, two]) = open().await;
         let mut texts = Texts::default();
         let mut batches = 0;

@@ -1,4 +1,4 @@
-//! How each kind of row of a batch is written.
+//! Writes each kind of row of a batch.
 
 use std::sync::{Arc, LazyLock};
 
@@ -6,7 +6,7 @@ use super::fold::{Folded, RecordState, TableWrites};
 use super::rows::{ChunkedSql, Query, bind_field, int};
 use super::script::Script;
 use super::{AcceptedChanges, Batch};
-use crate::changes::change_set::{Field, KeptAnswer, NewRecord, Transfer, Version};
+use crate::changes::change_set::{Field, IdempotencyRecord, NewRecord, Transfer, Version};
 use crate::changes::scope::Scope;
 use crate::clock::Timestamp;
 use crate::db::DbError;
@@ -20,15 +20,17 @@ pub(super) fn write_batch_id<'b>(script: &mut Script<'b>, batch: &'b Batch) {
     });
 }
 
-/// What is deleted, and what gives up a slot of a unique index, goes first: another record may take the slot.
+/// Writes the records of a table.
+///
+/// Rows that are deleted or free a slot of a unique index are deleted first, because another record may take the slot.
 pub(super) async fn write_records<'b>(script: &mut Script<'b>, writes: &'b TableWrites<'_>) -> Result<(), DbError> {
-    let gone: Vec<(&Arc<str>, &Arc<str>)> = writes
+    let deleted: Vec<(&Arc<str>, &Arc<str>)> = writes
         .records
         .iter()
         .filter(|(_, state)| state.after.is_none() || state.frees_slot)
         .map(|(key, _)| *key)
         .collect();
-    script.add(&writes.table.delete, gone, |query, (tenant, id)| query.bind((*tenant).clone()).bind((*id).clone()));
+    script.add(&writes.table.delete, deleted, |query, (tenant, id)| query.bind((*tenant).clone()).bind((*id).clone()));
     let mut upserts = Vec::with_capacity(writes.records.len());
     for ((tenant, id), state) in &writes.records {
         let Some(record) = state.after else { continue };
@@ -139,25 +141,25 @@ fn bind_transfer(query: Query, (change, transfer): &(Change<'_>, &Transfer)) -> 
         .bind(int(change.now))
 }
 
-static ANSWERS: LazyLock<ChunkedSql> = LazyLock::new(|| {
+static IDEMPOTENCY_RECORDS: LazyLock<ChunkedSql> = LazyLock::new(|| {
     ChunkedSql::insert("answers (plugin, tenant, name, version, fingerprint, sealed, at)", "(?,?,?,?,?,?,?)", "")
 });
 
-pub(super) fn write_answers<'b>(script: &mut Script<'b>, batch: &'b Batch) {
-    let rows = rows_of(batch, |changes| changes.changes.answer.as_slice());
-    script.add(&ANSWERS, rows, |query, (change, answer): &(Change<'_>, &KeptAnswer)| {
+pub(super) fn write_idempotency_records<'b>(script: &mut Script<'b>, batch: &'b Batch) {
+    let rows = rows_of(batch, |changes| changes.changes.idempotency_record.as_slice());
+    script.add(&IDEMPOTENCY_RECORDS, rows, |query, (change, record): &(Change<'_>, &IdempotencyRecord)| {
         query
             .bind(change.scope.plugin().clone())
             .bind(change.scope.tenant().clone())
-            .bind(answer.name.clone())
+            .bind(record.name.clone())
             .bind(int(change.version))
-            .bind(answer.fingerprint.to_vec())
-            .bind(answer.sealed.to_vec())
+            .bind(record.fingerprint.to_vec())
+            .bind(record.sealed.to_vec())
             .bind(int(change.now))
     });
 }
 
-/// What a row takes from its change set.
+/// Values that a row takes from its change set.
 #[derive(Clone, Copy)]
 struct Change<'a> {
     scope: &'a Scope,

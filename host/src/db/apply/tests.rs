@@ -3,7 +3,7 @@ use std::sync::Arc;
 use ethnum::I256;
 
 use super::{ApplyError, Balance, Failpoint, Failpoints};
-use crate::changes::change_set::{KeptAnswer, Key, Space, Transfer, UniqueWrite};
+use crate::changes::change_set::{IdempotencyRecord, Key, Space, Transfer, UniqueWrite};
 use crate::db::model::{DataModel, PrepareOptions};
 use crate::db::testing::{TestFile, batch, change, index, model, scope};
 use crate::db::{Database, DbError, Invalidation};
@@ -25,8 +25,8 @@ async fn ids_of(db: &Database, sql: &'static str) -> Vec<String> {
     sqlx::query_scalar(sql).fetch_all(&*db.readers()).await.unwrap()
 }
 
-/// Somebody's `sqlite3` beside the host.
-async fn write_as_somebody_else(file: &TestFile, sql: &'static str) {
+/// Writes on a separate connection, like `sqlite3` beside the host.
+async fn write_from_another_program(file: &TestFile, sql: &'static str) {
     use sqlx::Connection;
     let mut other = sqlx::SqliteConnection::connect(&file.url()).await.unwrap();
     sqlx::raw_sql(sql).execute(&mut other).await.unwrap();
@@ -34,7 +34,7 @@ async fn write_as_somebody_else(file: &TestFile, sql: &'static str) {
 }
 
 #[tokio::test]
-async fn the_last_state_of_each_record_is_written_with_its_version() {
+async fn last_state_of_each_record_is_written_with_its_version() {
     let model = model(vec![index("by-state", &["state"], false)]);
     let file = TestFile::with(&model).await;
     let changes = vec![
@@ -51,7 +51,7 @@ async fn the_last_state_of_each_record_is_written_with_its_version() {
 }
 
 #[tokio::test]
-async fn a_hundred_and_twenty_seven_records_and_events_arrive_in_order() {
+async fn batch_of_127_records_and_events_is_written_in_order() {
     let model = model(vec![]);
     let file = TestFile::with(&model).await;
     let changes =
@@ -60,8 +60,8 @@ async fn a_hundred_and_twenty_seven_records_and_events_arrive_in_order() {
     let ids: Vec<Arc<str>> = (0..=127).map(|n| format!("id{n}").into()).collect();
     let things = model.collection("things").unwrap();
     let found = file.db.find_records(&scope("notes", TENANT), things, &ids, usize::MAX).await.unwrap();
-    let too_much = file.db.find_records(&scope("notes", TENANT), things, &ids, 1).await;
-    assert!(matches!(too_much, Err(DbError::TooMuch(1))), "{too_much:?}");
+    let too_large = file.db.find_records(&scope("notes", TENANT), things, &ids, 1).await;
+    assert!(matches!(too_large, Err(DbError::TooLarge(1))), "{too_large:?}");
     let versions: Vec<u64> = found.iter().flatten().map(|record| record.version).collect();
     assert_eq!(versions, (1..=127).collect::<Vec<u64>>());
     let events: Vec<(i64, String)> =
@@ -94,7 +94,7 @@ async fn batch_of_any_size_is_written_completely() {
 }
 
 #[tokio::test]
-async fn three_of_five_records_are_deleted_together() {
+async fn several_records_are_deleted_in_one_batch() {
     let model = model(vec![]);
     let file = TestFile::with(&model).await;
     let mut writer = file.db.writer();
@@ -108,7 +108,7 @@ async fn three_of_five_records_are_deleted_together() {
 }
 
 #[tokio::test]
-async fn an_error_before_commit_leaves_nothing_and_the_next_batch_goes_through() {
+async fn error_before_commit_writes_nothing_and_the_next_batch_succeeds() {
     let model = model(vec![]);
     let file = TestFile::with(&model).await;
     let failpoints = Failpoints::default();
@@ -122,7 +122,7 @@ async fn an_error_before_commit_leaves_nothing_and_the_next_batch_goes_through()
 }
 
 #[tokio::test]
-async fn after_a_death_during_commit_the_batch_id_tells_the_outcome() {
+async fn batch_id_shows_the_outcome_of_a_lost_commit() {
     let model = model(vec![]);
     let file = TestFile::with(&model).await;
     let failpoints = Failpoints::default();
@@ -140,7 +140,7 @@ async fn after_a_death_during_commit_the_batch_id_tells_the_outcome() {
 }
 
 #[tokio::test]
-async fn a_full_disk_fails_the_batch_as_a_whole() {
+async fn full_disk_fails_the_whole_batch() {
     let model = model(vec![]);
     let file = TestFile::with(&model).await;
     let mut writer = file.db.writer();
@@ -148,14 +148,14 @@ async fn a_full_disk_fails_the_batch_as_a_whole() {
     let large = format!("\"{}\"", "x".repeat(200_000));
     let changes = (1..=5).map(|n| change(&model, n, TENANT).put(&format!("id{n}"), &large)).collect();
     let failed = writer.apply(&batch("b1", changes)).await;
-    assert!(matches!(&failed, Err(ApplyError::Trouble(why)) if why.contains("full")), "{failed:?}");
+    assert!(matches!(&failed, Err(ApplyError::StorageFailure(why)) if why.contains("full")), "{failed:?}");
     assert_eq!((count_of(&file.db, "notes_things").await, count_of(&file.db, "batches").await), (0, 0));
     file.db.limit_pages(0).await.unwrap();
     writer.apply(&batch("b2", vec![change(&model, 9, TENANT).put("a", "{}")])).await.unwrap();
 }
 
 #[tokio::test]
-async fn a_violation_of_a_unique_index_fails_the_batch() {
+async fn violation_of_a_unique_index_fails_the_batch() {
     let model = model(vec![index("by-name", &["name"], true)]);
     let file = TestFile::with(&model).await;
     let mut writer = file.db.writer();
@@ -164,15 +164,15 @@ async fn a_violation_of_a_unique_index_fails_the_batch() {
     let failed = writer.apply(&batch("b2", vec![put(2, "b")])).await;
     assert!(matches!(failed, Err(ApplyError::Failed(_))), "{failed:?}");
     writer.apply(&batch("b3", vec![put(3, "a")])).await.unwrap();
-    // And while a culprit is looked for, somebody else's writes are noticed still.
+    // Foreign writes are detected also after a failed batch, while the committer searches for the failing change set.
     writer.apply(&batch("b4", vec![put(4, "b")])).await.unwrap_err();
-    write_as_somebody_else(&file, "UPDATE notes_things SET body = '{}'").await;
+    write_from_another_program(&file, "UPDATE notes_things SET body = '{}'").await;
     let foreign = writer.apply(&batch("b5", vec![put(5, "a")])).await;
     assert!(matches!(foreign, Err(ApplyError::Outdated(Invalidation::ForeignWrite))), "{foreign:?}");
 }
 
 #[tokio::test]
-async fn a_slot_of_a_unique_index_passes_from_one_record_to_another_within_a_batch() {
+async fn slot_of_a_unique_index_passes_between_records_within_a_batch() {
     let model = model(vec![index("by-name", &["name"], true)]);
     let file = TestFile::with(&model).await;
     let mut writer = file.db.writer();
@@ -193,21 +193,21 @@ async fn a_slot_of_a_unique_index_passes_from_one_record_to_another_within_a_bat
 }
 
 #[tokio::test]
-async fn what_somebody_else_wrote_is_noticed_once_and_nothing_is_applied() {
+async fn foreign_write_fails_one_batch_without_applying_it() {
     let model = model(vec![]);
     let file = TestFile::with(&model).await;
     let mut writer = file.db.writer();
     let mut apply =
         async |id: &str, version| writer.apply(&batch(id, vec![change(&model, version, TENANT).put("a", "{}")])).await;
     apply("b1", 1).await.unwrap();
-    write_as_somebody_else(&file, "UPDATE notes_things SET body = '{\"by\":\"hand\"}'").await;
+    write_from_another_program(&file, "UPDATE notes_things SET body = '{\"by\":\"hand\"}'").await;
     assert!(matches!(apply("b2", 2).await, Err(ApplyError::Outdated(Invalidation::ForeignWrite))));
     assert_eq!(body_of(&file.db, &model, "a").await.unwrap(), r#"{"by":"hand"}"#);
     apply("b2", 2).await.unwrap();
 }
 
 #[tokio::test]
-async fn the_hosts_own_writes_are_not_somebody_elses() {
+async fn own_writes_of_the_host_are_not_foreign_writes() {
     let model = model(vec![]);
     let file = TestFile::with(&model).await;
     let mut writer = file.db.writer();
@@ -222,10 +222,10 @@ async fn the_hosts_own_writes_are_not_somebody_elses() {
 }
 
 #[tokio::test]
-async fn ledger_guards_and_answers_are_found_again() {
+async fn ledger_guards_and_idempotency_records_are_read_back() {
     let model = model(vec![]);
     let file = TestFile::with(&model).await;
-    let (db, books) = (&file.db, scope("notes", TENANT));
+    let (db, ledger) = (&file.db, scope("notes", TENANT));
     let holds = |account: &str, amount: I256| Balance { account: account.into(), asset: "GOLD".into(), amount };
     let mut posted = change(&model, 4, TENANT).edit(|changes| {
         changes.accounts_opened.push("outside".into());
@@ -238,17 +238,18 @@ async fn ledger_guards_and_answers_are_found_again() {
             amount: I256::from(5),
             memo: "first".into(),
         });
-        changes.answer = Some(KeptAnswer { name: "key".into(), fingerprint: [7; 32], sealed: Arc::from([1, 2]) });
+        changes.idempotency_record =
+            Some(IdempotencyRecord { name: "key".into(), fingerprint: [7; 32], sealed: Arc::from([1, 2]) });
     });
     posted.balances = vec![holds("outside", I256::from(-5)), holds("inside", I256::from(5))];
     db.writer().apply(&batch("b1", vec![posted])).await.unwrap();
-    assert_eq!(db.find_balance(&books, "outside", "GOLD").await.unwrap(), Some(I256::from(-5)));
-    assert_eq!(db.list_balances(&books, "inside").await.unwrap(), [("GOLD".into(), I256::from(5))]);
-    assert!(db.find_account(&books, "outside").await.unwrap().unwrap().external);
-    assert_eq!(db.find_account(&books, "inside").await.unwrap(), None);
-    assert_eq!(db.find_transfer(&books, "t1").await.unwrap(), Some(4));
-    assert_eq!(db.find_guard(&books, "limit").await.unwrap(), Some(4));
-    assert_eq!(&*db.find_answer(&books, "key").await.unwrap().unwrap().sealed, [1, 2]);
-    assert_eq!(db.find_answer(&scope("notes", "other/test"), "key").await.unwrap(), None);
-    assert!(db.ledger_sums().await.unwrap().iter().all(|book| book.sum == I256::ZERO));
+    assert_eq!(db.find_balance(&ledger, "outside", "GOLD").await.unwrap(), Some(I256::from(-5)));
+    assert_eq!(db.list_balances(&ledger, "inside").await.unwrap(), [("GOLD".into(), I256::from(5))]);
+    assert!(db.find_account(&ledger, "outside").await.unwrap().unwrap().external);
+    assert_eq!(db.find_account(&ledger, "inside").await.unwrap(), None);
+    assert_eq!(db.find_transfer(&ledger, "t1").await.unwrap(), Some(4));
+    assert_eq!(db.find_guard(&ledger, "limit").await.unwrap(), Some(4));
+    assert_eq!(&*db.find_idempotency_record(&ledger, "key").await.unwrap().unwrap().sealed, [1, 2]);
+    assert_eq!(db.find_idempotency_record(&scope("notes", "other/test"), "key").await.unwrap(), None);
+    assert!(db.ledger_sums().await.unwrap().iter().all(|total| total.sum == I256::ZERO));
 }

@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use super::*;
 use crate::changes::change_set::ChangeSet;
-use crate::changes::credential::{CredentialChange, EndedCredential, NewCredential};
+use crate::changes::credential::{CredentialChange, NewCredential, RevokedCredential};
 use crate::db::testing::{TestFile, batch, change, model, scope};
 
 fn room() -> Attribute {
@@ -23,7 +23,7 @@ fn key(id: &str, hash: u8) -> NewCredential {
     }
 }
 
-/// Applied as the version `at`, which is later than those before.
+/// Applies changes as version `at`, which must be higher than all previous versions.
 async fn write(file: &TestFile, at: u64, changes: Vec<CredentialChange>) {
     let model = model(vec![]);
     let mut accepted = change(&model, at, "acme/test");
@@ -42,7 +42,7 @@ async fn count_of(file: &TestFile, table: &str) -> i64 {
 }
 
 #[tokio::test]
-async fn the_newest_valid_key_that_signs_and_carries_the_attribute_signs() {
+async fn newest_valid_signing_key_with_the_attribute_signs() {
     let file = TestFile::with(&model(vec![])).await;
     assert_eq!(signer(&file, 2_000).await, None);
     write(&file, 1, vec![CredentialChange::Issue(key("key_a", 1))]).await;
@@ -52,23 +52,23 @@ async fn the_newest_valid_key_that_signs_and_carries_the_attribute_signs() {
     write(&file, 3, vec![CredentialChange::Issue(mute)]).await;
     assert_eq!(signer(&file, 2_999).await.as_deref(), Some("key_b"));
     assert_eq!(signer(&file, 3_000).await.as_deref(), Some("key_a"));
-    let ended = EndedCredential { id: "key_a".into(), hash: [1; 32], attributes: vec![room()] };
+    let ended = RevokedCredential { id: "key_a".into(), hash: [1; 32], attributes: vec![room()] };
     write(&file, 4, vec![CredentialChange::Revoke(ended)]).await;
     assert_eq!(signer(&file, 3_000).await, None);
     let keys = file.db.list_keys().await.unwrap();
-    assert!(keys[0].revoked_at.is_some() && !keys[0].signs, "its copy is gone");
+    assert!(keys[0].revoked_at.is_some() && !keys[0].signs, "its copy is deleted");
 }
 
 #[tokio::test]
-async fn a_plugins_key_never_signs_where_one_of_the_operators_is_asked_for() {
+async fn key_of_a_plugin_is_not_found_as_signing_key_of_an_operator() {
     let file = TestFile::with(&model(vec![])).await;
     write(&file, 1, vec![CredentialChange::Issue(key("key_a", 1))]).await;
-    let place = crate::db::keys::SignerQuestion { plugin: "notes", organization: "acme", environment: "test" };
-    assert!(file.db.find_signing_key(place, 2_000).await.unwrap().is_none());
+    let query = crate::db::keys::SigningKeyQuery { plugin: "notes", organization: "acme", environment: "test" };
+    assert!(file.db.find_signing_key(query, 2_000).await.unwrap().is_none());
 }
 
 #[tokio::test]
-async fn operators_end_it_like_a_key_of_their_own() {
+async fn operators_can_revoke_a_key_of_a_plugin() {
     let file = TestFile::with(&model(vec![])).await;
     write(&file, 1, vec![CredentialChange::Issue(key("key_a", 1))]).await;
     let revoked = file.db.revoke_key("key_a", 2_000, None).await.unwrap().unwrap();
@@ -80,7 +80,7 @@ async fn operators_end_it_like_a_key_of_their_own() {
 }
 
 #[tokio::test]
-async fn what_ended_long_ago_is_forgotten_with_all_that_belongs_to_it() {
+async fn ended_credentials_are_deleted_with_their_attributes_and_guards() {
     let file = TestFile::with(&model(vec![])).await;
     let expired = NewCredential { expires_at: Some(5_000), ..key("key_a", 1) };
     let mut guarded = change(&model(vec![]), 1, "acme/test");
@@ -97,7 +97,7 @@ async fn what_ended_long_ago_is_forgotten_with_all_that_belongs_to_it() {
     assert_eq!(
         (count_of(&file, "keys").await, count_of(&file, "guards").await),
         (1, 1),
-        "another carries the attribute"
+        "another key has the attribute"
     );
     assert_eq!(file.db.prune_credentials(9_001, &|| true).await.unwrap(), 1);
     for table in ["keys", "key_attributes", "guards"] {

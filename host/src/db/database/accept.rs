@@ -1,4 +1,4 @@
-//! What an operator's tools do with the files: examine them beside a host, and accept a database that a start refuses.
+//! Operations of operator tools on the files: inspect them beside a host, and accept a database that the host rejects.
 
 use std::path::{Path, PathBuf};
 
@@ -16,16 +16,16 @@ use crate::db::model::catalogue::Catalogue;
 use crate::db::swaps::{self, SwapRow};
 use crate::db::{DbError, migrations};
 
-/// A database that was accepted as it is.
+/// A database that an operator accepted in its current state.
 #[derive(Debug)]
-pub struct Accepted {
+pub struct AcceptedDatabase {
     pub database: PathBuf,
     pub version: Version,
 }
 
 impl Database {
-    /// Inspects the files, while a host runs or not. A description of what they hold.
-    pub fn survey_beside(path: &Path) -> Result<String, DbError> {
+    /// Inspects the files, whether or not a host runs, and returns a description of their content.
+    pub fn inspect_files(path: &Path) -> Result<String, DbError> {
         options::existing(path)?;
         let lock = SharedLock::take(path)?;
         let survey = match &lock {
@@ -40,7 +40,8 @@ impl Database {
         }
     }
 
-    /// For `tenon db check`, after the files were inspected: as `open_read_only`, but the schema may be older.
+    /// Opens the database for `tenon db check`, after its files were inspected. Like `open_read_only`, but the schema
+    /// may be older.
     pub async fn open_to_check(url: &str) -> Result<Database, DbError> {
         let path = options::path_of(url)?;
         let open = async {
@@ -55,16 +56,18 @@ impl Database {
         Ok(Self::assemble(path.clone(), &DbOptions::default(), (WriterSlot::closed(), readers, catalogue), false))
     }
 
-    /// How the database differs from what was noted beside it.
+    /// Returns how the database differs from the recorded identity and version.
     pub async fn check_identity(&self) -> Result<Vec<String>, DbError> {
         let mut reader = self.readers().acquire().await?;
         let found = Marker::find(&mut reader).await?;
         Ok(identity::difference(self.path(), found.as_ref())?.into_iter().collect())
     }
 
-    /// Makes the database that is there the one that belongs there, and notes a line in the journal of operators. `Refused` if
-    /// pages are damaged, or a host runs.
-    pub async fn accept(url: &str, line: &SwapRow) -> Result<Accepted, DbError> {
+    /// Records the identity of the existing database as the expected one, and adds `line` to its operators' journal.
+    ///
+    /// # Errors
+    /// `Precondition` if the file is absent or a host runs. `Damaged` if pages are damaged.
+    pub async fn accept(url: &str, line: &SwapRow) -> Result<AcceptedDatabase, DbError> {
         let path = options::path_of(url)?;
         options::existing(&path)?;
         let lock = FileLock::take(&path).await?;
@@ -75,9 +78,9 @@ impl Database {
     }
 }
 
-async fn accept(path: &Path, line: &SwapRow) -> Result<Accepted, DbError> {
+async fn accept(path: &Path, line: &SwapRow) -> Result<AcceptedDatabase, DbError> {
     files::check_kinds(path)?;
-    // A cut log is accepted: it is not surveyed.
+    // The log is not inspected, because a truncated log is accepted.
     if files::length(path)?.unwrap_or(0) == 0 {
         return Err(DbError::damaged(path, "it is empty"));
     }
@@ -89,5 +92,5 @@ async fn accept(path: &Path, line: &SwapRow) -> Result<Accepted, DbError> {
     let marker = Marker::of(&mut writer).await?;
     writer.close().await?;
     marker.write(path)?;
-    Ok(Accepted { database: path.to_owned(), version: marker.version })
+    Ok(AcceptedDatabase { database: path.to_owned(), version: marker.version })
 }

@@ -1,7 +1,7 @@
-//! Whether the open database has turned out to be damaged, and the pool that notices it.
+//! Records whether the open database is damaged, and provides the reader pool that detects it.
 //!
-//! The first error that proves damage is logged, once, and from then on nothing is written.
-//! Invariant: damage lasts until the process ends, because a damaged file does not heal.
+//! The first error that proves damage is logged once. From then on nothing is written.
+//! Invariant: the damaged state lasts until the process ends, because a damaged file does not repair itself.
 
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
@@ -19,7 +19,7 @@ use crate::db::files::{Damage, Remedy};
 use crate::db::{DbError, sqlite_code};
 use crate::limits::IO_ERRORS_KEPT_MS;
 
-/// A handle: cheap to clone.
+/// Handle to the health of a database. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Health(Arc<Inner>);
 
@@ -35,13 +35,13 @@ impl Health {
         Health(Arc::new(Inner { database: database.to_owned(), damage: OnceLock::new(), io_error: Mutex::new(None) }))
     }
 
-    /// Whether nothing may be written any more.
+    /// Returns true if the database is damaged and must not be written.
     pub fn is_damaged(&self) -> bool {
         self.0.damage.get().is_some()
     }
 
-    /// Why requests should not be sent here: damage, or an I/O error of the last seconds.
-    pub fn trouble(&self) -> Option<String> {
+    /// Returns why this instance is not ready: damage, or an I/O error of the last `IO_ERRORS_KEPT_MS`.
+    pub fn storage_failure(&self) -> Option<String> {
         if let Some(damage) = self.0.damage.get() {
             return Some(damage.to_string());
         }
@@ -51,24 +51,24 @@ impl Health {
     }
 
     /// # Errors
-    /// `Damaged` once the database has turned out to be damaged.
+    /// `Damaged` once damage was detected.
     pub(in crate::db) fn check(&self) -> Result<(), DbError> {
         self.0.damage.get().map_or(Ok(()), |damage| Err(damage.clone().into()))
     }
 
-    /// Receives the errors of statements.
-    pub fn note(&self, error: &DbError) {
+    /// Records an error of a statement.
+    pub fn record_error(&self, error: &DbError) {
         if let DbError::Sql(error) = error {
-            self.note_sql(error);
+            self.record_sql_error(error);
         }
     }
 
-    fn note_sql(&self, error: &sqlx::Error) {
+    fn record_sql_error(&self, error: &sqlx::Error) {
         match sqlite_code(error) {
             // CORRUPT, NOTADB
             Some(11 | 26) => self.set_damaged(error),
             // IOERR
-            Some(10) => self.note_io(error),
+            Some(10) => self.record_io_error(error),
             _ => {}
         }
     }
@@ -83,7 +83,7 @@ impl Health {
         }
     }
 
-    fn note_io(&self, error: &sqlx::Error) {
+    fn record_io_error(&self, error: &sqlx::Error) {
         let mut last = self.0.io_error.lock();
         let is_known = last.as_ref().is_some_and(|(at, _)| is_recent(*at));
         *last = Some((Instant::now(), error.to_string()));
@@ -101,7 +101,7 @@ fn is_recent(at: Instant) -> bool {
     at.elapsed() < Duration::from_millis(IO_ERRORS_KEPT_MS)
 }
 
-/// The pool of readers. Every error that it returns is noted.
+/// Pool of read connections. Records every error that it returns.
 #[derive(Debug)]
 pub(in crate::db) struct Readers {
     pool: SqlitePool,
@@ -133,7 +133,7 @@ impl<'p> Executor<'p> for &'p Readers {
         'p: 'e,
         E: 'q + Execute<'q, Sqlite>,
     {
-        self.pool.fetch_many(query).inspect_err(|error| self.health.note_sql(error)).boxed()
+        self.pool.fetch_many(query).inspect_err(|error| self.health.record_sql_error(error)).boxed()
     }
 
     fn fetch_optional<'e, 'q: 'e, E>(self, query: E) -> BoxFuture<'e, Result<Option<SqliteRow>, sqlx::Error>>
@@ -141,7 +141,7 @@ impl<'p> Executor<'p> for &'p Readers {
         'p: 'e,
         E: 'q + Execute<'q, Sqlite>,
     {
-        Box::pin(self.pool.fetch_optional(query).inspect_err(|error| self.health.note_sql(error)))
+        Box::pin(self.pool.fetch_optional(query).inspect_err(|error| self.health.record_sql_error(error)))
     }
 
     fn prepare_with<'e>(
@@ -152,6 +152,6 @@ impl<'p> Executor<'p> for &'p Readers {
     where
         'p: 'e,
     {
-        Box::pin(self.pool.prepare_with(sql, parameters).inspect_err(|error| self.health.note_sql(error)))
+        Box::pin(self.pool.prepare_with(sql, parameters).inspect_err(|error| self.health.record_sql_error(error)))
     }
 }

@@ -1,7 +1,9 @@
-//! Which database belongs in a place: `FILE.id` holds the identity of the database and the version that it had reached.
+//! Detects a lost or exchanged database: `FILE.id` contains the identity of the database and the version that it had
+//! reached.
 //!
-//! The identity is a row that the database is created with. Removed, replaced by another database, or replaced by an older copy of itself,
-//! the database no longer fits the file. Invariant: the noted version was durable before it was noted.
+//! The identity is a row that is written when the database is created. A database that was removed, replaced by another
+//! one, or replaced by an older copy of itself no longer matches `FILE.id`. Invariant: a version is durable before it
+//! is recorded.
 
 use std::fs::{self, OpenOptions};
 use std::io::{ErrorKind, Read, Write};
@@ -27,14 +29,14 @@ pub(super) struct Marker {
 }
 
 impl Marker {
-    /// What the database is, by its own tables.
+    /// Reads the identity and the version from the tables of the database.
     pub async fn of(connection: &mut SqliteConnection) -> Result<Marker, DbError> {
         let id: Option<String> = sqlx::query_scalar("SELECT id FROM identity").fetch_optional(&mut *connection).await?;
         let id = id.ok_or_else(|| DbError::Corrupt("the database has lost its identity".into()))?;
         Ok(Marker { id, version: version_of(connection).await? })
     }
 
-    /// The same, but `None` if the schema is from before identities.
+    /// Like `of`, but returns `None` if the schema is older than identities.
     pub async fn find(connection: &mut SqliteConnection) -> Result<Option<Marker>, DbError> {
         if !migrations::has_identity(connection).await? {
             return Ok(None);
@@ -42,7 +44,7 @@ impl Marker {
         Marker::of(connection).await.map(Some)
     }
 
-    /// `None` if there is no file, or its text was cut by a loss of power.
+    /// Reads `FILE.id`. Returns `None` if it is absent, or was truncated by a power failure.
     fn read(database: &Path) -> Result<Option<Marker>, DbError> {
         let path = marker_path(database);
         let mut text = String::new();
@@ -55,17 +57,17 @@ impl Marker {
     }
 
     fn parse(text: &str) -> Option<Marker> {
-        let mut words = text.split_whitespace();
-        let (id, version) = (words.next()?, words.next()?.parse().ok()?);
+        let mut parts = text.split_whitespace();
+        let (id, version) = (parts.next()?, parts.next()?.parse().ok()?);
         (id.len() == 32).then(|| Marker { id: id.to_owned(), version })
     }
 
-    /// Always of the same length: it is written over in place.
+    /// Formats the content of `FILE.id`. Its length is constant, because `record` overwrites it in place.
     fn text(&self) -> String {
         format!("{} {:020}\n", self.id, self.version)
     }
 
-    /// On disk when it returns.
+    /// Replaces `FILE.id`. Durable when it returns.
     pub fn write(&self, database: &Path) -> Result<(), DbError> {
         let path = marker_path(database);
         let aside = beside(&path, ".new");
@@ -80,37 +82,37 @@ impl Marker {
         write().map_err(DbError::file(&path))
     }
 
-    /// Notes the version in the file that is there, without waiting for the disk.
+    /// Overwrites the version in an existing `FILE.id`, without waiting for the disk.
     ///
     /// # Errors
-    /// `Refused` if the file names another database or a later version: it is not changed.
-    pub fn note(&self, database: &Path) -> Result<(), DbError> {
+    /// `Precondition` if the file names another database or a later version. Then it is not changed.
+    pub fn record(&self, database: &Path) -> Result<(), DbError> {
         refuse_other(database, Some(self))?;
         let path = marker_path(database);
         let written = regular_file::open_with(OpenOptions::new().write(true), &path)
             .and_then(|file| file.write_all_at(self.text().as_bytes(), 0));
         match written {
-            // A tool that does not own the folder has nothing to note.
+            // A tool does not create the file.
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
             written => written.map_err(DbError::file(&path)),
         }
     }
 }
 
-/// The version of the last batch.
+/// Returns the version of the last batch.
 pub(super) async fn version_of(connection: &mut SqliteConnection) -> Result<Version, DbError> {
     let sql = "SELECT last_version FROM batches ORDER BY seq DESC LIMIT 1";
     let version: Option<i64> = sqlx::query_scalar(sql).fetch_optional(connection).await?;
     unsigned(version.unwrap_or(0))
 }
 
-/// Refuses to begin an empty database where there was one. `empty`: the file has no content.
+/// Fails if the file is absent or empty although a database existed, so that no empty database replaces it.
 pub(super) fn refuse_lost(database: &Path, survey: &Survey, options: &DbOptions) -> Result<(), DbError> {
     let Survey::Nothing { exists, log_bytes } = survey else { return Ok(()) };
     refuse_beside_traces(database, if *exists { "is empty" } else { "is missing" }, *log_bytes, options)
 }
 
-/// The same for a file that holds no table.
+/// Like `refuse_lost`, for a file without tables.
 pub(super) fn refuse_blank(database: &Path, options: &DbOptions) -> Result<(), DbError> {
     refuse_beside_traces(database, "holds no table", 0, options)
 }
@@ -120,10 +122,10 @@ fn refuse_beside_traces(database: &Path, state: &str, log_bytes: u64, options: &
     let log = (log_bytes > 0).then(|| beside(database, "-wal"));
     let trace = Some(marker).filter(|marker| marker.exists()).or(log).or_else(|| options.trace.clone());
     let Some(trace) = trace else { return Ok(()) };
-    // A file with content is replaced only if that is requested.
+    // `tenon db create` replaces a file with content only with `--replace`.
     let replace = if fs::metadata(database).is_ok_and(|data| data.len() > 0) { " --replace" } else { "" };
-    Err(DbError::Refused(format!(
-        "{} {state}, but {} shows that there was a database. No empty one was begun in its place. Put the file back, restore a \
+    Err(DbError::Precondition(format!(
+        "{} {state}, but {} shows that there was a database. No empty database was created. Put the file back, restore a \
          backup (`{}`), or start over with an empty database (`tenon db create {}{replace}`)",
         database.display(),
         trace.display(),
@@ -132,7 +134,7 @@ fn refuse_beside_traces(database: &Path, state: &str, log_bytes: u64, options: &
     )))
 }
 
-/// Refuses a database that is not the one, or not the state, that was here. Adopts one where no marker is.
+/// Fails if the database or its version does not match `FILE.id`. Writes `FILE.id` if it is absent.
 pub(super) fn confirm(database: &Path, found: &Marker) -> Result<(), DbError> {
     match Marker::read(database)? {
         None => found.write(database),
@@ -140,12 +142,12 @@ pub(super) fn confirm(database: &Path, found: &Marker) -> Result<(), DbError> {
     }
 }
 
-/// The same, and adopts none. `None`: the database has no identity.
+/// Like `confirm`, but never writes `FILE.id`. `None`: the database has no identity.
 pub(super) fn refuse_other(database: &Path, found: Option<&Marker>) -> Result<(), DbError> {
     let Some(difference) = difference(database, found)? else { return Ok(()) };
-    Err(DbError::Refused(format!(
-        "{} is not what {} describes: {difference}. Put the right file back, restore a backup (`{}`), or accept the database as it is \
-         (`tenon db accept {}`)",
+    Err(DbError::Precondition(format!(
+        "{} is not what {} describes: {difference}. Put the right file back, restore a backup (`{}`), or accept the database in its \
+         current state (`tenon db accept {}`)",
         database.display(),
         marker_path(database).display(),
         restore_command(database),
@@ -153,23 +155,23 @@ pub(super) fn refuse_other(database: &Path, found: Option<&Marker>) -> Result<()
     )))
 }
 
-/// How the database differs from what was noted, in words.
+/// Describes how the database differs from `FILE.id`. Returns `None` if it does not.
 pub(super) fn difference(database: &Path, found: Option<&Marker>) -> Result<Option<String>, DbError> {
-    let Some(noted) = Marker::read(database)? else { return Ok(None) };
+    let Some(recorded) = Marker::read(database)? else { return Ok(None) };
     let Some(found) = found else {
         return Ok(Some(format!(
-            "it is from before an upgrade of Tenon and has no identity, but the one that was here ({}) had reached version {}",
-            noted.id, noted.version
+            "it is from before an upgrade of Tenon and has no identity, but the recorded database ({}) had reached version {}",
+            recorded.id, recorded.version
         )));
     };
-    Ok(match noted {
-        noted if noted.id != found.id => {
-            Some(format!("it is another database ({}) than the one that was here ({})", found.id, noted.id))
+    Ok(match recorded {
+        recorded if recorded.id != found.id => {
+            Some(format!("it is another database ({}) than the recorded one ({})", found.id, recorded.id))
         }
-        noted if noted.version > found.version => Some(format!(
-            "it is at version {}, but had reached {}: changes that were acknowledged are lost. Its log may be missing, or an \
-             older copy was put in its place",
-            found.version, noted.version
+        recorded if recorded.version > found.version => Some(format!(
+            "it is at version {}, but had reached {}: changes that were acknowledged are lost. Its log may be missing, \
+             or an older copy replaced it",
+            found.version, recorded.version
         )),
         _ => None,
     })
@@ -180,45 +182,45 @@ mod tests {
     use super::*;
 
     #[test]
-    fn marker_survives_being_written_and_noted() {
+    fn marker_is_read_back_after_write_and_record() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("t.db");
         let first = Marker { id: "ab".repeat(16), version: 7 };
         first.write(&file).unwrap();
         assert_eq!(Marker::read(&file).unwrap(), Some(first.clone()));
         let second = Marker { version: u64::MAX, ..first };
-        second.note(&file).unwrap();
+        second.record(&file).unwrap();
         assert_eq!(Marker::read(&file).unwrap(), Some(second));
     }
 
     #[test]
-    fn another_database_or_an_older_version_is_not_noted() {
+    fn another_database_or_an_older_version_is_not_recorded() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("t.db");
         let first = Marker { id: "ab".repeat(16), version: 7 };
         first.write(&file).unwrap();
         for other in [Marker { version: 6, ..first.clone() }, Marker { id: "cd".repeat(16), version: 8 }] {
-            assert!(other.note(&file).is_err(), "{other:?}");
+            assert!(other.record(&file).is_err(), "{other:?}");
             assert_eq!(Marker::read(&file).unwrap(), Some(first.clone()));
         }
     }
 
     #[test]
-    fn command_that_starts_over_replaces_a_file_with_content() {
+    fn suggested_create_command_replaces_a_file_with_content() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("tenon.db");
         Marker { id: "ab".repeat(16), version: 7 }.write(&file).unwrap();
         let command = |content: &str| {
             fs::write(&file, content).unwrap();
-            let refusal = refuse_blank(&file, &DbOptions::default()).unwrap_err().to_string();
-            refusal.split("`tenon db create ").nth(1).map(|rest| rest.contains("--replace`)"))
+            let message = refuse_blank(&file, &DbOptions::default()).unwrap_err().to_string();
+            message.split("`tenon db create ").nth(1).map(|rest| rest.contains("--replace`)"))
         };
         assert_eq!(command("content"), Some(true));
         assert_eq!(command(""), Some(false));
     }
 
     #[test]
-    fn cut_marker_is_ignored() {
+    fn truncated_marker_is_ignored() {
         for text in ["", "abc", "abababababababababababababababab", "abababababababababababababababab x"] {
             assert_eq!(Marker::parse(text), None, "{text}");
         }

@@ -1,8 +1,9 @@
-//! Checks what SQLite reads from a database before a connection opens it for writing.
+//! Checks the content of a database before a connection opens it for writing.
 //!
-//! The last connection that may write folds the log into the file and deletes it when it closes. Invariant: whatever can refuse a
-//! file runs on a read-only connection. That one cannot take the lock on the file that SQLite needs for this, so a refused file and its log
-//! stay as they are. SQLite deletes a log beside an empty file, so an empty file is not opened here.
+//! The last connection that may write checkpoints the log into the file and deletes it when it closes. Invariant: every
+//! check that can reject a file runs on a read-only connection. Such a connection cannot take the file lock that a
+//! checkpoint needs, so a rejected file and its log stay unchanged. SQLite deletes a log beside an empty file, so an
+//! empty file is not opened here.
 
 use std::path::Path;
 
@@ -13,7 +14,7 @@ use super::options::{self, DbOptions};
 use crate::db::files::Survey;
 use crate::db::{DbError, copy, migrations, secrets};
 
-/// Checks the pages, the identity and the need of a master key of a database that a host is to open.
+/// Checks the pages, the identity, and whether a master key is required, before a host opens the database.
 pub(super) async fn before_open(path: &Path, survey: &Survey, options: &DbOptions) -> Result<(), DbError> {
     let Survey::Database { log_bytes, .. } = survey else { return Ok(()) };
     let mut connection = connect(path, *log_bytes).await?;
@@ -21,7 +22,7 @@ pub(super) async fn before_open(path: &Path, survey: &Survey, options: &DbOption
     close_after(connection, checked).await
 }
 
-/// Checks the schema and the identity of a database that a tool is to open.
+/// Checks the schema and the identity before a tool opens the database.
 pub(super) async fn before_use(path: &Path, survey: &Survey) -> Result<(), DbError> {
     let Survey::Database { log_bytes, .. } = survey else { return Ok(()) };
     let mut connection = connect(path, *log_bytes).await?;
@@ -29,7 +30,8 @@ pub(super) async fn before_use(path: &Path, survey: &Survey) -> Result<(), DbErr
     close_after(connection, checked).await
 }
 
-/// Checks the schema and all pages of a database that an operator accepts, whatever its identity. The file must have content.
+/// Checks the schema and all pages, but not the identity, before an operator accepts the database. The file must not be
+/// empty.
 pub(super) async fn before_accept(path: &Path, log_bytes: u64) -> Result<(), DbError> {
     let mut connection = connect(path, log_bytes).await?;
     let checked = check_all_pages(&mut connection, path).await;
@@ -44,13 +46,13 @@ async fn check_host_database(
     if migrations::is_blank(connection).await? {
         identity::refuse_blank(path, options)?;
     }
-    let mistakes = copy::check_pages_briefly(connection).await?;
-    if let Some(first) = mistakes.first() {
+    let problems = copy::check_pages_briefly(connection).await?;
+    if let Some(first) = problems.first() {
         return Err(DbError::damaged(path, first));
     }
     refuse_other(connection, path).await?;
     match &options.missing_key {
-        Some(file) if secrets::has_sealed_rows(connection).await? => Err(DbError::Refused(format!(
+        Some(file) if secrets::has_sealed_rows(connection).await? => Err(DbError::Precondition(format!(
             "{} is missing, and {} was sealed under a master key; bring that key back, or set TENON_MASTER_KEY to it",
             file.display(),
             path.display()
@@ -66,7 +68,7 @@ async fn check_tool_database(connection: &mut SqliteConnection, path: &Path) -> 
 
 async fn check_all_pages(connection: &mut SqliteConnection, path: &Path) -> Result<(), DbError> {
     migrations::check_known(connection).await?;
-    match copy::find_mistakes(connection, "PRAGMA integrity_check(1)").await?.first() {
+    match copy::find_problems(connection, "PRAGMA integrity_check(1)").await?.first() {
         Some(first) => Err(DbError::damaged(path, first)),
         None => Ok(()),
     }
@@ -78,7 +80,7 @@ async fn refuse_other(connection: &mut SqliteConnection, path: &Path) -> Result<
 
 async fn connect(path: &Path, log_bytes: u64) -> Result<SqliteConnection, DbError> {
     match connect_read_only(path).await {
-        // The process died while it made the file. Nothing can be read before its first transaction is undone.
+        // A process died while it created the file. It can be read only after that transaction was rolled back.
         Err(error) if is_unfinished(&error) && log_bytes == 0 => {
             roll_back(path).await?;
             connect_read_only(path).await
@@ -87,7 +89,7 @@ async fn connect(path: &Path, log_bytes: u64) -> Result<SqliteConnection, DbErro
     }
 }
 
-/// Reads the first page, so that SQLite has read the log as well.
+/// Connects and reads the first page, so that SQLite has read the log as well.
 async fn connect_read_only(path: &Path) -> Result<SqliteConnection, DbError> {
     let mut connection = options::copier(path).connect().await?;
     match sqlx::query("SELECT count(*) FROM sqlite_schema").execute(&mut connection).await {
@@ -96,7 +98,7 @@ async fn connect_read_only(path: &Path) -> Result<SqliteConnection, DbError> {
     }
 }
 
-/// READONLY_ROLLBACK: a rollback journal lies beside the file.
+/// Returns true for READONLY_ROLLBACK: a rollback journal exists beside the file.
 fn is_unfinished(error: &DbError) -> bool {
     let DbError::Sql(sqlx::Error::Database(error)) = error else { return false };
     error.code().as_deref() == Some("776")

@@ -1,10 +1,11 @@
-//! The lock that keeps a second process off the file.
+//! The lock that prevents a second process from opening the database.
 //!
-//! An OS lock on `FILE.lock`: it ends with the process, however that ends. The file holds the process id of its last holder, for people, and the
-//! boot in which the index of the log was made.
+//! It is an OS lock on `FILE.lock`, which the kernel releases when the process ends. The file contains the process id
+//! of its last holder, for operators, and the id of the boot in which the index of the log was created.
 //!
-//! A lock on a file that was removed keeps nobody off. So the folder of a database with the default name is locked as well: it can hold
-//! only one of that name, and cannot be removed while it holds the database. Databases of other names may share a folder.
+//! A lock on a removed file excludes no other process. Therefore the folder of a database with the default name is
+//! locked as well: it can hold only one database of that name, and cannot be removed while it holds it. Databases with
+//! other names may share a folder.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{ErrorKind, Read, Seek, Write};
@@ -16,25 +17,28 @@ use tokio::time::sleep;
 
 use crate::db::DbError;
 use crate::db::files::{IndexTrust, beside, resolved};
-use crate::limits::{LOCK_LOOK_MS, LOCK_WAIT_MS};
+use crate::limits::{LOCK_RETRY_MS, LOCK_WAIT_MS};
 use crate::regular_file;
 
-/// Two numbers: a process id and the id of a boot.
+/// The file contains a process id and a boot id.
 const TEXT_BYTES_MAX: u64 = 64;
-/// Linux makes a new id at each boot.
+/// Linux generates a new id at each boot.
 const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
 const DEFAULT_NAME: &str = "tenon.db";
 
-/// Held while it lives.
+/// Exclusive lock on a database, released on drop.
 pub(super) struct FileLock {
     file: File,
     _folder: Option<File>,
-    /// Whether the index of the log was made in this boot.
+    /// Whether the index of the log was created in this boot.
     pub trust: IndexTrust,
 }
 
 impl FileLock {
-    /// Waits for commands that inspect the files. `Refused` at once while another host, or a command that writes, holds the lock.
+    /// Acquires the lock. Waits for commands that only inspect the files.
+    ///
+    /// # Errors
+    /// `Precondition`, without waiting, if another host or a command that writes holds the lock.
     pub async fn take(database: &Path) -> Result<FileLock, DbError> {
         let name = beside(database, ".lock");
         let begun = Instant::now();
@@ -47,7 +51,7 @@ impl FileLock {
             if begun.elapsed() >= Duration::from_millis(LOCK_WAIT_MS) {
                 return Err(inspected(database));
             }
-            sleep(Duration::from_millis(LOCK_LOOK_MS)).await;
+            sleep(Duration::from_millis(LOCK_RETRY_MS)).await;
         };
         let text = read_text(&file);
         let boot = boot_in(&text).unwrap_or_default();
@@ -60,14 +64,15 @@ impl FileLock {
         is_named(&self.file, &beside(database, ".lock")).unwrap_or(true)
     }
 
-    /// Notes that SQLite has made the index of the log in this boot. Before that, a holder that dies leaves an older index behind.
-    pub fn note_boot(&mut self, database: &Path) -> Result<(), DbError> {
+    /// Records that SQLite has created the index of the log in this boot. A holder that dies earlier leaves an older
+    /// index behind.
+    pub fn record_boot(&mut self, database: &Path) -> Result<(), DbError> {
         let boot = boot_id().unwrap_or_default();
         write_text(&mut self.file, &boot).map_err(DbError::file(&beside(database, ".lock")))
     }
 }
 
-/// How one attempt to take the lock ended.
+/// Result of one attempt to take the lock.
 enum Attempt {
     /// The lock file, and the folder if it was locked.
     Taken(File, Option<File>),
@@ -96,7 +101,7 @@ fn attempt(database: &Path, name: &Path) -> std::io::Result<Attempt> {
     })
 }
 
-/// The folder of a database with the default name. `None` also if it cannot be opened.
+/// Opens the folder of a database with the default name. Returns `None` for other names, or if it cannot be opened.
 fn open_folder(database: &Path) -> Option<File> {
     let file = resolved(database);
     if file.file_name()? != DEFAULT_NAME {
@@ -106,7 +111,7 @@ fn open_folder(database: &Path) -> Option<File> {
     File::open(folder).ok()
 }
 
-/// Returns true if the path leads to the open file.
+/// Returns true if the path refers to the open file.
 fn is_named(file: &File, path: &Path) -> std::io::Result<bool> {
     let held = file.metadata()?;
     match std::fs::metadata(path) {
@@ -122,7 +127,7 @@ fn write_text(file: &mut File, boot: &str) -> std::io::Result<()> {
     writeln!(file, "{} {boot}", std::process::id())
 }
 
-/// Keeps a host from starting while it lives.
+/// Shared lock that prevents a host from starting, released on drop.
 pub(super) struct SharedLock {
     /// The lock file, unless no host has ever had the database open, and the folder.
     _held: [Option<File>; 2],
@@ -130,7 +135,7 @@ pub(super) struct SharedLock {
 }
 
 impl SharedLock {
-    /// `None` while a host, or a command that writes, holds the lock.
+    /// Acquires the shared lock. Returns `None` if a host or a command that writes holds the lock.
     pub fn take(database: &Path) -> Result<Option<SharedLock>, DbError> {
         let name = beside(database, ".lock");
         let file = match regular_file::open(&name) {
@@ -192,7 +197,7 @@ fn boot_id() -> Option<String> {
     Some(text.trim().to_owned())
 }
 
-/// Empty while another process writes it.
+/// Returns the content of the lock file, which is empty while another process writes it.
 fn read_text(file: &File) -> String {
     let mut text = String::new();
     let _ = file.take(TEXT_BYTES_MAX).read_to_string(&mut text);
@@ -201,8 +206,8 @@ fn read_text(file: &File) -> String {
 
 fn inspected(database: &Path) -> DbError {
     let database = database.display();
-    DbError::Refused(format!(
-        "{database} is being inspected by another command of Tenon; try again when that has ended"
+    DbError::Precondition(format!(
+        "{database} is being inspected by another tenon command; try again when that command has finished"
     ))
 }
 
@@ -211,8 +216,8 @@ fn in_use(database: &Path, file: &File) -> DbError {
         None => String::new(),
         Some(pid) => format!(" (process {pid})"),
     };
-    DbError::Refused(format!(
-        "{} is in use by another Tenon{holder}; stop that one, or name another file with --database",
+    DbError::Precondition(format!(
+        "{} is in use by another Tenon{holder}; stop that process, or name another file with --database",
         database.display()
     ))
 }
@@ -228,7 +233,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn index_of_an_earlier_boot_is_trusted_only_once_it_was_made_again() {
+    async fn index_of_an_earlier_boot_is_trusted_only_after_it_was_recreated() {
         let folder = tempfile::tempdir().unwrap();
         let database = folder.path().join("t.db");
         std::fs::write(beside(&database, ".lock"), "1 earlier-boot\n").unwrap();
@@ -236,14 +241,14 @@ mod tests {
         for _ in 0..2 {
             assert_eq!(trust_of_next(&database).await, IndexTrust::Unknown);
         }
-        FileLock::take(&database).await.unwrap().note_boot(&database).unwrap();
+        FileLock::take(&database).await.unwrap().record_boot(&database).unwrap();
         for _ in 0..2 {
             assert_eq!(trust_of_next(&database).await, IndexTrust::SameBoot);
         }
     }
 
     #[tokio::test]
-    async fn host_waits_for_a_command_that_inspects_but_not_for_another_host() {
+    async fn host_waits_for_an_inspecting_command_but_not_for_another_host() {
         let folder = tempfile::tempdir().unwrap();
         let database = folder.path().join("t.db");
         drop(FileLock::take(&database).await.unwrap());
@@ -253,12 +258,12 @@ mod tests {
         drop(inspects);
         let host = waits.await.unwrap();
         assert!(SharedLock::take(&database).unwrap().is_none());
-        let refused = FileLock::take(&database).now_or_never().expect("an answer at once").err().unwrap();
-        assert!(refused.to_string().contains("in use by another Tenon"), "{refused}");
+        let error = FileLock::take(&database).now_or_never().expect("returns at once").err().unwrap();
+        assert!(error.to_string().contains("in use by another Tenon"), "{error}");
         drop(host);
     }
     #[tokio::test]
-    async fn second_host_is_refused_after_the_lock_file_was_removed() {
+    async fn second_host_is_rejected_after_the_lock_file_was_removed() {
         let folder = tempfile::tempdir().unwrap();
         let database = folder.path().join(DEFAULT_NAME);
         let host = FileLock::take(&database).await.unwrap();
@@ -266,9 +271,9 @@ mod tests {
         std::fs::remove_file(beside(&database, ".lock")).unwrap();
         assert!(!host.is_in_place(&database));
         assert!(SharedLock::take(&database).unwrap().is_none(), "the host holds the folder");
-        let refused = FileLock::take(&database).now_or_never().expect("an answer at once").err().unwrap();
-        assert!(refused.to_string().contains("in use by another Tenon"), "{refused}");
-        assert!(!host.is_in_place(&database), "the refused attempt made another file");
+        let error = FileLock::take(&database).now_or_never().expect("returns at once").err().unwrap();
+        assert!(error.to_string().contains("in use by another Tenon"), "{error}");
+        assert!(!host.is_in_place(&database), "the rejected attempt created another file");
         drop(host);
         FileLock::take(&database).await.unwrap();
     }

@@ -1,9 +1,13 @@
-//! A database that takes the place of another one: written beside it, and there in one step.
+//! Replaces a database atomically with a new one that is written beside it.
 //!
-//! FILE.part is being written. Once it is complete and on disk it is named FILE.restored: that is the step. Whoever opens
-//! FILE from then on finishes the exchange first, so that a process which dies in between leaves the old one or the new one.
-//! Invariants: all of it happens under the lock of FILE; the log of the old one (FILE-wal) is never left beside the new
-//! one, which it would destroy; the old one is moved aside (FILE.replaced-1, …) and never deleted.
+//! The new database is written to FILE.part. Once it is complete and on disk, it is renamed to FILE.restored, which
+//! commits the replacement. Every later open of FILE first finishes the replacement, so a process that dies in between
+//! leaves either the old database or the new one.
+//!
+//! Invariants:
+//! - Every step runs under the lock of FILE.
+//! - The log of the old database (FILE-wal) is never left beside the new database, which it would destroy.
+//! - The old database is moved aside (FILE.replaced-1, …) and never deleted.
 
 use std::fs::{self, File};
 use std::io::{self, ErrorKind};
@@ -18,15 +22,16 @@ use crate::db::files::{beside, marker_path, resolved};
 use crate::db::swaps::{self, SwapRow};
 use crate::db::{DbError, migrations, tasks};
 
-/// What becomes of a database that is there already.
+/// What happens to a database that already exists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Old {
-    /// Then nothing is done.
-    Stays,
-    MovesAside,
+pub enum ExistingDatabase {
+    /// It is kept, and the replacement fails.
+    Keep,
+    /// It is renamed to FILE.replaced-1, -2, ….
+    MoveAside,
 }
 
-/// The place beside a database, and the lock on it.
+/// A replacement in progress, which holds the lock of the database.
 pub struct Replacement {
     path: PathBuf,
     part: PathBuf,
@@ -34,40 +39,45 @@ pub struct Replacement {
 }
 
 impl Replacement {
-    /// `Refused` where a host runs on the database of `url`, or where there is one that is to stay. Its folder must exist.
-    pub async fn begin(url: &str, old: Old) -> Result<Replacement, DbError> {
+    /// Begins a replacement of the database at `url`. Its folder must exist.
+    ///
+    /// # Errors
+    /// `Precondition` if a host runs on the database, or if a database exists and `old` is `Keep`.
+    pub async fn begin(url: &str, old: ExistingDatabase) -> Result<Replacement, DbError> {
         let path = resolved(&options::path_of(url)?);
         check_old(&path, old)?;
         let lock = FileLock::take(&path).await?;
         finish(&path)?;
         check_old(&path, old)?;
         let part = beside(&path, ".part");
-        // What a process left behind that was killed.
+        // Left behind by a process that was killed.
         clear(&part)?;
         Ok(Replacement { path, part, _lock: lock })
     }
 
-    /// For who wants to know before anything is begun.
-    pub fn check(url: &str, old: Old) -> Result<(), DbError> {
+    /// Checks, without side effects, whether an existing database prevents the replacement.
+    pub fn check(url: &str, old: ExistingDatabase) -> Result<(), DbError> {
         check_old(&options::path_of(url)?, old)
     }
 
-    /// Where the new database is to be written.
+    /// Returns the path to which the new database must be written.
     pub fn part(&self) -> &Path {
         &self.part
     }
 
-    /// Makes the new database an empty one.
+    /// Creates an empty new database.
     pub fn write_empty(&self) -> Result<(), DbError> {
         options::create_private(&self.part)
     }
 
-    /// Brings what was written to this program's schema, doubts what it says of outgoing calls, notes a line in its journal
-    /// of operators, and puts it in place. Where the old one is now, if there was one.
+    /// Completes the replacement. Returns the path of the database, and the path of the old one if it was moved aside.
+    ///
+    /// Migrates the new database to this program's schema, marks its unsettled effects as possibly sent, and adds
+    /// `line` to its operators' journal.
     pub async fn commit(self, line: &SwapRow) -> Result<(PathBuf, Option<PathBuf>), DbError> {
         let mut writer = options::connect_writer(&self.part).await?;
         migrations::migrate(&mut writer).await?;
-        tasks::doubt_effects(&mut writer).await?;
+        tasks::mark_effects_unconfirmed(&mut writer).await?;
         swaps::insert(&mut writer, line).await?;
         let marker = Marker::of(&mut writer).await?;
         sqlx::raw_sql("PRAGMA wal_checkpoint(TRUNCATE)").execute(&mut writer).await?;
@@ -84,11 +94,11 @@ impl Replacement {
     }
 }
 
-/// What did not come to its end leaves nothing. After the exchange there is nothing to remove.
+/// Removes the new database if the replacement did not complete. After completion there is nothing to remove.
 impl Drop for Replacement {
     fn drop(&mut self) {
         if let Err(error) = clear(&self.part) {
-            tracing::warn!(file = %self.part.display(), %error, "could not be removed");
+            tracing::warn!(file = %self.part.display(), %error, "failed to remove an unfinished database");
         }
     }
 }
@@ -97,20 +107,20 @@ fn clear(part: &Path) -> io::Result<()> {
     ["", "-wal", "-shm"].into_iter().try_for_each(|ending| remove(&beside(part, ending)))
 }
 
-fn check_old(path: &Path, old: Old) -> Result<(), DbError> {
+fn check_old(path: &Path, old: ExistingDatabase) -> Result<(), DbError> {
     let is_empty = fs::metadata(path).map_or(true, |data| data.len() == 0);
-    if old == Old::MovesAside || is_empty {
+    if old == ExistingDatabase::MoveAside || is_empty {
         return Ok(());
     }
-    Err(DbError::Refused(format!(
-        "there is a database at {}; with --replace it is moved aside, and the new one takes its place",
+    Err(DbError::Precondition(format!(
+        "there is a database at {}; with --replace it is moved aside and replaced with the new one",
         path.display()
     )))
 }
 
-/// Does what is left to do where a new database was named FILE.restored. The caller holds the lock.
+/// Finishes a replacement that was committed (FILE.restored exists). The caller holds the lock.
 pub(super) fn finish(path: &Path) -> Result<Option<PathBuf>, DbError> {
-    // A rename would put the database in the place of a link.
+    // A rename would replace a symbolic link with the database.
     let path = &resolved(path);
     let restored = beside(path, ".restored");
     if !restored.exists() {
@@ -118,15 +128,18 @@ pub(super) fn finish(path: &Path) -> Result<Option<PathBuf>, DbError> {
     }
     let aside = move_aside(path)?;
     remove(&beside(path, "-shm"))?;
-    // It describes the old one. Whoever opens the new one writes it again.
+    // It describes the old database. The next open of the new one writes it again.
     remove(&marker_path(path))?;
     fs::rename(restored, path)?;
     sync_folder_of(path)?;
-    tracing::info!(database = %path.display(), "a restored database has taken its place");
+    tracing::info!(database = %path.display(), "replaced the database with a restored one");
     Ok(aside)
 }
 
-/// The log goes first: as long as FILE is there, the next try finds the same number for both. A log without its FILE goes too.
+/// Renames the old database and its log to the next free number.
+///
+/// The log is renamed first: as long as FILE exists, a later attempt finds the same number for both. A log without its
+/// FILE is renamed as well.
 fn move_aside(path: &Path) -> io::Result<Option<PathBuf>> {
     let (log, is_there) = (beside(path, "-wal"), path.exists());
     let is_free = |aside: &PathBuf| !aside.exists() && (is_there || !beside(aside, "-wal").exists());
@@ -160,7 +173,7 @@ fn sync_folder_of(path: &Path) -> io::Result<()> {
 mod tests {
     use super::*;
 
-    /// A folder with these files, each holding its name, and FILE in it.
+    /// Creates a folder with these files, each containing its own name, and returns it with the path of FILE.
     fn folder(names: &[&str]) -> (tempfile::TempDir, PathBuf) {
         let folder = tempfile::tempdir().unwrap();
         for name in names {
@@ -181,9 +194,9 @@ mod tests {
     }
 
     #[test]
-    fn wherever_a_process_died_the_next_one_finishes_the_exchange() {
+    fn interrupted_replacement_is_finished_by_the_next_process() {
         let done = ["t.db.replaced-1-wal=t.db-wal", "t.db.replaced-1=t.db", "t.db=t.db.restored"];
-        for (place, before) in [
+        for (stage, before) in [
             ("named", &[("t.db", "t.db"), ("t.db-wal", "t.db-wal"), ("t.db-shm", "")][..]),
             ("log moved", &[("t.db", "t.db"), ("t.db.replaced-1-wal", "t.db-wal")]),
             ("file moved", &[("t.db.replaced-1", "t.db"), ("t.db.replaced-1-wal", "t.db-wal")]),
@@ -193,28 +206,28 @@ mod tests {
                 fs::write(folder.path().join(name), text).unwrap();
             }
             finish(&file).unwrap();
-            assert_eq!(files(&folder), done, "{place}");
+            assert_eq!(files(&folder), done, "{stage}");
             finish(&file).unwrap();
-            assert_eq!(files(&folder), done, "{place}, again");
+            assert_eq!(files(&folder), done, "{stage}, again");
         }
     }
 
     #[test]
-    fn a_log_without_its_database_never_meets_the_new_one() {
+    fn log_without_its_database_is_not_left_beside_the_new_one() {
         let (folder, file) = folder(&["t.db-wal", "t.db.restored"]);
         assert_eq!(finish(&file).unwrap(), None);
         assert_eq!(files(&folder), ["t.db.replaced-1-wal=t.db-wal", "t.db=t.db.restored"]);
     }
 
     #[test]
-    fn what_was_not_complete_changes_nothing() {
+    fn incomplete_new_database_changes_nothing() {
         let (folder, file) = folder(&["t.db", "t.db-wal", "t.db.part"]);
         assert_eq!(finish(&file).unwrap(), None);
         assert_eq!(files(&folder), ["t.db-wal=t.db-wal", "t.db.part=t.db.part", "t.db=t.db"]);
     }
 
     #[test]
-    fn each_database_that_is_moved_aside_keeps_its_own_number() {
+    fn each_database_moved_aside_gets_its_own_number() {
         let (folder, file) = folder(&["t.db", "t.db.replaced-1", "t.db.restored"]);
         assert_eq!(finish(&file).unwrap(), Some(folder.path().join("t.db.replaced-2")));
     }

@@ -1,4 +1,5 @@
-//! The slot of the writer's connection: how the connection is set, opened again, and what is known of the file behind it.
+//! The slot of the writer's connection: how the connection is configured and reopened, and whether the file was changed
+//! by others.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -11,51 +12,52 @@ use super::search::Searchers;
 use super::{Database, FileLock, Readers, options};
 use crate::db::DbError;
 use crate::db::files::beside;
-use crate::limits::{BUSY_TIMEOUT_MS, CHECKPOINT_WAIT_MS, IDLE_TRANSACTIONS_MAX, WAL_LOOK_MS};
+use crate::limits::{BUSY_TIMEOUT_MS, CHECKPOINT_WAIT_MS, IDLE_TRANSACTIONS_MAX, WAL_CHECK_MS};
 
 pub(super) struct WriterSlot {
     /// `None` while a transaction runs, after a lost connection, and once the database is closed.
     pub(super) connection: Option<SqliteConnection>,
-    pub(super) basis: Basis,
-    /// Gone once the database is closed, never there in one that is read only.
+    pub(super) cache_state: CacheState,
+    /// `None` once the database is closed, and in a read-only database.
     lock: Option<FileLock>,
-    looked_at_log: Option<Instant>,
-    /// How the connection is set.
+    log_checked_at: Option<Instant>,
+    /// Current `synchronous` setting of the connection.
     pub(super) durability: Durability,
-    /// Transactions begun since the last check.
+    /// Number of transactions since the last call of `free_cache_if_idle`.
     pub(super) transactions_begun: u32,
-    /// The connection has freed its cached pages, and no transaction has begun since.
+    /// The connection has freed its cached pages and has begun no transaction since.
     pub(super) is_freed: bool,
 }
 
-/// Whether decisions made in memory still rest on the state of the file.
+/// Whether decisions made in memory are still valid for the state of the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Basis {
-    /// They do while `PRAGMA data_version` returns this on the writer's connection.
+pub(super) enum CacheState {
+    /// They are valid while `PRAGMA data_version` returns this value on the writer's connection.
     DataVersion(i64),
-    /// The connection is new: another program may have written unnoticed.
+    /// The connection is new, so a foreign write may have gone undetected.
     Unknown,
-    /// A swap changed what decisions rest on.
+    /// A swap changed data that decisions depend on.
     Superseded,
 }
 
-/// Why decisions made in memory no longer rest on the state of the file.
+/// Why decisions made in memory are no longer valid for the state of the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Invalidation {
-    /// Another program wrote into the file.
+    /// Another program wrote to the file.
     ForeignWrite,
-    /// The writer's connection was lost; a foreign write could have gone unnoticed.
+    /// The writer's connection was lost, so a foreign write may have gone undetected.
     ConnectionLost,
-    /// A swap changed the unique indexes or the data versions that may be written.
+    /// A swap changed the unique indexes or the accepted data versions.
     Swap,
 }
 
-/// What a commit waits for.
+/// Whether a commit waits for the disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Durability {
-    /// The disk.
+    /// The commit is on disk when it returns.
     Full,
-    /// Nothing: it is on disk with the next commit that waits. A process that dies loses nothing, a machine without power may.
+    /// The commit is on disk with the next `Full` commit. A process crash loses nothing. A power failure may lose the
+    /// commit.
     Lazy,
 }
 
@@ -70,16 +72,16 @@ impl Durability {
 
 impl WriterSlot {
     pub async fn new(mut connection: SqliteConnection, lock: FileLock) -> Result<WriterSlot, DbError> {
-        let basis = Basis::DataVersion(data_version(&mut connection).await?);
-        Ok(WriterSlot { connection: Some(connection), basis, lock: Some(lock), ..WriterSlot::closed() })
+        let cache_state = CacheState::DataVersion(data_version(&mut connection).await?);
+        Ok(WriterSlot { connection: Some(connection), cache_state, lock: Some(lock), ..WriterSlot::closed() })
     }
 
     pub fn closed() -> WriterSlot {
         WriterSlot {
             connection: None,
-            basis: Basis::Unknown,
+            cache_state: CacheState::Unknown,
             lock: None,
-            looked_at_log: None,
+            log_checked_at: None,
             durability: Durability::Full,
             transactions_begun: 0,
             is_freed: false,
@@ -94,13 +96,13 @@ impl WriterSlot {
         (self.connection.take(), self.lock.take())
     }
 
-    /// Takes note of the file's present data version and returns why earlier decisions no longer rest on it, if they do not.
-    pub fn update_basis(&mut self, now: i64) -> Option<Invalidation> {
-        match std::mem::replace(&mut self.basis, Basis::DataVersion(now)) {
-            Basis::DataVersion(before) if before == now => None,
-            Basis::DataVersion(_) => Some(Invalidation::ForeignWrite),
-            Basis::Unknown => Some(Invalidation::ConnectionLost),
-            Basis::Superseded => Some(Invalidation::Swap),
+    /// Stores the file's current data version. Returns why earlier decisions are no longer valid, if they are not.
+    pub fn update_cache_state(&mut self, now: i64) -> Option<Invalidation> {
+        match std::mem::replace(&mut self.cache_state, CacheState::DataVersion(now)) {
+            CacheState::DataVersion(before) if before == now => None,
+            CacheState::DataVersion(_) => Some(Invalidation::ForeignWrite),
+            CacheState::Unknown => Some(Invalidation::ConnectionLost),
+            CacheState::Superseded => Some(Invalidation::Swap),
         }
     }
 }
@@ -116,8 +118,9 @@ impl Database {
         Ok(connection)
     }
 
-    /// Whether decisions made since the last check still rest on the file, checked outside of a transaction. `None`: they do.
-    pub(in crate::db) async fn check_basis(&self) -> Result<Option<Invalidation>, DbError> {
+    /// Checks outside of a transaction whether decisions made since the last check are still valid. Returns `None` if
+    /// they are.
+    pub(in crate::db) async fn check_cache_state(&self) -> Result<Option<Invalidation>, DbError> {
         let mut slot = self.inner.writer.lock().await;
         if slot.is_closed() {
             return Err(DbError::Closed);
@@ -127,51 +130,55 @@ impl Database {
             None => {
                 let mut connection = self.connect_writer().await?;
                 let now = data_version(&mut connection).await?;
-                (slot.connection, slot.durability, slot.basis) = (Some(connection), Durability::Full, Basis::Unknown);
+                (slot.connection, slot.durability, slot.cache_state) =
+                    (Some(connection), Durability::Full, CacheState::Unknown);
                 now
             }
         };
-        Ok(slot.update_basis(now))
+        Ok(slot.update_cache_state(now))
     }
 
-    /// Returns false if the file of the lock was removed or replaced: it keeps no other process off any more.
+    /// Returns false if the lock file was removed or replaced. Then it no longer excludes other processes.
     pub async fn has_lock_file(&self) -> bool {
         let slot = self.inner.writer.lock().await;
         slot.lock.as_ref().is_none_or(|lock| lock.is_in_place(&self.inner.path))
     }
 
-    /// Frees the pages that the writer's connection keeps in memory, if few transactions began since the last call: those that come
-    /// find their pages in the cache of the system. Returns whether it did: once after the last transaction.
+    /// Frees the pages cached by the writer's connection if few transactions began since the last call.
+    ///
+    /// Later transactions find their pages in the page cache of the operating system. Returns true if it freed the
+    /// pages, which happens once after the last transaction.
     pub async fn free_cache_if_idle(&self) -> Result<bool, DbError> {
         let mut slot = self.inner.writer.lock().await;
         if std::mem::take(&mut slot.transactions_begun) > IDLE_TRANSACTIONS_MAX || slot.is_freed {
             return Ok(false);
         }
         let Some(connection) = slot.connection.as_mut() else { return Ok(false) };
-        // The caches of readers are small.
+        // The caches of readers are small, so they are not freed.
         sqlx::query("PRAGMA shrink_memory").execute(connection).await?;
         slot.is_freed = true;
         Ok(true)
     }
 
-    /// Calls `read` while no transaction runs.
+    /// Calls `read` while no write transaction runs.
     pub(in crate::db) async fn between_transactions<T>(&self, read: impl FnOnce() -> T) -> T {
         let _slot = self.inner.writer.lock().await;
         read()
     }
 
-    /// For a caller that discards every decision made so far: foreign writes up to now no longer matter.
-    pub(in crate::db) async fn remember_state(&self) -> Result<(), DbError> {
+    /// Accepts the current state of the file. For a caller that has discarded every decision made so far.
+    pub(in crate::db) async fn trust_current_state(&self) -> Result<(), DbError> {
         let mut slot = self.inner.writer.lock().await;
         if let Some(connection) = slot.connection.as_mut() {
             let now = data_version(connection).await?;
-            slot.basis = Basis::DataVersion(now);
+            slot.cache_state = CacheState::DataVersion(now);
         }
         Ok(())
     }
 
-    /// After an error before COMMIT: opens the writer's connection again if it was lost. Takes note of the file's state, so
-    /// that what is cached from now on can be trusted.
+    /// Reopens the writer's connection if it was lost. For use after an error before COMMIT.
+    ///
+    /// Records the file's data version, so that data cached from now on is valid.
     pub(in crate::db) async fn reconnect(&self) -> Result<(), DbError> {
         let mut slot = self.inner.writer.lock().await;
         if slot.is_closed() {
@@ -179,53 +186,56 @@ impl Database {
         }
         if slot.connection.is_none() {
             let mut connection = self.connect_writer().await?;
-            slot.basis = Basis::DataVersion(data_version(&mut connection).await?);
+            slot.cache_state = CacheState::DataVersion(data_version(&mut connection).await?);
             (slot.connection, slot.durability) = (Some(connection), Durability::Full);
         }
         Ok(())
     }
 
-    /// After an error at COMMIT: opens everything again, so that the file alone decides what is in it. Takes note of the
-    /// file's state as `reconnect` does.
+    /// Reopens all connections after an error at COMMIT, so that the file alone shows whether the commit succeeded.
+    ///
+    /// Records the file's data version as `reconnect` does.
     pub(in crate::db) async fn reopen(&self) -> Result<(), DbError> {
         let mut slot = self.inner.writer.lock().await;
         if slot.is_closed() {
             return Err(DbError::Closed);
         }
-        (slot.connection, slot.basis) = (None, Basis::Unknown);
+        (slot.connection, slot.cache_state) = (None, CacheState::Unknown);
         self.readers().close().await;
         let mut connection = self.connect_writer().await?;
         let readers = options::readers(&self.inner.path, self.inner.options.readers, false).await?;
         self.inner.readers.store(Arc::new(Readers::new(readers, self.inner.health.clone())));
         self.inner.searchers.store(Arc::new(Searchers::new(&self.inner.path, false)));
-        slot.basis = Basis::DataVersion(data_version(&mut connection).await?);
+        slot.cache_state = CacheState::DataVersion(data_version(&mut connection).await?);
         (slot.connection, slot.durability) = (Some(connection), Durability::Full);
         Ok(())
     }
 
-    /// Cuts the log when it has grown too large, which happens where a reader stood in the way of SQLite's own
-    /// checkpoints. Looks once in a while only, and does not wait long for readers.
+    /// Truncates the write-ahead log if it has grown too large, which happens if readers blocked SQLite's own
+    /// checkpoints.
+    ///
+    /// Checks the size at most once per `WAL_CHECK_MS`, and waits for readers only `CHECKPOINT_WAIT_MS`.
     pub(in crate::db) async fn cut_log(&self) -> Result<(), DbError> {
         let mut slot = self.inner.writer.lock().await;
-        let due = slot.looked_at_log.is_none_or(|at| at.elapsed() >= Duration::from_millis(WAL_LOOK_MS));
+        let due = slot.log_checked_at.is_none_or(|at| at.elapsed() >= Duration::from_millis(WAL_CHECK_MS));
         if !due {
             return Ok(());
         }
-        slot.looked_at_log = Some(Instant::now());
+        slot.log_checked_at = Some(Instant::now());
         if log_bytes(&self.inner.path) <= self.inner.options.wal_bytes_max {
             return Ok(());
         }
         let Some(connection) = slot.connection.as_mut() else { return Ok(()) };
         let sql = format!("PRAGMA busy_timeout = {CHECKPOINT_WAIT_MS}; PRAGMA wal_checkpoint(TRUNCATE)");
         let cut = sqlx::raw_sql(AssertSqlSafe(sql)).execute(&mut *connection).await;
-        // Also where the disk has no room for it: commits must not be left with the short wait.
+        // Restored also after an error, such as a full disk, so that commits do not run with the short timeout.
         let restore = format!("PRAGMA busy_timeout = {BUSY_TIMEOUT_MS}");
         sqlx::raw_sql(AssertSqlSafe(restore)).execute(connection).await?;
         cut?;
         Ok(())
     }
 
-    /// Lets the file grow to this many pages (of 4 KiB) only, as a full disk would; 0 lifts the limit. For tests.
+    /// Limits the size of the file to this many pages of 4 KiB, to simulate a full disk in tests. 0 removes the limit.
     #[doc(hidden)]
     pub async fn limit_pages(&self, pages: u32) -> Result<(), DbError> {
         self.inner.pages_max.store(pages, Ordering::Relaxed);
@@ -237,7 +247,7 @@ impl Database {
     }
 
     async fn limit_pages_of(&self, connection: &mut SqliteConnection) -> Result<(), DbError> {
-        // SQLite's own ceiling stands for "no limit".
+        // SQLite's maximum means "no limit".
         let pages = match self.inner.pages_max.load(Ordering::Relaxed) {
             0 => 4_294_967_294,
             pages => pages,

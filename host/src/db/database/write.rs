@@ -1,10 +1,12 @@
 //! Transactions on the writer's connection.
 //!
-//! `Database::write` runs its closure in a task of its own: a caller that goes away neither interrupts a statement nor takes
-//! the connection with it. Batches of the committer use `begin_batch` directly, because their task is never dropped.
+//! `Database::write` runs its closure in a separate task, so a dropped caller neither interrupts a statement nor loses
+//! the connection. Batches of the committer use `begin_batch` directly, because their task is never dropped.
 //!
-//! Invariants: the connection leaves its slot only inside of such a task; the slot stays locked until SQLite has ended the
-//! transaction; a connection comes back to its slot unless its COMMIT or ROLLBACK failed, and then it is closed first.
+//! Invariants:
+//! - The connection leaves its slot only inside of such a task.
+//! - The slot stays locked until SQLite has ended the transaction.
+//! - A connection returns to its slot unless its COMMIT or ROLLBACK failed. In that case it is closed first.
 
 #![expect(clippy::disallowed_methods, reason = "one task for each write, which ends with its transaction")]
 
@@ -16,7 +18,7 @@ use sqlx::{Connection, SqliteConnection};
 use tokio::sync::OwnedMutexGuard;
 
 use super::Database;
-use super::slot::{Basis, Durability, Invalidation, WriterSlot};
+use super::slot::{CacheState, Durability, Invalidation, WriterSlot};
 use crate::db::DbError;
 use crate::db::apply::rows::Query;
 
@@ -24,24 +26,25 @@ use crate::db::apply::rows::Query;
 pub(in crate::db) struct WriteTransaction {
     slot: OwnedMutexGuard<WriterSlot>,
     connection: SqliteConnection,
-    /// `PRAGMA data_version` at its beginning, and so until its end.
+    /// `PRAGMA data_version` at the beginning of the transaction, which stays the same until its end.
     data_version: i64,
     on_commit: Vec<Box<dyn FnOnce() + Send>>,
-    supersedes: bool,
+    supersedes_decisions: bool,
 }
 
 /// The work of one transaction.
 pub(in crate::db) type Work<'w, T> = BoxFuture<'w, Result<T, DbError>>;
 
 impl Database {
-    /// Runs `work` in a transaction and commits it; rolls it back if `work` fails. Durable when it returns.
+    /// Runs `work` in a transaction and commits it. Rolls the transaction back if `work` fails. Durable when it
+    /// returns.
     ///
-    /// Waits for its turn among the writers. A caller that is dropped while it waits changes nothing; once the transaction
-    /// has begun, it ends by itself, whether its caller is still there or not.
+    /// Waits for the writer's connection. A caller that is dropped while it waits changes nothing. A transaction that
+    /// has begun runs to its end even if its caller is dropped.
     ///
     /// # Errors
-    /// Those of `work`, with nothing changed. After an error of COMMIT itself the outcome is not known, unless
-    /// `is_surely_undone`.
+    /// Those of `work`, with nothing changed. After an error of COMMIT itself the outcome is unknown, unless
+    /// `is_certainly_rolled_back`.
     pub(in crate::db) async fn write<T, W>(&self, work: W) -> Result<T, DbError>
     where
         T: Send + 'static,
@@ -50,14 +53,14 @@ impl Database {
         self.write_as(Durability::Full, work).await
     }
 
-    /// Runs one statement in a transaction of its own and returns how many rows it changed.
+    /// Runs one statement in its own transaction and returns the number of changed rows.
     pub(in crate::db) async fn execute(&self, statement: Query) -> Result<u64, DbError> {
         let execute =
             async move |write: &mut WriteTransaction| Ok(statement.execute(write.connection()).await?.rows_affected());
         self.write(move |write| Box::pin(execute(write))).await
     }
 
-    /// Like `write`, for what may be repeated after a loss of power: the commit does not wait for the disk.
+    /// Like `write`, for writes that may be repeated after a power failure: the commit does not wait for the disk.
     pub(in crate::db) async fn write_lazily<T, W>(&self, work: W) -> Result<T, DbError>
     where
         T: Send + 'static,
@@ -73,16 +76,16 @@ impl Database {
     {
         let slot = self.inner.writer.clone().lock_owned().await;
         let database = self.clone();
-        // Its error is noted also if the caller is dropped.
+        // Inside the task, so that an error is recorded even if the caller is dropped.
         let task = tokio::spawn(async move {
             let done = async { database.begin(slot, durability).await?.perform(work).await };
             database.observe(done.await)
         });
-        // Only a runtime that shuts down ends it early.
+        // The task is cancelled only if the runtime shuts down.
         task.await.unwrap_or(Err(DbError::Closed))
     }
 
-    /// For `apply::Writer` alone, whose task is never dropped: saves its batches the task that `write` starts.
+    /// Begins a transaction without starting a task. Only for `apply::Writer`, whose task is never dropped.
     pub(in crate::db) async fn begin_batch(&self) -> Result<WriteTransaction, DbError> {
         let slot = self.inner.writer.clone().lock_owned().await;
         self.begin(slot, Durability::Full).await
@@ -94,7 +97,7 @@ impl Database {
         durability: Durability,
     ) -> Result<WriteTransaction, DbError> {
         if self.inner.read_only {
-            return Err(DbError::Refused("the database is open for reading only".into()));
+            return Err(DbError::Precondition("the database is open for reading only".into()));
         }
         if slot.is_closed() {
             return Err(DbError::Closed);
@@ -105,21 +108,25 @@ impl Database {
         let mut connection = match slot.connection.take() {
             Some(connection) => connection,
             None => {
-                (slot.basis, slot.durability) = (Basis::Unknown, Durability::Full);
+                (slot.cache_state, slot.durability) = (CacheState::Unknown, Durability::Full);
                 self.connect_writer().await?
             }
         };
         match start(&mut connection, &mut slot.durability, durability).await {
-            Ok(data_version) => {
-                Ok(WriteTransaction { slot, connection, data_version, on_commit: Vec::new(), supersedes: false })
-            }
-            // Another program holds the lock: the connection is as good as before.
+            Ok(data_version) => Ok(WriteTransaction {
+                slot,
+                connection,
+                data_version,
+                on_commit: Vec::new(),
+                supersedes_decisions: false,
+            }),
+            // Another program holds the lock, so the connection is still usable.
             Err(error) if is_busy(&error) => {
                 slot.connection = Some(connection);
                 Err(error)
             }
             Err(error) => {
-                slot.basis = Basis::Unknown;
+                slot.cache_state = CacheState::Unknown;
                 discard(connection).await;
                 Err(error)
             }
@@ -140,7 +147,7 @@ async fn start(
     Ok(sqlx::query_scalar("BEGIN IMMEDIATE; PRAGMA data_version").fetch_one(connection).await?)
 }
 
-/// Waits until it is gone, and with it every lock that it held.
+/// Closes a connection and waits until it has released its locks.
 async fn discard(connection: SqliteConnection) {
     if let Err(error) = connection.close().await {
         tracing::debug!(%error, "a connection was closed after an error");
@@ -152,20 +159,23 @@ impl WriteTransaction {
         &mut self.connection
     }
 
-    /// Why decisions made since the last batch no longer rest on the file. The data version was read inside of the
-    /// transaction: nobody can write between the check and the COMMIT.
-    pub fn update_basis(&mut self) -> Option<Invalidation> {
-        self.slot.update_basis(self.data_version)
+    /// Returns why decisions made since the last batch are no longer valid, if they are not.
+    ///
+    /// The data version was read inside of the transaction, so no other program can write between the check and the
+    /// COMMIT.
+    pub fn update_cache_state(&mut self) -> Option<Invalidation> {
+        self.slot.update_cache_state(self.data_version)
     }
 
-    /// Decisions made so far rest on what this transaction changes: once it commits, the next batch is run again.
+    /// Declares that earlier decisions depend on data that this transaction changes. After its commit, the next batch
+    /// is decided again.
     pub fn supersede_decisions(&mut self) {
-        self.supersedes = true;
+        self.supersedes_decisions = true;
     }
 
-    /// Calls `then` after the commit and before the next transaction begins.
-    pub fn on_commit(&mut self, then: impl FnOnce() + Send + 'static) {
-        self.on_commit.push(Box::new(then));
+    /// Calls `callback` after the commit and before the next transaction begins.
+    pub fn on_commit(&mut self, callback: impl FnOnce() + Send + 'static) {
+        self.on_commit.push(Box::new(callback));
     }
 
     async fn perform<T, W>(mut self, work: W) -> Result<T, DbError>
@@ -178,14 +188,16 @@ impl WriteTransaction {
             Ok(Err(error)) => error,
             Err(_panic) => DbError::Corrupt("a write panicked".into()),
         };
-        if let Err(again) = self.undo(&error).await {
-            tracing::warn!(%again, "a transaction could not be rolled back; its connection is closed");
+        if let Err(rollback_error) = self.undo(&error).await {
+            tracing::warn!(error = %rollback_error, "failed to roll back a transaction; its connection is closed");
         }
         Err(error)
     }
 
-    /// After an error of a statement: rolled back. A connection that SQLite could open for reading alone is closed, because the
-    /// next one may find the file writable again.
+    /// Rolls the transaction back after an error of a statement.
+    ///
+    /// A connection that SQLite could open only for reading is closed, because a new one may find the file writable
+    /// again.
     pub async fn undo(self, error: &DbError) -> Result<(), DbError> {
         if !is_read_only(error) {
             return self.rollback().await;
@@ -194,20 +206,23 @@ impl WriteTransaction {
         Ok(())
     }
 
-    /// On an error the outcome is not known, unless `is_surely_undone`.
+    /// Commits the transaction.
+    ///
+    /// # Errors
+    /// The outcome is unknown, unless `is_certainly_rolled_back`.
     pub async fn commit(mut self) -> Result<(), DbError> {
         match sqlx::query("COMMIT").execute(&mut self.connection).await.map_err(DbError::from) {
             Ok(_) => {
-                if self.supersedes {
-                    self.slot.basis = Basis::Superseded;
+                if self.supersedes_decisions {
+                    self.slot.cache_state = CacheState::Superseded;
                 }
-                self.on_commit.drain(..).for_each(|then| then());
+                self.on_commit.drain(..).for_each(|callback| callback());
                 self.slot.connection = Some(self.connection);
                 Ok(())
             }
-            Err(error) if is_surely_undone(&error) => {
-                if let Err(again) = self.rollback().await {
-                    tracing::warn!(%again, "a transaction could not be rolled back; its connection is closed");
+            Err(error) if is_certainly_rolled_back(&error) => {
+                if let Err(rollback_error) = self.rollback().await {
+                    tracing::warn!(error = %rollback_error, "failed to roll back a transaction; its connection is closed");
                 }
                 Err(error)
             }
@@ -218,11 +233,12 @@ impl WriteTransaction {
         }
     }
 
-    /// Also after an error of a statement. The connection is kept: it goes on noticing foreign writes.
+    /// Rolls the transaction back, also after an error of a statement. The connection is kept, so that it detects
+    /// foreign writes.
     pub async fn rollback(mut self) -> Result<(), DbError> {
         match sqlx::query("ROLLBACK").execute(&mut self.connection).await {
             Ok(_) => {}
-            // A full disk ends the transaction by itself; SQLite's code for "none is active" is 1.
+            // SQLite rolls back by itself if the disk is full. Its code for "no transaction is active" is 1.
             Err(sqlx::Error::Database(error)) if error.code().as_deref() == Some("1") => {}
             Err(error) => {
                 self.abandon().await;
@@ -233,17 +249,18 @@ impl WriteTransaction {
         Ok(())
     }
 
-    /// Closes the connection as if it had died, and waits until it is gone.
+    /// Closes the connection without ending the transaction, and waits until it is closed.
     pub async fn abandon(self) {
         let WriteTransaction { mut slot, connection, .. } = self;
-        slot.basis = Basis::Unknown;
+        slot.cache_state = CacheState::Unknown;
         discard(connection).await;
         drop(slot);
     }
 }
 
-/// Errors at COMMIT after which SQLite has certainly not written the commit record: busy, full, constraint.
-pub(in crate::db) fn is_surely_undone(error: &DbError) -> bool {
+/// Returns true for errors at COMMIT after which SQLite has certainly not written the commit record: busy, full,
+/// constraint.
+pub(in crate::db) fn is_certainly_rolled_back(error: &DbError) -> bool {
     matches!(primary_code(error), Some(5 | 13 | 19))
 }
 

@@ -1,4 +1,4 @@
-//! What the sender asks for: what was never tried, what falls due, the bytes to send.
+//! The queries of the scheduler: deliveries without an attempt, due retries, and the events to send.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -6,28 +6,28 @@ use std::sync::Arc;
 use crate::changes::scope::Scope;
 use crate::clock::Timestamp;
 use crate::db::apply::rows::int;
-use crate::db::apply::{EventSeq, Lane, StoredEvent};
+use crate::db::apply::{EventSeq, QueueId, StoredEvent};
 use crate::db::records::unsigned;
 use crate::db::{Database, DbError};
 
-/// Waits for its first attempt.
+/// A delivery that waits for its first attempt.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FreshDelivery {
     pub event: EventSeq,
     pub subject: Arc<str>,
 }
 
-/// Waits for another attempt.
+/// A delivery that waits for another attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DueRetry {
     pub event: EventSeq,
-    /// Those that were made.
+    /// Number of attempts made.
     pub attempts: u32,
     pub due: Timestamp,
 }
 
-// The queries name their indexes and the order of their tables. Otherwise, with its statistics, SQLite reads all events if an
-// endpoint has few deliveries.
+// The queries name their indexes and fix the order of their tables. Otherwise SQLite, with its statistics, would read
+// all events if an endpoint has few deliveries.
 pub(super) const FRESH: &str = "SELECT d.event, e.subject FROM deliveries d INDEXED BY deliveries_fresh \
                                 CROSS JOIN events e ON e.seq = d.event \
                                 WHERE d.state = 0 AND d.lane = ? AND d.event >= ? ORDER BY d.event LIMIT ?";
@@ -35,21 +35,21 @@ pub(super) const DUE: &str = "SELECT event, attempts, due FROM deliveries INDEXE
                               WHERE state = 1 AND lane = ? AND due >= ? ORDER BY due LIMIT ?";
 
 impl Database {
-    /// Of one lane, from an event on, the oldest first.
-    pub async fn find_fresh(&self, lane: Lane, from: EventSeq, limit: u32) -> Result<Vec<FreshDelivery>, DbError> {
+    /// Returns deliveries of a queue without an attempt, from an event on, the oldest first.
+    pub async fn find_fresh(&self, queue: QueueId, from: EventSeq, limit: u32) -> Result<Vec<FreshDelivery>, DbError> {
         let rows: Vec<(EventSeq, String)> =
-            sqlx::query_as(FRESH).bind(lane).bind(from).bind(limit).fetch_all(&*self.readers()).await?;
+            sqlx::query_as(FRESH).bind(queue).bind(from).bind(limit).fetch_all(&*self.readers()).await?;
         Ok(rows.into_iter().map(|(event, subject)| FreshDelivery { event, subject: subject.into() }).collect())
     }
 
-    /// Of one lane, due at `from` or later, the earliest first.
-    pub async fn find_due(&self, lane: Lane, from: Timestamp, limit: u32) -> Result<Vec<DueRetry>, DbError> {
+    /// Returns retries of a queue that are due at `from` or later, the earliest first.
+    pub async fn find_due(&self, queue: QueueId, from: Timestamp, limit: u32) -> Result<Vec<DueRetry>, DbError> {
         let rows: Vec<(EventSeq, u32, i64)> =
-            sqlx::query_as(DUE).bind(lane).bind(int(from)).bind(limit).fetch_all(&*self.readers()).await?;
+            sqlx::query_as(DUE).bind(queue).bind(int(from)).bind(limit).fetch_all(&*self.readers()).await?;
         rows.into_iter().map(|(event, attempts, due)| Ok(DueRetry { event, attempts, due: unsigned(due)? })).collect()
     }
 
-    /// In no order; those that retention has taken meanwhile are missing. `lanes` is empty.
+    /// Returns events by their number. Events deleted by retention are absent. `StoredEvent::queues` is empty.
     pub async fn load_events(&self, seqs: &[EventSeq]) -> Result<HashMap<EventSeq, Arc<StoredEvent>>, DbError> {
         type Row = (EventSeq, String, String, String, String, String, String, i64, bool, u8);
         let rows: Vec<Row> = sqlx::query_as(
@@ -70,7 +70,7 @@ impl Database {
                 subject: subject.into(),
                 body: body.into(),
                 at: unsigned(at)?,
-                lanes: Vec::new(),
+                queues: Vec::new(),
                 is_test,
                 hops,
             };

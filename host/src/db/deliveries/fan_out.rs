@@ -1,7 +1,7 @@
-//! Makes the deliveries that were too many for the batch of their events, a bounded number in each transaction.
+//! Creates the deliveries that exceeded the batch of their events, a bounded number in each transaction.
 //!
-//! Invariant: a delivery is made together with the note that it was made, so that none is lost or made twice, whenever the
-//! process ends. Tenants take turns.
+//! Invariant: a transaction creates deliveries and advances the recorded position together, so that none is lost or
+//! created twice, even if the process dies. Tenants alternate.
 
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
@@ -11,34 +11,39 @@ use tokio::time::Instant;
 
 use crate::changes::scope::Scope;
 use crate::db::apply::rows::{int, write_rows};
-use crate::db::apply::{EventSeq, FAN_OUT_DELIVERIES, Lane, NewDelivery, bind_delivery};
+use crate::db::apply::{EventSeq, FAN_OUT_DELIVERIES, NewDelivery, QueueId, bind_delivery};
 use crate::db::records::unsigned;
 use crate::db::{Database, DbError};
 
-/// What one transaction made.
+/// The deliveries that one transaction created.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct MadeDeliveries {
+pub struct CreatedDeliveries {
     pub scope: Scope,
     /// The first new event of each endpoint that has one.
-    pub lanes: HashMap<Lane, EventSeq>,
+    pub queues: HashMap<QueueId, EventSeq>,
     pub deliveries: usize,
-    /// How long it held the writer's connection.
+    /// The time for which the transaction held the writer's connection.
     pub took: Duration,
 }
 
-/// One row of the table, and the part of it that comes next.
+/// A row of the table, and its next deliveries.
 struct Part {
     id: i64,
     scope: Scope,
-    pairs: Vec<(EventSeq, Lane)>,
+    pairs: Vec<(EventSeq, QueueId)>,
     made: usize,
     is_last: bool,
 }
 
 impl Database {
-    /// Makes at most `limit` deliveries of one tenant, the next one after `last` that has any to make. `None` where none has.
-    /// A tenant's later events queue behind its deliveries until the call after the one that made the last of them.
-    pub async fn make_deliveries(&self, last: Option<&Scope>, limit: usize) -> Result<Option<MadeDeliveries>, DbError> {
+    /// Creates at most `limit` deliveries of one tenant: of the next one after `last` that has any left. Returns `None`
+    /// if no tenant has. A tenant's later events queue behind its deliveries until the call after the one that created
+    /// the last.
+    pub async fn create_deliveries(
+        &self,
+        last: Option<&Scope>,
+        limit: usize,
+    ) -> Result<Option<CreatedDeliveries>, DbError> {
         if !self.has_fan_outs().await? {
             return Ok(None);
         }
@@ -57,9 +62,10 @@ async fn make_part(
     connection: &mut SqliteConnection,
     last: Option<Scope>,
     limit: usize,
-) -> Result<Option<MadeDeliveries>, DbError> {
-    let begun = Instant::now();
-    // The caller has passed on what it was told of them: from here on the tenant's batches make their own deliveries again.
+) -> Result<Option<CreatedDeliveries>, DbError> {
+    let started_at = Instant::now();
+    // The caller has processed the previous result, so from here on the tenant's batches create their own deliveries
+    // again.
     sqlx::query("DELETE FROM fan_outs WHERE done = 1").execute(&mut *connection).await?;
     let Some(part) = find_part(connection, last.as_ref(), limit).await? else { return Ok(None) };
     let rows = find_rows(connection, &part).await?;
@@ -70,12 +76,12 @@ async fn make_part(
         .bind(part.id)
         .execute(connection)
         .await?;
-    let mut lanes = HashMap::new();
+    let mut queues = HashMap::new();
     for row in &rows {
-        lanes.entry(row.lane).or_insert(row.event);
+        queues.entry(row.queue).or_insert(row.event);
     }
-    let (deliveries, took) = (part.pairs.len(), begun.elapsed());
-    Ok(Some(MadeDeliveries { scope: part.scope, lanes, deliveries, took }))
+    let (deliveries, took) = (part.pairs.len(), started_at.elapsed());
+    Ok(Some(CreatedDeliveries { scope: part.scope, queues, deliveries, took }))
 }
 
 async fn find_part(
@@ -92,20 +98,20 @@ async fn find_part(
         None if last.is_some() => sqlx::query_as::<_, Row>(sql).bind("").bind("").fetch_optional(connection).await?,
         row => row,
     };
-    let Some((id, plugin, tenant, events, lanes, made)) = row else { return Ok(None) };
+    let Some((id, plugin, tenant, events, queues, made)) = row else { return Ok(None) };
     let corrupt = |error: &dyn std::fmt::Display| DbError::Corrupt(format!("fan_outs, {id}: {error}"));
     let scope = Scope::new(plugin.into(), tenant.into()).ok_or_else(|| corrupt(&"no tenant"))?;
     let events: Vec<EventSeq> = serde_json::from_str(&events).map_err(|error| corrupt(&error))?;
-    let lanes: Vec<Lane> = serde_json::from_str(&lanes).map_err(|error| corrupt(&error))?;
+    let queues: Vec<QueueId> = serde_json::from_str(&queues).map_err(|error| corrupt(&error))?;
     let made = usize::try_from(made).map_err(|error| corrupt(&error))?;
-    let (events_made, of_next) = (made / lanes.len().max(1), made % lanes.len().max(1));
-    let left = events.iter().skip(events_made).flat_map(|event| lanes.iter().map(|lane| (*event, *lane)));
-    let pairs: Vec<(EventSeq, Lane)> = left.skip(of_next).take(limit).collect();
+    let (completed_events, next_queue_index) = (made / queues.len().max(1), made % queues.len().max(1));
+    let left = events.iter().skip(completed_events).flat_map(|event| queues.iter().map(|queue| (*event, *queue)));
+    let pairs: Vec<(EventSeq, QueueId)> = left.skip(next_queue_index).take(limit).collect();
     let made = made + pairs.len();
-    Ok(Some(Part { id, scope, pairs, made, is_last: made >= events.len() * lanes.len() }))
+    Ok(Some(Part { id, scope, pairs, made, is_last: made >= events.len() * queues.len() }))
 }
 
-/// Without events that retention has taken, and without endpoints that were removed meanwhile.
+/// Returns the rows to insert, without events deleted by retention and without removed endpoints.
 async fn find_rows(connection: &mut SqliteConnection, part: &Part) -> Result<Vec<NewDelivery>, DbError> {
     let mut seqs: Vec<EventSeq> = part.pairs.iter().map(|(event, _)| *event).collect();
     seqs.dedup();
@@ -115,16 +121,17 @@ async fn find_rows(connection: &mut SqliteConnection, part: &Part) -> Result<Vec
             .fetch_all(&mut *connection)
             .await?;
     let times: HashMap<EventSeq, i64> = times.into_iter().collect();
-    let lanes: HashSet<Lane> = part.pairs.iter().map(|(_, lane)| *lane).collect();
-    let lanes: Vec<Lane> = sqlx::query_scalar("SELECT lane FROM lanes WHERE lane IN (SELECT value FROM json_each(?))")
-        .bind(serde_json::Value::from_iter(lanes).to_string())
-        .fetch_all(connection)
-        .await?;
-    let lanes: HashSet<Lane> = lanes.into_iter().collect();
+    let queues: HashSet<QueueId> = part.pairs.iter().map(|(_, queue)| *queue).collect();
+    let queues: Vec<QueueId> =
+        sqlx::query_scalar("SELECT lane FROM lanes WHERE lane IN (SELECT value FROM json_each(?))")
+            .bind(serde_json::Value::from_iter(queues).to_string())
+            .fetch_all(connection)
+            .await?;
+    let queues: HashSet<QueueId> = queues.into_iter().collect();
     let mut rows = Vec::with_capacity(part.pairs.len());
-    for (event, lane) in &part.pairs {
-        if let Some(at) = times.get(event).filter(|_| lanes.contains(lane)) {
-            rows.push(NewDelivery { lane: *lane, event: *event, at: unsigned(*at)? });
+    for (event, queue) in &part.pairs {
+        if let Some(at) = times.get(event).filter(|_| queues.contains(queue)) {
+            rows.push(NewDelivery { queue: *queue, event: *event, at: unsigned(*at)? });
         }
     }
     Ok(rows)

@@ -1,4 +1,4 @@
-//! What a tenant or an operator sees of deliveries.
+//! Queries of tenants: deliveries and attempts of an endpoint.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use sqlx::{AssertSqlSafe, Row};
 use super::DeliveryState;
 use crate::changes::scope::Scope;
 use crate::clock::Timestamp;
-use crate::db::apply::{EventSeq, Lane};
+use crate::db::apply::{EventSeq, QueueId};
 use crate::db::records::unsigned;
 use crate::db::{Database, DbError};
 
@@ -28,7 +28,7 @@ pub struct StoredDelivery {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct DeliveryPage {
     pub deliveries: Vec<StoredDelivery>,
-    /// Before which the next page begins.
+    /// The next page begins before this event.
     pub next: Option<EventSeq>,
 }
 
@@ -39,35 +39,35 @@ pub struct StoredAttempt {
     pub duration_ms: u64,
     pub outcome: String,
     pub status: Option<u16>,
-    pub answer: Vec<u8>,
+    pub response: Vec<u8>,
 }
 
-/// What `delivery_of` reads, of `deliveries d` and `events e`.
+/// The columns that `parse_delivery` reads, from `deliveries d` and `events e`.
 pub(super) const DELIVERY_COLUMNS: &str =
     "d.event AS event, e.id, e.type, e.subject, d.state, d.attempts, e.at AS committed_at, d.due";
 
-/// The indexes that list deliveries of an endpoint by event, with the condition of each: those in this state, or all.
-pub(super) fn indexes_of(state: Option<DeliveryState>) -> &'static [(&'static str, &'static str)] {
+/// Returns the indexes that list the deliveries of an endpoint in this state, or all, by event. Each has its condition.
+pub(super) fn indexes_for(state: Option<DeliveryState>) -> &'static [(&'static str, &'static str)] {
     const FRESH: (&str, &str) = ("deliveries_fresh", "state = 0");
     match state {
         None => &[FRESH, ("deliveries_tried", "state <> 0")],
         Some(DeliveryState::Pending) => &[FRESH],
-        // Those that wait are sorted: they are fewer than those that were delivered.
+        // Waiting deliveries are sorted, because they are fewer than delivered ones.
         Some(DeliveryState::Retrying) => &[("deliveries_due", "state = 1")],
         Some(DeliveryState::Delivered) => &[("deliveries_tried", "state <> 0 AND state = 2")],
         Some(DeliveryState::Failed) => &[("deliveries_given_up", "state = 3")],
     }
 }
 
-/// A query for each of these indexes. SQLite merges their rows if they are in order, and stops at the limit. Those that wait for a retry
-/// are in the order of their attempts.
-pub(super) fn union_of(state: Option<DeliveryState>, select: impl Fn(&str, &str) -> String) -> String {
-    let parts: Vec<String> = indexes_of(state).iter().map(|(index, condition)| select(index, condition)).collect();
+/// Returns a union of a query for each of these indexes. SQLite merges their rows if they are in order, and stops at
+/// the limit. Only the index of waiting retries has another order.
+pub(super) fn union_query(state: Option<DeliveryState>, select: impl Fn(&str, &str) -> String) -> String {
+    let parts: Vec<String> = indexes_for(state).iter().map(|(index, condition)| select(index, condition)).collect();
     parts.join(" UNION ALL ")
 }
 
-/// From `DELIVERY_COLUMNS`, whatever else the row holds.
-pub(super) fn delivery_of(row: &SqliteRow) -> Result<StoredDelivery, DbError> {
+/// Parses the `DELIVERY_COLUMNS` of a row, which may have further columns.
+pub(super) fn parse_delivery(row: &SqliteRow) -> Result<StoredDelivery, DbError> {
     Ok(StoredDelivery {
         seq: row.try_get("event")?,
         event: row.try_get::<&str, _>("id")?.into(),
@@ -81,8 +81,8 @@ pub(super) fn delivery_of(row: &SqliteRow) -> Result<StoredDelivery, DbError> {
 }
 
 impl Database {
-    /// Of an endpoint that there is.
-    pub async fn find_lane(&self, scope: &Scope, endpoint: &str) -> Result<Option<Lane>, DbError> {
+    /// Returns the queue of an endpoint; `None` if the endpoint does not exist.
+    pub async fn find_queue(&self, scope: &Scope, endpoint: &str) -> Result<Option<QueueId>, DbError> {
         Ok(sqlx::query_scalar("SELECT lane FROM lanes WHERE plugin = ? AND tenant = ? AND endpoint = ?")
             .bind(scope.plugin().clone())
             .bind(scope.tenant().clone())
@@ -91,7 +91,7 @@ impl Database {
             .await?)
     }
 
-    /// The newest first; nothing for an endpoint that there is not.
+    /// Returns a page of deliveries, the newest first. The page is empty if the endpoint does not exist.
     pub async fn find_deliveries(
         &self,
         scope: &Scope,
@@ -100,8 +100,8 @@ impl Database {
         before: Option<EventSeq>,
         limit: u32,
     ) -> Result<DeliveryPage, DbError> {
-        let Some(lane) = self.find_lane(scope, endpoint).await? else { return Ok(DeliveryPage::default()) };
-        let sql = union_of(state, |index, condition| {
+        let Some(queue) = self.find_queue(scope, endpoint).await? else { return Ok(DeliveryPage::default()) };
+        let sql = union_query(state, |index, condition| {
             format!(
                 "SELECT {DELIVERY_COLUMNS} FROM deliveries d INDEXED BY {index} CROSS JOIN events e ON e.seq = d.event \
                  WHERE d.lane = ?1 AND d.event < ?2 AND {condition}"
@@ -110,56 +110,56 @@ impl Database {
         let sql = format!("{sql} ORDER BY event DESC LIMIT ?3");
         let mut search = self.begin_search(scope).await?;
         let rows = sqlx::query(AssertSqlSafe(sql))
-            .bind(lane)
+            .bind(queue)
             .bind(before.unwrap_or(EventSeq::MAX))
             .bind(limit)
             .fetch_all(search.connection()?)
             .await?;
         search.finish();
-        let deliveries: Vec<StoredDelivery> = rows.iter().map(delivery_of).collect::<Result<_, _>>()?;
+        let deliveries: Vec<StoredDelivery> = rows.iter().map(parse_delivery).collect::<Result<_, _>>()?;
         let next = deliveries.last().filter(|_| deliveries.len() >= limit as usize).map(|delivery| delivery.seq);
         Ok(DeliveryPage { deliveries, next })
     }
 
-    /// In their order.
+    /// Returns the attempts of a delivery in ascending order.
     pub async fn find_attempts(
         &self,
         scope: &Scope,
         endpoint: &str,
         event: &str,
     ) -> Result<Vec<StoredAttempt>, DbError> {
-        let Some(lane) = self.find_lane(scope, endpoint).await? else { return Ok(Vec::new()) };
+        let Some(queue) = self.find_queue(scope, endpoint).await? else { return Ok(Vec::new()) };
         type AttemptRow = (u32, i64, i64, String, Option<u16>, Vec<u8>);
         let rows: Vec<AttemptRow> = sqlx::query_as(
             "SELECT a.number, a.at, a.duration_ms, a.outcome, a.status, a.answer FROM events e \
              CROSS JOIN attempts a ON a.event = e.seq WHERE a.lane = ? AND e.id = ? ORDER BY a.number",
         )
-        .bind(lane)
+        .bind(queue)
         .bind(event)
         .fetch_all(&*self.readers())
         .await?;
         rows.into_iter()
-            .map(|(number, at, duration_ms, outcome, status, answer)| {
+            .map(|(number, at, duration_ms, outcome, status, response)| {
                 let (at, duration_ms) = (unsigned(at)?, unsigned(duration_ms)?);
-                Ok(StoredAttempt { number, at, duration_ms, outcome, status, answer })
+                Ok(StoredAttempt { number, at, duration_ms, outcome, status, response })
             })
             .collect()
     }
 
-    /// Whether this event is, or was, on its way to this endpoint.
+    /// Returns true if the endpoint has a delivery of the event, in any state.
     pub async fn delivery_exists(&self, scope: &Scope, endpoint: &str, event: &str) -> Result<bool, DbError> {
-        let Some(lane) = self.find_lane(scope, endpoint).await? else { return Ok(false) };
+        let Some(queue) = self.find_queue(scope, endpoint).await? else { return Ok(false) };
         let found: Option<i64> = sqlx::query_scalar(
             "SELECT 1 FROM events e CROSS JOIN deliveries d ON d.event = e.seq WHERE d.lane = ? AND e.id = ?",
         )
-        .bind(lane)
+        .bind(queue)
         .bind(event)
         .fetch_optional(&*self.readers())
         .await?;
         Ok(found.is_some())
     }
 
-    /// The number of an event of this tenant.
+    /// Returns the number of an event of the tenant.
     pub async fn find_event(&self, scope: &Scope, event: &str) -> Result<Option<EventSeq>, DbError> {
         Ok(sqlx::query_scalar("SELECT seq FROM events WHERE id = ? AND plugin = ? AND tenant = ?")
             .bind(event)

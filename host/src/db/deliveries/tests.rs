@@ -7,15 +7,15 @@ use crate::db::apply::{AcceptedChanges, ApplyError, Failpoint, Failpoints, Outgo
 use crate::db::model::DataModel;
 use crate::db::testing::{TestFile, batch, change, endpoint, model, scope};
 
+mod created;
 mod fan_out;
-mod made;
-mod ordered;
-mod pruned;
-mod surveyed;
+mod prune;
+mod redelivery;
+mod search;
 
 const TENANT: &str = "acme/test";
 
-/// A file, its writer, and the next version.
+/// A database file, its writer, and the next version.
 struct Bench {
     file: TestFile,
     writer: Writer,
@@ -32,7 +32,7 @@ impl Bench {
         Bench { writer: file.db.writer_with(failpoints.clone()), file, failpoints, model, version: 0 }
     }
 
-    /// At 1 000 plus its version.
+    /// Returns a change at the time 1 000 plus its version.
     fn change(&mut self, tenant: &str) -> AcceptedChanges {
         self.version += 1;
         change(&self.model, self.version, tenant)
@@ -57,11 +57,11 @@ impl Bench {
         self.apply(vec![emit]).await
     }
 
-    async fn lane(&self, endpoint: &str) -> Lane {
-        self.file.db.find_lane(&scope("notes", TENANT), endpoint).await.unwrap().unwrap()
+    async fn queue(&self, endpoint: &str) -> QueueId {
+        self.file.db.find_queue(&scope("notes", TENANT), endpoint).await.unwrap().unwrap()
     }
 
-    /// Event → (state, attempts), of an endpoint.
+    /// Returns the deliveries of an endpoint: event → (state, attempts).
     async fn deliveries(&self, tenant: &str, endpoint: &str) -> BTreeMap<String, (&'static str, u32)> {
         let page = self.file.db.find_deliveries(&scope("notes", tenant), endpoint, None, None, 1_000).await.unwrap();
         page.deliveries.iter().map(|row| (row.event.to_string(), (row.state.name(), row.attempts))).collect()
@@ -72,17 +72,17 @@ impl Bench {
         sqlx::query_scalar(sql).fetch_one(&*self.file.db.readers()).await.unwrap()
     }
 
-    async fn attempt(&self, endpoint: &str, event: &str, at: Timestamp, then: Then) {
+    async fn attempt(&self, endpoint: &str, event: &str, at: Timestamp, transition: DeliveryTransition) {
         let found = sqlx::query_scalar("SELECT seq FROM events WHERE id = ?").bind(event);
         let row = AttemptRow {
-            lane: self.lane(endpoint).await,
+            queue: self.queue(endpoint).await,
             event: found.fetch_one(&*self.file.db.readers()).await.unwrap(),
             at,
             duration_ms: 5,
-            outcome: if then == Then::Delivered { "delivered" } else { "status" },
-            status: Some(if then == Then::Delivered { 200 } else { 500 }),
-            answer: b"said".to_vec(),
-            then,
+            outcome: if transition == DeliveryTransition::Delivered { "delivered" } else { "status" },
+            status: Some(if transition == DeliveryTransition::Delivered { 200 } else { 500 }),
+            response: b"response body".to_vec(),
+            transition,
         };
         self.file.db.record_attempts(&[row], &[]).await.unwrap();
     }
@@ -97,7 +97,7 @@ fn plain() -> Endpoint {
     endpoint("https://example.com/hook")
 }
 
-/// Only events of this type, or about this subject.
+/// Returns an endpoint for events of this type, or about this subject.
 fn only(event_type: &str, subject: &str) -> Endpoint {
     let list = |name: &str| if name.is_empty() { Vec::new() } else { vec![name.to_owned()] };
     Endpoint { event_types: list(event_type), subjects: list(subject), ..plain() }

@@ -9,18 +9,18 @@ use crate::{db::DbError, regular_file};
 
 const MAGIC: &[u8; 16] = b"SQLite format 3\0";
 const HEADER_BYTES: u64 = 100;
-/// The byte at this offset is the target of file locks; its page is never written.
+/// File locks use the byte at this offset, so its page is never written.
 const LOCK_BYTE: u64 = 1 << 30;
 
 pub(super) struct Header {
     pub page_bytes: u64,
     pub is_wal: bool,
-    /// Pages of the database at the last checkpoint; `None` if the field is not valid.
+    /// Number of pages of the database at the last checkpoint. `None` if the field is not valid.
     pages: Option<u64>,
 }
 
 impl Header {
-    /// The inner error is a clause about the file.
+    /// Reads the header. The inner error describes why it is not valid.
     pub fn read(path: &Path) -> Result<Result<Header, String>, DbError> {
         let mut bytes = Vec::new();
         let file = regular_file::open(path).map_err(DbError::file(path))?;
@@ -45,17 +45,17 @@ impl Header {
         Ok(Header { page_bytes, is_wal: bytes.get(18..20) == Some(&[2, 2]), pages })
     }
 
-    /// A clause about the pages that neither the file nor its log holds.
+    /// Describes the pages that neither the file nor its log contains. Returns `None` if no page is missing.
     pub fn missing_pages(&self, in_file: u64, log: &Log) -> Option<String> {
-        let (wanted, in_log) = match (log.committed, self.pages) {
+        let (expected, in_log) = match (log.committed, self.pages) {
             (0, Some(pages)) => (pages, 0),
             (0, None) => return None,
             (_, _) => (u64::from(log.pages_after), log.pages_beyond),
         };
         let lock_page = LOCK_BYTE / self.page_bytes + 1;
-        let unwritten = u64::from((in_file + 1..=wanted).contains(&lock_page));
-        let missing = wanted.saturating_sub(in_file).saturating_sub(in_log + unwritten);
-        (missing > 0).then(|| format!("it was cut: {missing} of its {wanted} pages are missing"))
+        let unwritten = u64::from((in_file + 1..=expected).contains(&lock_page));
+        let missing = expected.saturating_sub(in_file).saturating_sub(in_log + unwritten);
+        (missing > 0).then(|| format!("it was cut: {missing} of its {expected} pages are missing"))
     }
 }
 

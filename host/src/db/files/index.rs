@@ -1,7 +1,7 @@
-//! The index of the log in shared memory (`FILE-shm`): how far the log was committed when the last process had it open.
+//! The index of the log in shared memory (`FILE-shm`): the last committed frame when the last process had the log open.
 //!
-//! A process that is killed leaves it behind, and SQLite rebuilds it at the next open. Until then it proves which frames were committed.
-//! Format: <https://www.sqlite.org/walformat.html>, section 2.1. Numbers are in the byte order of the machine.
+//! A killed process leaves it behind, and SQLite rebuilds it at the next open. Until then it proves which frames were
+//! committed. Format: <https://www.sqlite.org/walformat.html>, section 2.1. Numbers have the byte order of the machine.
 
 use std::{
     io::{ErrorKind, Read},
@@ -14,19 +14,19 @@ use crate::{db::DbError, regular_file};
 const VERSION: u32 = 3_007_000;
 const COPY_BYTES: usize = 48;
 const SUMMED_BYTES: usize = 40;
-/// Two copies of the header, and the number of frames that are in the database file.
+/// Two copies of the header, and the number of checkpointed frames.
 const READ_BYTES: usize = 2 * COPY_BYTES + 4;
 
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Index {
-    /// The last frame of the last commit.
+    /// Number of the last frame of the last commit.
     committed: u32,
-    /// Frames that a checkpoint has copied into the database file.
+    /// Number of frames that a checkpoint has copied into the database file.
     checkpointed: u32,
     salts: [u8; 8],
 }
 
-/// `None` if the file is absent or holds no valid index.
+/// Reads the index. Returns `None` if the file is absent or contains no valid index.
 pub(super) fn read(path: &Path) -> Result<Option<Index>, DbError> {
     let mut bytes = Vec::new();
     match regular_file::open(path) {
@@ -34,7 +34,7 @@ pub(super) fn read(path: &Path) -> Result<Option<Index>, DbError> {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(DbError::file(path)(error)),
     };
-    // A process that died between its writes of the two copies leaves one of them valid.
+    // A process that died between writing the two copies leaves one valid copy.
     let copies = [0, COPY_BYTES].into_iter().filter_map(|offset| bytes.get(offset..offset + COPY_BYTES));
     let checkpointed = number(&bytes, 2 * COPY_BYTES);
     Ok(copies.filter_map(|copy| parse(copy, checkpointed?)).min_by_key(|index| index.committed))
@@ -55,7 +55,7 @@ fn number(bytes: &[u8], offset: usize) -> Option<u32> {
 }
 
 impl Index {
-    /// A clause about the committed frames that the log does not hold.
+    /// Describes the committed frames that the log does not contain. Returns `None` if it contains all of them.
     pub fn missing_from(&self, log: &Log) -> Option<String> {
         let (held, whole) = (log.committed, self.committed);
         if whole == 0 || (held == 0 && self.checkpointed >= whole) {
@@ -66,7 +66,7 @@ impl Index {
                 "it is not the log that was committed to last, so changes that were acknowledged are lost".to_owned(),
             );
         }
-        // A piece of a log is worse than none: its pages are older than those that a checkpoint has copied.
+        // A partial log is worse than none: its pages are older than those that a checkpoint has copied.
         (held < whole).then(|| {
             format!("{held} of the {whole} frames that were committed to it are left, so changes that were acknowledged are lost")
         })

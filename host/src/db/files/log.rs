@@ -1,7 +1,7 @@
-//! The write-ahead log of a database: its header, its frames, and where its last commit ends.
+//! The write-ahead log of a database: its header, its frames, and the end of its last commit.
 //!
-//! Format: <https://www.sqlite.org/fileformat2.html>, section 4. A log ends at its first invalid frame: frames after it were never
-//! committed, or are left over from before the log was restarted.
+//! Format: <https://www.sqlite.org/fileformat2.html>, section 4. A log ends at its first invalid frame. Frames after it
+//! were never committed, or were written before the log was restarted.
 
 use std::{
     collections::BTreeSet,
@@ -14,24 +14,25 @@ use crate::{db::DbError, limits::COPY_CHUNK_BYTES, regular_file};
 
 const HEADER_BYTES: usize = 32;
 const FRAME_HEADER_BYTES: usize = 24;
-/// The last bit says that checksums read big-endian words.
+/// The last bit is set if checksums read big-endian words.
 const MAGIC: u32 = 0x377f_0682;
 const FORMAT: u32 = 3_007_000;
 
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Log {
-    /// As stored in the header; changed whenever the log is restarted.
+    /// Salts in the header. They change whenever the log is restarted.
     pub salts: [u8; 8],
     /// Number of the last frame of the last commit.
     pub committed: u32,
-    /// Pages of the database after the last commit.
+    /// Number of pages of the database after the last commit.
     pub pages_after: u32,
-    /// Committed pages that lie beyond the end of the database file.
+    /// Number of committed pages beyond the end of the database file.
     pub pages_beyond: u64,
 }
 
 impl Log {
-    /// `file_pages`: pages of the database file. The inner error is a clause about the log.
+    /// Reads the log. `file_pages` is the number of pages of the database file. The inner error describes why the log
+    /// is not valid.
     pub fn read(path: &Path, file_pages: u64) -> Result<Result<Log, String>, DbError> {
         let file = match regular_file::open(path) {
             Ok(file) => file,
@@ -41,7 +42,7 @@ impl Log {
         let bytes = file.metadata().map_err(DbError::file(path))?.len();
         let mut file = BufReader::with_capacity(COPY_CHUNK_BYTES, file);
         let mut header = [0; HEADER_BYTES];
-        // SQLite writes the header before the first frame: a shorter log has no commit.
+        // SQLite writes the header before the first frame, so a shorter log has no commit.
         if !fill(&mut file, &mut header).map_err(DbError::file(path))? {
             return Ok(Ok(Log::default()));
         }
@@ -54,7 +55,7 @@ impl Log {
     }
 }
 
-/// The valid frames of a log, in order.
+/// Reader of the valid frames of a log, in order.
 struct Frames {
     salts: [u8; 8],
     page_bytes: usize,
@@ -62,7 +63,7 @@ struct Frames {
 }
 
 impl Frames {
-    /// `None` if the header is not valid.
+    /// Returns `None` if the header is not valid.
     fn begin(header: &[u8; HEADER_BYTES]) -> Option<Frames> {
         let magic = be_u32(header, 0)?;
         let page_bytes = be_u32(header, 8)?;
@@ -94,7 +95,9 @@ impl Frames {
         Ok(log)
     }
 
-    /// The number of the page, and for a commit the pages of the database after it; `None` if the frame is not valid.
+    /// Checks a frame. Returns its page number and, for a commit frame, the number of pages of the database after it.
+    ///
+    /// Returns `None` if the frame is not valid.
     fn check(&mut self, frame: &[u8]) -> Option<(u32, u32)> {
         let (page, pages_after) = (be_u32(frame, 0)?, be_u32(frame, 4)?);
         if page == 0 || frame.get(8..16)? != self.salts {
@@ -106,22 +109,22 @@ impl Frames {
     }
 }
 
-/// The cumulative checksum of a log.
+/// Cumulative checksum of a log.
 pub(super) struct Checksum {
     pub big_endian: bool,
     pub sums: (u32, u32),
 }
 
 impl Checksum {
-    /// Whole pairs of words.
+    /// Adds bytes to the checksum. Reads whole pairs of 4-byte words.
     pub fn add(&mut self, bytes: &[u8]) {
         let (mut first, mut second) = self.sums;
         let (words, _) = bytes.as_chunks::<4>();
         let (pairs, _) = words.as_chunks::<2>();
         let read = if self.big_endian { u32::from_be_bytes } else { u32::from_le_bytes };
-        for [one, other] in pairs {
-            first = first.wrapping_add(read(*one)).wrapping_add(second);
-            second = second.wrapping_add(read(*other)).wrapping_add(first);
+        for [even, odd] in pairs {
+            first = first.wrapping_add(read(*even)).wrapping_add(second);
+            second = second.wrapping_add(read(*odd)).wrapping_add(first);
         }
         self.sums = (first, second);
     }
@@ -131,7 +134,7 @@ impl Checksum {
     }
 }
 
-/// Whether the buffer was filled; `false` at the end of the file.
+/// Fills the buffer. Returns false at the end of the file.
 fn fill(file: &mut impl Read, buffer: &mut [u8]) -> std::io::Result<bool> {
     match file.read_exact(buffer) {
         Ok(()) => Ok(true),

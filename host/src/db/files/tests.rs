@@ -6,7 +6,7 @@ use crate::{
     db::testing::{TestFile, batch, change, model},
 };
 
-/// The files of a database as a killed process leaves them: a hundred commits, of which a checkpoint has copied `checkpointed`.
+/// Returns the files of a killed process with 100 commits, of which a checkpoint has copied the first `checkpointed`.
 async fn killed(checkpointed: Version) -> (tempfile::TempDir, PathBuf) {
     let model = model(vec![]);
     let file = TestFile::with(&model).await;
@@ -61,16 +61,16 @@ async fn files_of_a_killed_process_are_intact() {
 }
 
 #[tokio::test]
-async fn damage_of_each_file_is_found_and_named() {
+async fn damage_of_each_file_is_reported_with_its_path() {
     type Harm = fn(&Path);
     let harms: [(&str, &str, Harm, &str); 8] = [
-        ("a piece of a log", "test.db-wal", |log| keep(log, 0.1), "acknowledged are lost"),
+        ("a truncated log", "test.db-wal", |log| keep(log, 0.1), "acknowledged are lost"),
         ("an empty log", "test.db-wal", |log| keep(log, 0.0), "0 of the"),
         ("a missing log", "test.db-wal", |log| fs::remove_file(log).unwrap(), "0 of the"),
         ("a changed log", "test.db-wal", |log| flip(log, 0.1), "acknowledged are lost"),
         ("a changed header of the log", "test.db-wal", |log| flip(log, 0.0), "header of the log"),
         ("half a file", "test.db", |file| keep(file, 0.5), "pages are missing"),
-        ("a piece of a header", "test.db", |file| fs::write(file, b"SQLite format 3\0").unwrap(), "16 of 100 bytes"),
+        ("a truncated header", "test.db", |file| fs::write(file, b"SQLite format 3\0").unwrap(), "16 of 100 bytes"),
         ("another file", "test.db", |file| fs::write(file, "x".repeat(9_000)).unwrap(), "it is not a database"),
     ];
     for (name, file, harm, reason) in harms {
@@ -85,21 +85,21 @@ async fn damage_of_each_file_is_found_and_named() {
 }
 
 #[tokio::test]
-async fn index_of_another_boot_proves_nothing() {
+async fn index_of_another_boot_is_not_used() {
     let (_folder, path) = killed(0).await;
     keep(&beside(&path, "-wal"), 0.5);
     assert!(matches!(survey(&path, IndexTrust::Unknown), Ok(Survey::Database { .. })));
 }
 
 #[tokio::test]
-async fn index_after_a_whole_checkpoint_requires_no_log() {
+async fn index_after_a_complete_checkpoint_requires_no_log() {
     let (_folder, path) = killed(100).await;
     fs::remove_file(beside(&path, "-wal")).unwrap();
     survey(&path, IndexTrust::SameBoot).unwrap();
 }
 
 #[tokio::test]
-async fn frames_of_a_commit_that_did_not_end_are_ignored() {
+async fn frames_of_an_unfinished_commit_are_ignored() {
     let (_folder, path) = killed(0).await;
     let log = beside(&path, "-wal");
     let mut bytes = fs::read(&log).unwrap();
@@ -109,7 +109,7 @@ async fn frames_of_a_commit_that_did_not_end_are_ignored() {
 }
 
 #[test]
-fn absent_and_empty_files_hold_nothing() {
+fn absent_and_empty_files_contain_no_database() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("test.db");
     assert_eq!(survey(&path, IndexTrust::SameBoot).unwrap(), Survey::Nothing { exists: false, log_bytes: 0 });
@@ -119,7 +119,7 @@ fn absent_and_empty_files_hold_nothing() {
 }
 
 #[test]
-fn fifo_in_the_place_of_a_file_is_named_and_not_opened() {
+fn fifo_instead_of_a_file_is_reported_and_not_opened() {
     for ending in ["", "-wal", "-shm", "-journal"] {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("test.db");

@@ -1,7 +1,7 @@
-//! One condition as SQL.
+//! Converts one condition to SQL.
 //!
-//! Null is less than nothing and equal to null only. Numbers and texts are never compared with each other: in SQLite every
-//! number is below every text, so the empty text parts them, and an index can serve the comparison.
+//! Null is equal only to null, and has no order. Numbers and strings are never compared with each other. In SQLite
+//! every number sorts before every string, so the empty string separates them, and an index can serve the comparison.
 
 use super::{Comparison, Condition, FindError, Value, misuse};
 use crate::changes::change_set::Field;
@@ -9,14 +9,14 @@ use crate::db::model::prepare::{json_path_sql, json_value_sql};
 use crate::db::model::{Collection, IndexField, extract, is_path};
 use crate::limits::ONE_OF_MAX;
 
-/// A statement under construction: its text, and the values of its numbered parameters.
+/// A statement under construction: its SQL text, and the values of its numbered parameters.
 #[derive(Debug, Default)]
 pub(super) struct Sql {
     pub text: String,
     pub values: Vec<Field>,
 }
 
-/// The index field of that name; `None` where it is a path that no index of the collection has.
+/// Returns the index field with this name, or `None` for a path that no index of the collection contains.
 pub(super) fn index_field(collection: &Collection, field: &str) -> Result<Option<IndexField>, FindError> {
     match field {
         "@id" => Ok(Some(IndexField::Id)),
@@ -32,7 +32,7 @@ pub(super) fn index_field(collection: &Collection, field: &str) -> Result<Option
     }
 }
 
-/// As it is stored and compared.
+/// Converts a value to the form in which it is stored and compared.
 pub(super) fn field_of(value: &Value) -> Result<Field, FindError> {
     match value {
         Value::Null => Ok(Field::Null),
@@ -54,10 +54,10 @@ impl Sql {
         self.text.push_str(&format!("?{}", self.values.len()));
     }
 
-    /// `left`, the operator, the value; null is compared by IS.
+    /// Appends a comparison of `left` with a value. Null is compared with IS.
     pub fn compare(&mut self, left: &str, operator: &str, value: Field) {
         match (operator, &value) {
-            // Not IS NULL, after which SQLite sorts what the index has sorted already.
+            // Not IS NULL, because SQLite would then sort rows that the index has already sorted.
             ("=", Field::Null) => {
                 self.push(&format!("{left} IS "));
                 self.bind(value);
@@ -146,14 +146,15 @@ impl Sql {
     }
 }
 
-/// The first text, in the order of bytes, above all that begin with `prefix`; `None` where there is none.
+/// Returns the smallest string, in byte order, that is greater than all strings with this prefix, or `None` if none
+/// exists.
 fn after_prefix(prefix: &str) -> Option<String> {
-    let mut letters: Vec<char> = prefix.chars().collect();
-    while let Some(last) = letters.pop() {
-        // The letter after U+D7FF is U+E000.
+    let mut chars: Vec<char> = prefix.chars().collect();
+    while let Some(last) = chars.pop() {
+        // The range skips surrogates: the character after U+D7FF is U+E000.
         if let Some(next) = (last..=char::MAX).nth(1) {
-            letters.push(next);
-            return Some(letters.into_iter().collect());
+            chars.push(next);
+            return Some(chars.into_iter().collect());
         }
     }
     None

@@ -1,7 +1,7 @@
-//! Where the next page begins: the values of the order's fields in the last record, and the order they belong to.
+//! The cursor of the next page: the sort order, and the values of its fields in the last record.
 //!
-//! Opaque to callers and made of nothing that they have not seen. It comes back from outside: everything in it is checked,
-//! and it can only ever narrow what the scope allows.
+//! It is opaque to callers, and contains only data that they have received. Callers send it back, so everything in it
+//! is checked. It can only narrow the records that the scope allows.
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -15,12 +15,12 @@ use crate::changes::change_set::Field;
 use crate::db::DbError;
 use crate::limits::CURSOR_BYTES_MAX;
 
-/// The columns of the order follow those of the record.
+/// Index of the first column of the order. It follows the columns of the record.
 const FIRST_KEY: usize = 6;
 
 #[derive(Serialize, Deserialize)]
 struct Cursor {
-    /// The fields of the order, "-" before a descending one.
+    /// The fields of the order, preceded by "-" if it is descending.
     o: String,
     v: Vec<Value>,
 }
@@ -31,7 +31,7 @@ enum Value {
     Null,
     #[serde(rename = "i")]
     Integer(i64),
-    /// The bits of the number: text would lose some.
+    /// The bits of the number, because a decimal string could lose precision.
     #[serde(rename = "r")]
     Real(u64),
     #[serde(rename = "t")]
@@ -43,7 +43,7 @@ fn order_of(plan: &Plan) -> String {
     format!("{}{}", if plan.descending { "-" } else { "" }, fields.join(","))
 }
 
-/// The cursor after this row of a page.
+/// Returns the cursor after this row of a page.
 pub(super) fn write(row: &SqliteRow, plan: &Plan) -> Result<String, FindError> {
     let values = (0..plan.order.len()).map(|n| value_of(row, FIRST_KEY + n)).collect::<Result<_, _>>()?;
     let cursor = Cursor { o: order_of(plan), v: values };
@@ -61,22 +61,22 @@ fn value_of(row: &SqliteRow, column: usize) -> Result<Value, FindError> {
         "INTEGER" => Value::Integer(row.try_get(column)?),
         "REAL" => Value::Real(row.try_get::<f64, _>(column)?.to_bits()),
         "TEXT" => Value::Text(row.try_get(column)?),
-        other => return Err(DbError::Corrupt(format!("an indexed field holds {other}")).into()),
+        other => return Err(DbError::Corrupt(format!("an indexed field contains {other}")).into()),
     })
 }
 
-/// The values that a cursor stands for, one for each field of the order.
+/// Returns the values of a cursor, one for each field of the order.
 pub(super) fn read(text: &str, plan: &Plan) -> Result<Vec<Field>, FindError> {
-    let bad = || FindError::BadCursor("the cursor is not one of this list".to_owned());
+    let invalid = || FindError::BadCursor("the cursor does not belong to this list".to_owned());
     if text.len() > CURSOR_BYTES_MAX {
-        return Err(bad());
+        return Err(invalid());
     }
-    let bytes = URL_SAFE_NO_PAD.decode(text).map_err(|_| bad())?;
-    let cursor: Cursor = serde_json::from_slice(&bytes).map_err(|_| bad())?;
+    let bytes = URL_SAFE_NO_PAD.decode(text).map_err(|_| invalid())?;
+    let cursor: Cursor = serde_json::from_slice(&bytes).map_err(|_| invalid())?;
     if cursor.o != order_of(plan) || cursor.v.len() != plan.order.len() {
-        return Err(bad());
+        return Err(invalid());
     }
-    cursor.v.into_iter().map(|value| field_of(value).ok_or_else(bad)).collect()
+    cursor.v.into_iter().map(|value| field_of(value).ok_or_else(invalid)).collect()
 }
 
 fn field_of(value: Value) -> Option<Field> {

@@ -1,7 +1,8 @@
-//! Which index serves a query, and in which order it yields the records.
+//! Selects the index for a query, which determines the order of the records.
 //!
-//! An index serves where its first fields are fixed by `equal` (or one of them by a `one-of`, looked up value by value),
-//! the sort is what follows in it, and at least one condition narrows it. The primary key serves as an index on "@id".
+//! An index can serve a query if its first fields are fixed by `equal` (or one of them by a `one-of`, which is looked
+//! up value by value), the sort fields follow, and at least one condition narrows it. The primary key serves as an
+//! index on "@id".
 
 use super::condition::{Sql, field_of, index_field};
 use super::{Comparison, Condition, FindError, Sort, misuse};
@@ -14,16 +15,16 @@ pub(super) struct Plan<'a> {
     pub collection: &'a Collection,
     /// `None`: the primary key.
     index: Option<&'a Index>,
-    /// The fields that order the records, the last is the id; all in one direction.
+    /// The fields that order the records, all in one direction. The last one is the id.
     pub order: Vec<IndexField>,
     pub descending: bool,
     /// The `one-of` that is looked up value by value.
     merged: Option<(IndexField, Vec<Field>)>,
-    /// How many conditions narrow the index; the higher, the fewer records are looked at.
+    /// Degree to which conditions narrow the index. A higher value means that fewer records are read.
     narrowed: usize,
 }
 
-/// What a stretch of the index begins or ends with.
+/// A bound of a range of the index.
 pub(super) enum Bound {
     Is(IndexField, Field),
     Above(IndexField, Field),
@@ -42,31 +43,34 @@ impl Bound {
     }
 }
 
-/// The conditions and the sort, their fields resolved. A condition on a field without index only filters.
-struct Wanted<'a> {
+/// Conditions and sort with resolved fields. Conditions on fields without an index are left out, because they only
+/// filter.
+struct ResolvedQuery<'a> {
     conditions: Vec<(IndexField, &'a Comparison)>,
-    /// `None`: a sort by a field that no index has.
+    /// `None` if a sort field is in no index.
     sort: Option<Vec<IndexField>>,
     descending: bool,
 }
 
 impl<'a> Plan<'a> {
     pub fn new(collection: &'a Collection, conditions: &[Condition], sort: &[Sort]) -> Result<Plan<'a>, FindError> {
-        let wanted = Wanted::new(collection, conditions, sort)?;
+        let query = ResolvedQuery::new(collection, conditions, sort)?;
         let mut best: Option<Plan<'a>> = None;
         let indexes = std::iter::once(None).chain(collection.indexes.iter().map(Some));
-        for plan in indexes.filter_map(|index| wanted.served_by(collection, index).transpose()) {
+        for plan in indexes.filter_map(|index| query.plan_with(collection, index).transpose()) {
             let plan = plan?;
             let serves = conditions.is_empty() || plan.narrowed > 0;
             if serves && best.as_ref().is_none_or(|best| plan.narrowed > best.narrowed) {
                 best = Some(plan);
             }
         }
-        best.map_or_else(|| misuse(advice(collection, conditions, sort)), Ok)
+        best.map_or_else(|| misuse(suggest_index(collection, conditions, sort)), Ok)
     }
 
-    /// What follows FROM. The index is named, lest SQLite picks one that needs a sort; a unique one is not, because a newer
-    /// generation may have replaced it.
+    /// Returns the SQL after FROM.
+    ///
+    /// It names the index, so that SQLite does not choose one that requires a sort. A unique index is not named,
+    /// because a newer generation may have replaced it.
     pub fn source(&self) -> String {
         let table = &self.collection.table;
         match self.index {
@@ -77,26 +81,30 @@ impl<'a> Plan<'a> {
         }
     }
 
-    /// The stretches of the index that the records after the cursor (or all) lie in; each is a list of bounds.
-    pub fn stretches(&self, after: Option<&[Field]>) -> Vec<Vec<Bound>> {
+    /// Returns the ranges of the index that contain the records after the cursor, or all records. Each range is a list
+    /// of bounds.
+    pub fn ranges(&self, after: Option<&[Field]>) -> Vec<Vec<Bound>> {
         let values = match &self.merged {
             Some((field, values)) => values.iter().map(|value| Some((*field, value.clone()))).collect(),
             None => vec![None],
         };
-        let mut stretches = Vec::new();
+        let mut ranges = Vec::new();
         for value in values {
-            for mut stretch in self.stretches_after(after) {
-                stretch.extend(value.clone().map(|(field, value)| Bound::Is(field, value)));
-                stretches.push(stretch);
+            for mut range in self.ranges_after(after) {
+                range.extend(value.clone().map(|(field, value)| Bound::Is(field, value)));
+                ranges.push(range);
             }
         }
-        stretches
+        ranges
     }
 
-    /// For each field of the order: those that are equal up to it and come after the cursor in it. Null is below all.
-    fn stretches_after(&self, after: Option<&[Field]>) -> Vec<Vec<Bound>> {
+    /// Returns, for each field of the order, the records that equal the cursor before that field and come after it in
+    /// that field.
+    ///
+    /// Null sorts before all values.
+    fn ranges_after(&self, after: Option<&[Field]>) -> Vec<Vec<Bound>> {
         let Some(after) = after else { return vec![Vec::new()] };
-        let mut stretches = Vec::new();
+        let mut ranges = Vec::new();
         for (position, (field, value)) in self.order.iter().zip(after).enumerate() {
             let is_null = *value == Field::Null;
             let mut bounds = match (self.descending, is_null) {
@@ -110,14 +118,18 @@ impl<'a> Plan<'a> {
             }
             let equal =
                 || self.order.iter().zip(after).take(position).map(|(field, value)| Bound::Is(*field, value.clone()));
-            stretches.extend(bounds.into_iter().map(|bound| equal().chain([bound]).collect()));
+            ranges.extend(bounds.into_iter().map(|bound| equal().chain([bound]).collect()));
         }
-        stretches
+        ranges
     }
 }
 
-impl<'a> Wanted<'a> {
-    fn new(collection: &Collection, conditions: &'a [Condition], sort: &[Sort]) -> Result<Wanted<'a>, FindError> {
+impl<'a> ResolvedQuery<'a> {
+    fn new(
+        collection: &Collection,
+        conditions: &'a [Condition],
+        sort: &[Sort],
+    ) -> Result<ResolvedQuery<'a>, FindError> {
         let descending = sort.first().is_some_and(|sort| sort.descending);
         if sort.iter().any(|sort| sort.descending != descending) {
             return misuse(format!("find in {}: all fields of a sort go in one direction", collection.name));
@@ -131,20 +143,23 @@ impl<'a> Wanted<'a> {
         let sort: Vec<Option<IndexField>> =
             sort.iter().map(|sort| index_field(collection, &sort.field)).collect::<Result<_, _>>()?;
         let is_fixed = |field: &IndexField| {
-            resolved.iter().any(|(other, how)| other == field && matches!(how, Comparison::Equal(_)))
+            resolved.iter().any(|(other, comparison)| other == field && matches!(comparison, Comparison::Equal(_)))
         };
         let sort: Option<Vec<IndexField>> = sort.into_iter().collect();
-        // What is the same in all records that are found orders nothing.
+        // A field that is fixed by a condition does not affect the order.
         let sort = sort.map(|sort| sort.into_iter().filter(|field| !is_fixed(field)).collect());
-        Ok(Wanted { conditions: resolved, sort, descending })
+        Ok(ResolvedQuery { conditions: resolved, sort, descending })
     }
 
     fn comparison(&self, field: IndexField, is: impl Fn(&Comparison) -> bool) -> Option<&'a Comparison> {
-        self.conditions.iter().find(|(other, how)| *other == field && is(how)).map(|(_, how)| *how)
+        self.conditions
+            .iter()
+            .find(|(other, comparison)| *other == field && is(comparison))
+            .map(|(_, comparison)| *comparison)
     }
 
-    /// `None` where the index does not yield the order.
-    fn served_by<'c>(
+    /// Returns the plan that uses this index, or `None` if the index does not yield the requested order.
+    fn plan_with<'c>(
         &self,
         collection: &'c Collection,
         index: Option<&'c Index>,
@@ -158,7 +173,7 @@ impl<'a> Wanted<'a> {
             Plan { collection, index, order: Vec::new(), descending: self.descending, merged: None, narrowed: 0 };
         let mut rest = fields.into_iter().peekable();
         while let Some(field) = rest.peek().copied() {
-            let is_fixed = self.comparison(field, |how| matches!(how, Comparison::Equal(_))).is_some();
+            let is_fixed = self.comparison(field, |comparison| matches!(comparison, Comparison::Equal(_))).is_some();
             if !is_fixed && !self.merge(&mut plan, sort, field)? {
                 break;
             }
@@ -178,12 +193,15 @@ impl<'a> Wanted<'a> {
         Ok(Some(plan))
     }
 
-    /// Whether this field is one of few values and not sorted by: then they are looked up one by one.
+    /// Sets `plan.merged` if the field has a `one-of` with few values and is not sorted by. The values are then looked
+    /// up one by one.
+    ///
+    /// Returns true if it did.
     fn merge(&self, plan: &mut Plan<'_>, sort: &[IndexField], field: IndexField) -> Result<bool, FindError> {
         if plan.merged.is_some() || sort.contains(&field) {
             return Ok(false);
         }
-        let few = |how: &Comparison| matches!(how, Comparison::OneOf(values) if (1..=ONE_OF_MERGED_MAX).contains(&values.len()));
+        let few = |comparison: &Comparison| matches!(comparison, Comparison::OneOf(values) if (1..=ONE_OF_MERGED_MAX).contains(&values.len()));
         let Some(Comparison::OneOf(values)) = self.comparison(field, few) else { return Ok(false) };
         let mut distinct: Vec<Field> = Vec::new();
         for value in values {
@@ -197,12 +215,12 @@ impl<'a> Wanted<'a> {
     }
 }
 
-fn narrows(how: &Comparison) -> bool {
-    !matches!(how, Comparison::NotEqual(_) | Comparison::Contains(_))
+fn narrows(comparison: &Comparison) -> bool {
+    !matches!(comparison, Comparison::NotEqual(_) | Comparison::Contains(_))
 }
 
-/// What to declare.
-fn advice(collection: &Collection, conditions: &[Condition], sort: &[Sort]) -> String {
+/// Returns an error message that names the index to declare.
+fn suggest_index(collection: &Collection, conditions: &[Condition], sort: &[Sort]) -> String {
     let is_sorted = |field: &str| sort.iter().any(|sort| sort.field == field);
     let is_equal = |condition: &&Condition| matches!(condition.comparison, Comparison::Equal(_));
     let narrowing = conditions

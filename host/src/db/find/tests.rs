@@ -27,13 +27,14 @@ fn ids(page: &Page) -> Vec<&str> {
     page.entries.iter().map(|(id, _)| &**id).collect()
 }
 
-/// Things with these (id, body) in one collection with these indexes.
+/// A database with one collection and its model.
 struct Things {
     file: TestFile,
     model: std::sync::Arc<DataModel>,
 }
 
 impl Things {
+    /// Stores records with these (id, body) in a collection with these indexes.
     async fn of(indexes: &[&[&str]], bodies: &[(&str, &str)]) -> Things {
         let indexes = indexes.iter().enumerate().map(|(n, fields)| index(&format!("i{n}"), fields, false));
         let model = model(indexes.collect());
@@ -60,7 +61,7 @@ impl Things {
         found
     }
 
-    /// All pages, `limit` entries each.
+    /// Returns the ids of all pages with `limit` entries each.
     async fn walk(&self, mut query: Query) -> Vec<String> {
         let mut all = Vec::new();
         loop {
@@ -76,7 +77,7 @@ impl Things {
 }
 
 #[tokio::test]
-async fn every_comparison_finds_what_it_says_with_and_without_an_index() {
+async fn every_comparison_finds_the_same_records_with_and_without_an_index() {
     let bodies = [
         ("a", r#"{"v":1,"n":{"v":1}}"#),
         ("b", r#"{"v":2.5,"n":{"v":2.5}}"#),
@@ -107,7 +108,7 @@ async fn every_comparison_finds_what_it_says_with_and_without_an_index() {
         (Contains(Value::Integer(2)), ""),
     ];
     for (comparison, expected) in cases {
-        // By the index alone, and filtered by a field that has none; "@id" lets the primary key serve.
+        // With an index, and on a field without one. The condition on "@id" lets the primary key serve.
         let every = when("@id", AtLeast(text("")));
         let indexed = things.ids(&[every.clone(), when("v", comparison.clone())]).await.join(" ");
         let filtered = things.ids(&[every, when("n.v", comparison.clone())]).await.join(" ");
@@ -116,7 +117,7 @@ async fn every_comparison_finds_what_it_says_with_and_without_an_index() {
 }
 
 #[tokio::test]
-async fn a_query_that_no_index_serves_names_the_index_to_declare() {
+async fn error_of_a_query_without_index_names_the_index_to_declare() {
     let things = Things::of(&[&["state", "@created-at"]], &[("a", r#"{"state":"new"}"#)]).await;
     let misuse = async |conditions: Vec<Condition>, sort: Vec<Sort>| {
         let error = things.find(&Query { conditions, sort, limit: 1, ..Query::default() }).await.unwrap_err();
@@ -124,8 +125,8 @@ async fn a_query_that_no_index_serves_names_the_index_to_declare() {
         error.to_string()
     };
     assert!(misuse(vec![equal("owner", "x")], vec![]).await.ends_with(r#"declare one with the fields ["owner"]"#));
-    let sentence = misuse(vec![equal("owner", "x")], vec![by("state", false)]).await;
-    assert!(sentence.ends_with(r#"declare one with the fields ["owner", "state"]"#), "{sentence}");
+    let message = misuse(vec![equal("owner", "x")], vec![by("state", false)]).await;
+    assert!(message.ends_with(r#"declare one with the fields ["owner", "state"]"#), "{message}");
     assert!(misuse(vec![], vec![by("x' OR 1", false)]).await.contains("not a path"));
     assert!(misuse(vec![], vec![by("state", false), by("@created-at", true)]).await.contains("one direction"));
     assert!(misuse(vec![when("state", Comparison::Less(Value::Null))], vec![]).await.contains("null"));
@@ -133,14 +134,14 @@ async fn a_query_that_no_index_serves_names_the_index_to_declare() {
 }
 
 #[tokio::test]
-async fn foreign_cursors_are_an_error_of_their_own() {
+async fn foreign_cursors_return_bad_cursor() {
     let things = Things::of(&[&["state"]], &[("a", r#"{"state":"1"}"#), ("b", r#"{"state":"2"}"#)]).await;
     let mut query = Query { sort: vec![by("state", false)], limit: 1, ..Query::default() };
     let next = things.find(&query).await.unwrap().next.unwrap();
     let longer = "A".repeat(100_000);
-    for bad in ["", "!", "AAAA", "bnVsbA", &next[1..], &longer] {
-        query.after = Some(bad.to_owned());
-        assert!(matches!(things.find(&query).await, Err(FindError::BadCursor(_))), "{bad}");
+    for cursor in ["", "!", "AAAA", "bnVsbA", &next[1..], &longer] {
+        query.after = Some(cursor.to_owned());
+        assert!(matches!(things.find(&query).await, Err(FindError::BadCursor(_))), "{cursor}");
     }
     query.after = Some(next);
     query.sort = vec![by("state", true)];
@@ -167,7 +168,7 @@ async fn one_of_and_a_sort_are_merged_in_order() {
 }
 
 #[tokio::test]
-async fn a_page_with_large_bodies_ends_early_and_goes_on() {
+async fn page_with_large_bodies_ends_early_and_has_a_cursor() {
     let large = format!("\"{}\"", "x".repeat(3 << 20));
     let things = Things::of(&[], &[("a", &large), ("b", &large), ("c", &large)]).await;
     let mut query = Query { limit: 10, ..Query::default() };
@@ -188,7 +189,7 @@ async fn count_stops_at_its_limit() {
 }
 
 #[tokio::test]
-async fn pages_come_from_the_index_without_sorting() {
+async fn pages_are_read_from_the_index_without_sorting() {
     let things = Things::of(&[&["state", "rank"]], &[("a", r#"{"state":"1","rank":1}"#)]).await;
     let collection = things.model.collection("things").unwrap();
     for (conditions, after) in [
@@ -227,7 +228,7 @@ fn value() -> impl Strategy<Value = serde_json::Value> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
 
-    /// Whatever the values, walking page by page yields each thing once, in both directions.
+    /// Reading page by page yields each record once, in both directions, for any values.
     #[test]
     fn pages_yield_everything_once(values in prop::collection::vec((value(), value()), 1..30), limit in 1_u32..5) {
         tokio::runtime::Runtime::new().unwrap().block_on(async {
@@ -249,9 +250,9 @@ proptest! {
         });
     }
 
-    /// Tenants and plugins never see each other's things, whatever they ask for.
+    /// No read returns a record of another tenant.
     #[test]
-    fn no_question_crosses_a_scope(owners in prop::collection::vec(0_usize..3, 1..12), asked in 0_usize..3) {
+    fn no_read_crosses_a_scope(owners in prop::collection::vec(0_usize..3, 1..12), reader in 0_usize..3) {
         const TENANTS: [&str; 3] = ["acme/test", "acme/live", "other/test"];
         tokio::runtime::Runtime::new().unwrap().block_on(async {
             let model = model(vec![index("by-state", &["state"], false), index("by-name", &["name"], true)]);
@@ -260,22 +261,22 @@ proptest! {
             let changes = owners.iter().enumerate()
                 .map(|(n, owner)| change(&model, n as u64 + 1, TENANTS[*owner]).put(&format!("id{n:02}"), &body(n)));
             file.db.writer().apply(&batch("b", changes.collect())).await.unwrap();
-            let (things, us) = (model.collection("things").unwrap(), scope("notes", TENANTS[asked]));
-            let mine: Vec<String> = owners.iter().enumerate().filter(|(_, owner)| **owner == asked)
+            let (things, own_scope) = (model.collection("things").unwrap(), scope("notes", TENANTS[reader]));
+            let own: Vec<String> = owners.iter().enumerate().filter(|(_, owner)| **owner == reader)
                 .map(|(n, _)| format!("id{n:02}")).collect();
             for conditions in [vec![], vec![equal("state", "s")], vec![when("@id", Comparison::StartsWith("id".into()))]] {
                 let query = Query { conditions: conditions.clone(), limit: 100, ..Query::default() };
-                assert_eq!(ids(&file.db.find_page(&us, things, &query).await.unwrap()), mine);
-                assert_eq!(file.db.count_records(&us, things, &conditions, 100).await.unwrap() as usize, mine.len());
+                assert_eq!(ids(&file.db.find_page(&own_scope, things, &query).await.unwrap()), own);
+                assert_eq!(file.db.count_records(&own_scope, things, &conditions, 100).await.unwrap() as usize, own.len());
             }
             for n in 0..owners.len() {
                 let id = format!("id{n:02}");
-                let is_mine = mine.contains(&id);
-                assert_eq!(file.db.find_record(&us, things, &id).await.unwrap().is_some(), is_mine);
-                assert_eq!(file.db.find_records(&us, things, &[id.as_str().into()], usize::MAX).await.unwrap()[0].is_some(), is_mine);
+                let is_own = own.contains(&id);
+                assert_eq!(file.db.find_record(&own_scope, things, &id).await.unwrap().is_some(), is_own);
+                assert_eq!(file.db.find_records(&own_scope, things, &[id.as_str().into()], usize::MAX).await.unwrap()[0].is_some(), is_own);
                 let unique = things.unique_indexes().next().unwrap();
                 let fields = things.extract(&body(n)).unwrap();
-                assert_eq!(file.db.find_slot(&us, things, unique, &fields).await.unwrap().is_some(), is_mine);
+                assert_eq!(file.db.find_slot(&own_scope, things, unique, &fields).await.unwrap().is_some(), is_own);
             }
         });
     }

@@ -1,6 +1,7 @@
-//! Retention of the journal: each chain loses its first lines and goes on from where it was cut.
+//! Retention of the journals: deletes the first lines of each chain, which continues from the cut.
 //!
-//! Invariants: what is deleted is always the beginning of a chain; the last of it is noted in the same transaction.
+//! Invariants: deleted lines are always the beginning of a chain. The last deleted line is recorded in the same
+//! transaction.
 
 use std::collections::HashMap;
 
@@ -8,17 +9,17 @@ use crate::clock::Timestamp;
 use crate::db::database::WriteTransaction;
 use crate::db::{Database, DbError};
 
-/// How far one chain can be cut.
+/// The lines of one chain that can be deleted.
 #[derive(Default)]
 struct Cut {
-    /// Number and hash of the last line that goes.
+    /// Number and hash of the last line to delete.
     last: Option<(i64, Vec<u8>)>,
-    /// A line that stays was met: so do all behind it, also those whose call began earlier.
+    /// A line to keep was found. All later lines are kept, even if their call began earlier.
     ended: bool,
 }
 
 impl Database {
-    /// Of the oldest `rows` lines, those from before this time; returns how many.
+    /// Deletes those of the oldest `rows` lines that are older than `before`. Returns the number of deleted lines.
     pub(in crate::db) async fn prune_journal(&self, rows: u32, before: Timestamp) -> Result<u64, DbError> {
         let before = i64::try_from(before).unwrap_or(i64::MAX);
         self.write(move |write| Box::pin(async move { delete_lines(write, rows, before).await })).await
@@ -40,10 +41,10 @@ async fn delete_lines(write: &mut WriteTransaction, rows: u32, before: i64) -> R
     let mut deleted = 0;
     for ((plugin, tenant), cut) in cuts {
         let Some((seq, hash)) = cut.last else { continue };
-        let noted = "INSERT INTO journal_cuts VALUES (?, ?, ?, ?) \
+        let record = "INSERT INTO journal_cuts VALUES (?, ?, ?, ?) \
                          ON CONFLICT DO UPDATE SET seq = excluded.seq, hash = excluded.hash";
-        let noted = sqlx::query(noted).bind(&plugin).bind(&tenant).bind(seq).bind(hash);
-        noted.execute(write.connection()).await?;
+        let record = sqlx::query(record).bind(&plugin).bind(&tenant).bind(seq).bind(hash);
+        record.execute(write.connection()).await?;
         let delete = sqlx::query("DELETE FROM journal WHERE plugin = ? AND tenant = ? AND seq <= ?");
         let delete = delete.bind(plugin).bind(tenant).bind(seq);
         deleted += delete.execute(write.connection()).await?.rows_affected();

@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use super::*;
 use crate::db::Database;
-use crate::db::retention::Growing;
+use crate::db::retention::GrowingTable;
 use crate::db::testing::{TestFile, batch, change, model};
 
 const TENANT: &str = "acme/test";
@@ -18,7 +18,7 @@ fn line(entry: &str, decided_by: Option<&str>) -> JournalLine {
     }
 }
 
-/// So many lines of acme at 1 001, 1 002, …, and one of somebody else.
+/// Writes `count` lines of acme at the times 1 001, 1 002, …, and one line of another tenant.
 async fn with_lines(count: u64) -> TestFile {
     let model = model(vec![]);
     let file = TestFile::with(&model).await;
@@ -26,37 +26,37 @@ async fn with_lines(count: u64) -> TestFile {
         let written = line(&version.to_string(), version.is_multiple_of(2).then_some("1.2.3"));
         change(&model, version, tenant).edit(|changes| changes.journal = vec![written])
     };
-    let theirs = write("other/test", count + 1);
-    let changes = (1..=count).map(|version| write(TENANT, version)).chain([theirs]).collect();
+    let other = write("other/test", count + 1);
+    let changes = (1..=count).map(|version| write(TENANT, version)).chain([other]).collect();
     file.db.writer().apply(&batch("b1", changes)).await.unwrap();
     file
 }
 
-async fn followed(file: &TestFile) -> Vec<Chain> {
-    let all = file.db.follow_chains(&ChainFilter::default(), None, FollowBounds::ALL).await.unwrap();
+async fn verified(file: &TestFile) -> Vec<Chain> {
+    let all = file.db.verify_chains(&ChainFilter::default(), None, VerifyBounds::ALL).await.unwrap();
     assert_eq!(all.open, None);
     all.chains
 }
 
-/// What is wrong with the chain of acme, after this was done behind the host's back; nobody else's has a flaw.
+/// Runs `sql` and returns the flaw of acme's chain. Checks that the other chain has none.
 async fn flaw_after(sql: &'static str) -> Option<(i64, FlawKind)> {
     let file = with_lines(6).await;
     file.damage(sql).await;
-    let chains = followed(&file).await;
+    let chains = verified(&file).await;
     let flaw = |tenant: &str| chains.iter().find(|chain| chain.tenant == tenant).and_then(|chain| chain.flaw);
     assert_eq!(flaw("other/test"), None);
     flaw(TENANT).map(|flaw| (flaw.seq, flaw.kind))
 }
 
 #[tokio::test]
-async fn a_chain_as_it_was_written_is_sound_with_and_without_the_word_of_who_decided() {
-    let chains = followed(&with_lines(6).await).await;
-    let said: Vec<_> = chains.iter().map(|chain| (&*chain.tenant, chain.lines(), chain.last, chain.flaw)).collect();
-    assert_eq!(said, [(TENANT, 6, 6, None), ("other/test", 1, 1, None)]);
+async fn unchanged_chain_is_valid_with_and_without_a_deciding_component() {
+    let chains = verified(&with_lines(6).await).await;
+    let summary: Vec<_> = chains.iter().map(|chain| (&*chain.tenant, chain.lines(), chain.last, chain.flaw)).collect();
+    assert_eq!(summary, [(TENANT, 6, 6, None), ("other/test", 1, 1, None)]);
 }
 
 #[tokio::test]
-async fn the_first_line_that_is_wrong_is_named_with_what_is_wrong() {
+async fn first_invalid_line_is_reported_with_its_kind_of_flaw() {
     use FlawKind::{Changed, Misplaced, Missing};
     for (sql, flaw) in [
         ("UPDATE journal SET entry = '9' WHERE tenant = 'acme/test' AND seq = 4", (4, Changed)),
@@ -77,23 +77,23 @@ async fn the_first_line_that_is_wrong_is_named_with_what_is_wrong() {
 }
 
 #[tokio::test]
-async fn a_line_that_was_written_anew_with_its_hash_does_not_lead_to_the_next() {
+async fn next_line_after_a_rewritten_line_with_a_valid_hash_is_misplaced() {
     let file = with_lines(6).await;
     let lines = file.db.list_lines(&LineFilter::default(), None, ALL_LINES).await.unwrap().lines;
     let mut forged = lines.into_iter().find(|stored| stored.seq == 3).unwrap();
     forged.line.entry = "9".into();
     let update = sqlx::query("UPDATE journal SET entry = '9', hash = ? WHERE tenant = 'acme/test' AND seq = 3");
     file.db.execute(update.bind(forged.expected_hash().to_vec())).await.unwrap();
-    assert_eq!(followed(&file).await[0].flaw, Some(Flaw { seq: 4, kind: FlawKind::Misplaced }));
+    assert_eq!(verified(&file).await[0].flaw, Some(Flaw { seq: 4, kind: FlawKind::Misplaced }));
 }
 
 #[tokio::test]
-async fn chains_are_followed_in_parts_as_well() {
+async fn verification_in_parts_returns_the_same_chains() {
     let file = with_lines(6).await;
     let (mut open, mut chains, mut parts) = (None, Vec::new(), 0);
     loop {
-        let bounds = FollowBounds { lines: 3, bytes: usize::MAX };
-        let part = file.db.follow_chains(&ChainFilter::default(), open, bounds).await.unwrap();
+        let bounds = VerifyBounds { lines: 3, bytes: usize::MAX };
+        let part = file.db.verify_chains(&ChainFilter::default(), open, bounds).await.unwrap();
         chains.extend(part.chains);
         parts += 1;
         open = part.open;
@@ -102,47 +102,47 @@ async fn chains_are_followed_in_parts_as_well() {
         }
     }
     assert!(parts > 2, "{parts}");
-    assert_eq!(chains, followed(&file).await);
+    assert_eq!(chains, verified(&file).await);
     let one = ChainFilter { tenant: Some("other/test".into()), ..ChainFilter::default() };
-    assert_eq!(file.db.follow_chains(&one, None, FollowBounds::ALL).await.unwrap().chains, chains[1..]);
+    assert_eq!(file.db.verify_chains(&one, None, VerifyBounds::ALL).await.unwrap().chains, chains[1..]);
 }
 
-/// Lines of acme before 1 000 + `count` go.
+/// Deletes lines older than 1 000 + `count`.
 async fn prune(file: &TestFile, count: u64) {
-    file.db.prune_older(Growing::Journal, 1_000 + count, &|| true).await.unwrap();
+    file.db.prune_older(GrowingTable::Journal, 1_000 + count, &|| true).await.unwrap();
 }
 
 #[tokio::test]
-async fn what_retention_deletes_is_no_flaw_also_where_it_happens_between_two_parts() {
+async fn retention_between_two_parts_causes_no_flaw() {
     let file = with_lines(6).await;
-    let bounds = FollowBounds { lines: 3, bytes: usize::MAX };
-    let open = file.db.follow_chains(&ChainFilter::default(), None, bounds).await.unwrap().open;
+    let bounds = VerifyBounds { lines: 3, bytes: usize::MAX };
+    let open = file.db.verify_chains(&ChainFilter::default(), None, bounds).await.unwrap().open;
     assert_eq!(open.as_ref().map(|chain| chain.last), Some(3));
     prune(&file, 5).await;
-    let rest = file.db.follow_chains(&ChainFilter::default(), open, FollowBounds::ALL).await.unwrap();
-    assert_eq!(rest.chains, followed(&file).await);
+    let rest = file.db.verify_chains(&ChainFilter::default(), open, VerifyBounds::ALL).await.unwrap();
+    assert_eq!(rest.chains, verified(&file).await);
     assert_eq!((rest.chains[0].cut, rest.chains[0].last, rest.chains[0].flaw), (4, 6, None));
     file.damage("DELETE FROM journal WHERE tenant = 'acme/test' AND seq = 5").await;
-    assert_eq!(followed(&file).await[0].flaw, Some(Flaw { seq: 5, kind: FlawKind::Missing }));
+    assert_eq!(verified(&file).await[0].flaw, Some(Flaw { seq: 5, kind: FlawKind::Missing }));
 }
 
 #[tokio::test]
-async fn a_chain_that_retention_has_emptied_goes_on_with_the_next_number_after_a_restart() {
+async fn chain_emptied_by_retention_continues_with_the_next_number() {
     let file = with_lines(6).await;
     prune(&file, 100).await;
-    let emptied = followed(&file).await;
+    let emptied = verified(&file).await;
     assert_eq!((emptied[0].cut, emptied[0].last, emptied[0].lines()), (6, 6, 0));
     let model = model(vec![]);
     let written = change(&model, 9, TENANT).edit(|changes| changes.journal = vec![line("9", Some("1.2.3"))]);
     file.db.writer().apply(&batch("b2", vec![written])).await.unwrap();
-    let chain = &followed(&file).await[0];
+    let chain = &verified(&file).await[0];
     assert_eq!((chain.last, chain.lines(), chain.flaw), (7, 1, None));
 }
 
 #[tokio::test]
-async fn retention_leaves_no_hole_where_calls_that_began_first_ended_last() {
+async fn retention_leaves_no_gap_if_lines_are_not_in_the_order_of_their_times() {
     let file = with_lines(6).await;
-    // Line 3 is of a call that began after that of line 4.
+    // The call of line 3 began after that of line 4.
     file.damage("UPDATE journal SET at = 2000 WHERE tenant = 'acme/test' AND seq = 3").await;
     prune(&file, 5).await;
     let left = file.db.list_lines(&LineFilter::default(), None, ALL_LINES).await.unwrap().lines;
@@ -150,7 +150,7 @@ async fn retention_leaves_no_hole_where_calls_that_began_first_ended_last() {
     assert_eq!(left, [6, 5, 4, 3]);
 }
 
-const ALL_LINES: LineBounds = LineBounds { lines: 100, looked_at: 100, bytes: 1_000 };
+const ALL_LINES: LineBounds = LineBounds { lines: 100, examined: 100, bytes: 1_000 };
 
 async fn list_all(database: &Database, filter: &LineFilter, bounds: LineBounds) -> (Vec<i64>, u32) {
     let (mut found, mut before, mut pages) = (Vec::new(), None, 0);
@@ -166,22 +166,21 @@ async fn list_all(database: &Database, filter: &LineFilter, bounds: LineBounds) 
 }
 
 #[tokio::test]
-async fn lines_are_listed_newest_first_page_by_page_within_every_bound() {
+async fn lines_are_listed_newest_first_in_pages_within_every_bound() {
     let file = with_lines(6).await;
     let acme = || LineFilter { plugin: Some("notes".into()), tenant: Some(TENANT.into()), ..LineFilter::default() };
-    let [few, look, bytes] = [(2, 100, 1_000), (100, 2, 1_000), (100, 100, 15)]
-        .map(|(lines, looked_at, bytes)| LineBounds { lines, looked_at, bytes });
-    for bounds in [ALL_LINES, few, look, bytes] {
+    let [few, examined, bytes] = [(2, 100, 1_000), (100, 2, 1_000), (100, 100, 15)]
+        .map(|(lines, examined, bytes)| LineBounds { lines, examined, bytes });
+    for bounds in [ALL_LINES, few, examined, bytes] {
         let (found, pages) = list_all(&file.db, &acme(), bounds).await;
         assert_eq!(found, [6, 5, 4, 3, 2, 1]);
-        assert_eq!(pages > 1, bounds.lines == 2 || bounds.looked_at == 2 || bounds.bytes == 15, "{bounds:?}");
+        assert_eq!(pages > 1, bounds.lines == 2 || bounds.examined == 2 || bounds.bytes == 15, "{bounds:?}");
         assert_eq!(list_all(&file.db, &LineFilter::default(), bounds).await.0, [1, 6, 5, 4, 3, 2, 1]);
     }
     let some = LineFilter { since: Some(1_002), until: Some(1_004), ..LineFilter::default() };
-    assert_eq!(list_all(&file.db, &some, look).await.0, [3, 2]);
+    assert_eq!(list_all(&file.db, &some, examined).await.0, [3, 2]);
     let none = LineFilter { operation: Some("undo".into()), ..acme() };
-    assert_eq!(list_all(&file.db, &none, look).await.0, Vec::<i64>::new());
-    let theirs =
-        LineFilter { tenant: Some("other/test".into()), operation: Some("do".into()), ..LineFilter::default() };
-    assert_eq!(list_all(&file.db, &theirs, few).await.0, [1]);
+    assert_eq!(list_all(&file.db, &none, examined).await.0, Vec::<i64>::new());
+    let other = LineFilter { tenant: Some("other/test".into()), operation: Some("do".into()), ..LineFilter::default() };
+    assert_eq!(list_all(&file.db, &other, few).await.0, [1]);
 }

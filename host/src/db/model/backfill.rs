@@ -1,7 +1,7 @@
-//! Fills new columns of old rows, in chunks, while others write.
+//! Fills new columns of old rows in chunks, while other writes continue.
 //!
-//! Invariant: from the moment a column is in the catalogue every write fills it, so one pass over the rows is enough; a
-//! pass that was interrupted is done again from the start.
+//! Invariant: every write fills a column from the moment that it is in the catalogue, so one pass over the rows is
+//! enough. An interrupted pass is repeated from the start.
 
 use sqlx::AssertSqlSafe;
 use sqlx::sqlite::SqliteRow;
@@ -16,7 +16,7 @@ use crate::db::{Database, DbError};
 use crate::limits::{BACKFILL_ROWS, BACKFILL_STATEMENTS};
 
 impl Database {
-    /// Fills every column of the table that is not marked as filled, and marks it.
+    /// Fills every column of the table that is not marked as filled, and marks it as filled.
     pub(super) async fn backfill(&self, table: &str) -> Result<(), DbError> {
         let mut next = Some(i64::MIN);
         while let Some(after) = next {
@@ -29,7 +29,8 @@ impl Database {
     }
 }
 
-/// Some of the rows that follow `after`. Returns where to go on; `None`: the table is filled, and marked so.
+/// Fills a chunk of the rows after `after`. Returns the last row of the chunk, or `None` once the table is marked as
+/// filled.
 async fn fill_chunk(
     database: &Database,
     write: &mut WriteTransaction,
@@ -53,7 +54,7 @@ async fn fill_chunk(
     Ok(Some(after))
 }
 
-/// The rows that follow `after`; returns the last of them.
+/// Fills up to `BACKFILL_ROWS` rows after `after`. Returns the last of them.
 async fn fill_rows(connection: &mut SqliteConnection, table: &Table, after: i64) -> Result<Option<i64>, DbError> {
     let sql = format!("SELECT rowid, body FROM \"{}\" WHERE rowid > ? ORDER BY rowid LIMIT ?", table.name);
     let rows = sqlx::query(AssertSqlSafe(sql)).bind(after).bind(BACKFILL_ROWS).fetch_all(&mut *connection).await?;

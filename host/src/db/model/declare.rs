@@ -1,4 +1,4 @@
-//! From the collections of a manifest to a checked model. Every refusal is a sentence for the plugin's author.
+//! Converts the collections of a manifest to a checked model. Error messages are for the plugin's author.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,7 +14,9 @@ use crate::limits::{
 use crate::manifest;
 
 impl DataModel {
-    /// `reads_from`: the oldest data version that the plugin reads; `None`: `data_version` only.
+    /// Creates the model of a plugin.
+    ///
+    /// `reads_from` is the oldest data version that the plugin reads. `None` means that it reads only `data_version`.
     pub fn new(
         plugin: &str,
         collections: &[manifest::Collection],
@@ -23,9 +25,7 @@ impl DataModel {
     ) -> Result<DataModel, ModelError> {
         check_name("plugin", plugin)?;
         if plugin == "sqlite" {
-            return invalid(
-                "a plugin cannot be called sqlite: the database keeps table names that begin so for itself",
-            );
+            return invalid("a plugin cannot be called sqlite: the database reserves table names with that prefix");
         }
         let reads_from = reads_from.unwrap_or(data_version);
         if data_version == 0 || reads_from == 0 || reads_from > data_version {
@@ -38,7 +38,7 @@ impl DataModel {
         for declared in collections {
             if Owner::of(&declared.name) == Owner::Host {
                 return invalid(format!(
-                    "collection {}: names that begin with {HOST_PREFIX} are the host's own",
+                    "collection {}: names that begin with {HOST_PREFIX} are reserved for the host",
                     declared.name
                 ));
             }
@@ -113,7 +113,7 @@ fn index(declared: &manifest::Index, columns: &mut Vec<Column>) -> Result<Index,
             return Err(at(format!("{path} cannot be part of a unique index")));
         }
         if fields.contains(&field) {
-            return Err(at(format!("{path} stands in it twice")));
+            return Err(at(format!("{path} occurs twice")));
         }
         fields.push(field);
     }
@@ -129,7 +129,7 @@ fn column(path: &str, columns: &mut Vec<Column>) -> usize {
     columns.len() - 1
 }
 
-/// The column of a path, quoted.
+/// Returns the quoted column name of a path.
 pub(super) fn column_sql(path: &str) -> String {
     let mut sql = String::from("\".");
     for letter in path.chars() {
@@ -142,7 +142,7 @@ pub(super) fn column_sql(path: &str) -> String {
     sql
 }
 
-/// Names joined by full stops; each of letters, digits, underscores and hyphens.
+/// Returns true for names joined by full stops. A name consists of letters, digits, underscores and hyphens.
 pub(in crate::db) fn is_path(path: &str) -> bool {
     let is_name = |name: &str| {
         !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-')
@@ -156,7 +156,7 @@ fn check_name(what: &str, name: &str) -> Result<(), ModelError> {
     if fits && letters {
         return Ok(());
     }
-    invalid(format!("{what} \"{name}\": a name is 1 to {NAME_BYTES_MAX} lower case letters, digits and hyphens"))
+    invalid(format!("{what} \"{name}\": a name must have 1 to {NAME_BYTES_MAX} lower case letters, digits and hyphens"))
 }
 
 fn invalid<T>(text: impl Into<String>) -> Result<T, ModelError> {

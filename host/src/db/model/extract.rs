@@ -1,9 +1,9 @@
-//! The values of indexed fields, out of a body, in one pass and without building a tree of it.
+//! Extracts the values of indexed fields from a JSON body in one pass, without building a tree.
 //!
-//! Every number that is whole and fits 64 bits is an integer, however it was written ("1.0", "1e0"): the database takes
-//! them for equal, so the slots of unique indexes must as well. Booleans are 0 and 1; lists and objects are null.
-//! A fraction of more than 15 digits may differ in its last bit from what SQLite reads in the body: it is compared as
-//! extracted here where its field is indexed, as SQLite reads it where not.
+//! A whole number that fits 64 bits becomes an integer in any notation ("1.0", "1e0"). The database treats them as
+//! equal, so the slots of unique indexes must as well. Booleans become 0 and 1. Lists and objects become null. A
+//! fraction of more than 15 digits may differ in its last bit from the value that SQLite reads from the body. An
+//! indexed field is compared as extracted here, and any other field as SQLite reads it.
 
 use std::fmt;
 use std::sync::Arc;
@@ -11,21 +11,21 @@ use std::sync::Arc;
 use serde::de::{Deserialize, DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
-use super::NotJson;
+use super::BodyError;
 use crate::changes::change_set::Field;
 use crate::limits::{INDEXED_TEXT_BYTES_MAX, JSON_DEPTH_MAX};
 
-/// What to do with a value that cannot be indexed: a text that is too long, a number that no float holds, a name that
-/// stands twice in one object.
+/// Handling of values that cannot be indexed: too long strings, numbers beyond the range of floats, duplicate member
+/// names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Strictness {
-    /// Of a record that a plugin writes now: say so.
-    Refuse,
-    /// Of a record that was lawful when it was written: the value counts as null, the second of two not at all.
-    Overlook,
+    /// Returns an error. For records that a plugin writes now.
+    Reject,
+    /// Treats the value as null, and ignores duplicate members. For records that were accepted when they were written.
+    Lenient,
 }
 
-/// The paths of a collection, by their first name, then their second, …
+/// Tree of the paths of a collection, by their names.
 #[derive(Debug, Default)]
 pub struct FieldTree {
     root: Node,
@@ -35,7 +35,7 @@ pub struct FieldTree {
 #[derive(Debug, Default)]
 struct Node {
     name: Box<str>,
-    /// Position of the column whose path ends here.
+    /// Position of the column whose path ends at this node.
     column: Option<usize>,
     children: Vec<Node>,
 }
@@ -50,14 +50,14 @@ impl FieldTree {
         tree
     }
 
-    /// One value for each path, in their order; null where the body has none.
-    pub fn extract(&self, body: &str, strictness: Strictness) -> Result<Vec<Field>, NotJson> {
+    /// Returns one value for each path, in their order. The value is null if the body has none.
+    pub fn extract(&self, body: &str, strictness: Strictness) -> Result<Vec<Field>, BodyError> {
         check_depth(body)?;
-        let mut found = Found { fields: vec![Field::Null; self.count], seen: 0, strictness };
+        let mut found = Extraction { fields: vec![Field::Null; self.count], seen: 0, strictness };
         let mut json = serde_json::Deserializer::from_str(body);
-        json.deserialize_any(At { node: &self.root, found: &mut found })
+        json.deserialize_any(NodeVisitor { node: &self.root, found: &mut found })
             .and_then(|()| json.end())
-            .map_err(|error| NotJson(format!("the body is refused: {error}")))?;
+            .map_err(|error| BodyError(format!("the body is invalid: {error}")))?;
         Ok(found.fields)
     }
 }
@@ -80,24 +80,25 @@ impl Node {
     }
 }
 
-/// Counts brackets outside of texts. The parser skips what is not indexed without looking at its depth.
-fn check_depth(body: &str) -> Result<(), NotJson> {
-    // Most bodies have fewer brackets than levels are allowed: counting them takes a tenth of the time.
+/// Checks the nesting depth by counting brackets outside of strings. The parser skips unindexed values without a depth
+/// check.
+fn check_depth(body: &str) -> Result<(), BodyError> {
+    // Most bodies have fewer brackets than allowed levels. Counting brackets takes a tenth of the time.
     let brackets = body.bytes().filter(|byte| matches!(byte, b'[' | b'{')).count();
     if brackets <= JSON_DEPTH_MAX {
         return Ok(());
     }
-    let (mut depth, mut in_text, mut escaped) = (0_usize, false, false);
+    let (mut depth, mut in_string, mut escaped) = (0_usize, false, false);
     for byte in body.bytes() {
         match byte {
             _ if escaped => escaped = false,
-            b'\\' if in_text => escaped = true,
-            b'"' => in_text = !in_text,
-            _ if in_text => {}
+            b'\\' if in_string => escaped = true,
+            b'"' => in_string = !in_string,
+            _ if in_string => {}
             b'[' | b'{' => {
                 depth += 1;
                 if depth > JSON_DEPTH_MAX {
-                    return Err(NotJson(format!("the body is nested deeper than {JSON_DEPTH_MAX} levels")));
+                    return Err(BodyError(format!("the body is nested deeper than {JSON_DEPTH_MAX} levels")));
                 }
             }
             b']' | b'}' => depth = depth.saturating_sub(1),
@@ -107,29 +108,29 @@ fn check_depth(body: &str) -> Result<(), NotJson> {
     Ok(())
 }
 
-struct Found {
+struct Extraction {
     fields: Vec<Field>,
-    /// A bit for each column that was met already.
+    /// One bit for each column that was already set.
     seen: u64,
     strictness: Strictness,
 }
 
-/// Reads the value that stands at one node of the tree.
-struct At<'a> {
+/// Reads the value at one node of the tree.
+struct NodeVisitor<'a> {
     node: &'a Node,
-    found: &'a mut Found,
+    found: &'a mut Extraction,
 }
 
-impl At<'_> {
+impl NodeVisitor<'_> {
     fn set<E: Error>(self, field: Field) -> Result<(), E> {
         let Some(column) = self.node.column else { return Ok(()) };
         let bit = 1_u64.checked_shl(u32::try_from(column).unwrap_or(u32::MAX)).unwrap_or(0);
         if self.found.seen & bit != 0 {
-            if self.found.strictness == Strictness::Overlook {
-                // The first one counts, as it does for SQLite.
+            if self.found.strictness == Strictness::Lenient {
+                // The first member counts, as in SQLite.
                 return Ok(());
             }
-            return Err(E::custom(format!("\"{}\" stands twice in one object", self.node.name)));
+            return Err(E::custom(format!("\"{}\" occurs twice in one object", self.node.name)));
         }
         self.found.seen |= bit;
         if let Some(slot) = self.found.fields.get_mut(column) {
@@ -146,34 +147,35 @@ impl At<'_> {
             return self.set(Field::Text(Arc::from(text)));
         }
         match self.found.strictness {
-            Strictness::Overlook => self.set(Field::Null),
-            Strictness::Refuse => Err(E::custom(format!(
-                "\"{}\" is indexed: its text may have {INDEXED_TEXT_BYTES_MAX} bytes and no NUL",
+            Strictness::Lenient => self.set(Field::Null),
+            Strictness::Reject => Err(E::custom(format!(
+                "\"{}\" is indexed: its string may have at most {INDEXED_TEXT_BYTES_MAX} bytes and no NUL",
                 self.node.name
             ))),
         }
     }
 }
 
-impl<'de> DeserializeSeed<'de> for At<'_> {
+impl<'de> DeserializeSeed<'de> for NodeVisitor<'_> {
     type Value = ();
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
-        if self.found.strictness == Strictness::Refuse {
+        if self.found.strictness == Strictness::Reject {
             return deserializer.deserialize_any(self);
         }
-        // JSON allows more than can be read: 1e999, half of a surrogate pair. It was stored when nothing looked at it.
-        let lawful: &RawValue = Deserialize::deserialize(deserializer)?;
-        let _unreadable = serde_json::Deserializer::from_str(lawful.get()).deserialize_any(self);
+        // JSON allows values that cannot be parsed, such as 1e999 or a lone surrogate. They may have been stored while
+        // unindexed.
+        let raw: &RawValue = Deserialize::deserialize(deserializer)?;
+        let _unreadable = serde_json::Deserializer::from_str(raw.get()).deserialize_any(self);
         Ok(())
     }
 }
 
-impl<'de> Visitor<'de> for At<'_> {
+impl<'de> Visitor<'de> for NodeVisitor<'_> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        f.write_str("one JSON text")
+        f.write_str("a JSON value")
     }
 
     fn visit_unit<E: Error>(self) -> Result<(), E> {
@@ -206,9 +208,9 @@ impl<'de> Visitor<'de> for At<'_> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut object: A) -> Result<(), A::Error> {
-        while let Some(child) = object.next_key_seed(NameOf(self.node))? {
+        while let Some(child) = object.next_key_seed(ChildName(self.node))? {
             match child {
-                Some(node) => object.next_value_seed(At { node, found: &mut *self.found })?,
+                Some(node) => object.next_value_seed(NodeVisitor { node, found: &mut *self.found })?,
                 None => drop(object.next_value::<IgnoredAny>()?),
             }
         }
@@ -216,9 +218,9 @@ impl<'de> Visitor<'de> for At<'_> {
     }
 }
 
-/// A number as it is indexed and compared.
+/// Converts a number to the form in which it is indexed and compared.
 pub(in crate::db) fn number(value: f64) -> Field {
-    // The first float above all 64-bit integers; the lowest integer is a float.
+    // The smallest float above all 64-bit integers. The lowest integer is itself a float.
     const ABOVE: f64 = 9_223_372_036_854_775_808.0;
     if value.fract() == 0.0 && (-ABOVE..ABOVE).contains(&value) {
         Field::Integer(value as i64)
@@ -227,10 +229,10 @@ pub(in crate::db) fn number(value: f64) -> Field {
     }
 }
 
-/// The name of a member: which child of the node it leads to, if any.
-struct NameOf<'a>(&'a Node);
+/// Reads a member name and returns the child of the node with that name, if any.
+struct ChildName<'a>(&'a Node);
 
-impl<'de, 'a> DeserializeSeed<'de> for NameOf<'a> {
+impl<'de, 'a> DeserializeSeed<'de> for ChildName<'a> {
     type Value = Option<&'a Node>;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
@@ -238,11 +240,11 @@ impl<'de, 'a> DeserializeSeed<'de> for NameOf<'a> {
     }
 }
 
-impl<'a> Visitor<'_> for NameOf<'a> {
+impl<'a> Visitor<'_> for ChildName<'a> {
     type Value = Option<&'a Node>;
 
     fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        f.write_str("the name of a member")
+        f.write_str("a member name")
     }
 
     fn visit_str<E: Error>(self, name: &str) -> Result<Self::Value, E> {

@@ -1,14 +1,15 @@
-//! Makes the tables, columns and indexes that a model needs, while others write.
+//! Creates the tables, columns and indexes that a model needs, while other writes continue.
 //!
-//! First everything is checked (`check_model`, which changes nothing), then made. A column is made, then filled in chunks,
-//! then indexed. Indexes that are no longer declared stay, so that a rollback finds them; but a unique one is replaced by
-//! a plain one, because writes that the new model allows would fail on it. Nothing is ever dropped besides.
+//! Everything is checked first (`check_model`, which changes nothing), and then created. A column is created, then
+//! filled in chunks, then indexed. Indexes that are no longer declared are kept, so that a rollback finds them. Only a
+//! unique index is replaced by a plain one, because writes that the new model allows would violate it. Nothing else is
+//! ever dropped.
 
 use std::sync::Arc;
 
 use sqlx::AssertSqlSafe;
 
-use super::ages::check_newest;
+use super::admission::check_newest;
 use super::catalogue::{Table, TableField, read_uniques};
 use super::{Collection, DataModel, Index, IndexField, ModelError, Owner};
 use crate::db::database::WriteTransaction;
@@ -17,7 +18,8 @@ use crate::limits::{INDEX_ROWS_PER_SECOND, INDEX_SECONDS_MAX};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PrepareOptions {
-    /// How long making one index may stop all writes. Seconds; `u64::MAX` where the operator said so.
+    /// Maximum time in seconds for which the creation of one index may block all writes. `u64::MAX` if the operator
+    /// allowed it.
     pub index_seconds_max: u64,
 }
 
@@ -27,17 +29,17 @@ impl Default for PrepareOptions {
     }
 }
 
-/// What was done, or would be done, in words for the operators' journal: "collection notes: index by-state made".
+/// Completed or planned steps, for the operators' journal: "collection notes: index by-state made".
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Prepared {
     pub steps: Vec<String>,
 }
 
-/// What one collection needs.
+/// Schema changes that one collection needs.
 struct Plan<'a> {
     collection: &'a Collection,
     columns: Vec<&'a str>,
-    /// Columns that are there but were not filled to the end.
+    /// Whether existing columns were not completely filled.
     unfilled: bool,
     indexes: Vec<&'a Index>,
     /// Names of unique indexes that this model does not declare.
@@ -45,7 +47,7 @@ struct Plan<'a> {
 }
 
 impl Database {
-    /// Says what `prepare_model` would do, or why it would refuse. Changes nothing.
+    /// Returns the steps that `prepare_model` would take, or the error that it would return. Changes nothing.
     pub async fn check_model(&self, model: &DataModel, options: &PrepareOptions) -> Result<Prepared, ModelError> {
         let mut prepared = Prepared::default();
         for collection in model.collections() {
@@ -57,8 +59,9 @@ impl Database {
         Ok(prepared)
     }
 
-    /// Before a generation serves, also one that is rolled back to: its tables, columns and indexes are there and filled.
-    /// Every collection is checked before the first is changed.
+    /// Creates and fills the tables, columns and indexes of a generation before it serves, also after a rollback.
+    ///
+    /// Every collection is checked before the first one is changed.
     pub async fn prepare_model(&self, model: &DataModel, options: &PrepareOptions) -> Result<Prepared, ModelError> {
         let prepared = self.check_model(model, options).await?;
         for collection in model.collections() {
@@ -109,7 +112,7 @@ impl Database {
         Ok(plan)
     }
 
-    /// (name, unique) of the indexes of the table that were made here.
+    /// Returns (name, unique) of the table's indexes that were created by CREATE INDEX.
     async fn list_indexes(&self, collection: &Collection) -> Result<Vec<(String, bool)>, DbError> {
         let query = sqlx::query_as("SELECT name, \"unique\" FROM pragma_index_list(?) WHERE origin = 'c'");
         Ok(query.bind(collection.table.clone()).fetch_all(&*self.readers()).await?)
@@ -120,7 +123,7 @@ impl Database {
             return Ok(());
         }
         let sql = format!("SELECT count(*) FROM \"{}\"", plan.collection.table);
-        let mut search = self.begin_survey().await?;
+        let mut search = self.begin_operator_search().await?;
         let rows: i64 = sqlx::query_scalar(AssertSqlSafe(sql)).fetch_one(search.connection()?).await?;
         search.finish();
         let rows = u64::try_from(rows).unwrap_or(0);
@@ -157,7 +160,7 @@ impl Database {
             collection.table,
             values.join(", ")
         );
-        let mut search = self.begin_survey().await?;
+        let mut search = self.begin_operator_search().await?;
         let rows: Vec<(String, i64)> = sqlx::query_as(AssertSqlSafe(sql)).fetch_all(search.connection()?).await?;
         search.finish();
         let Some((_, count)) = rows.first() else { return Ok(()) };
@@ -192,7 +195,7 @@ impl Database {
         let make = async move |write: &mut WriteTransaction| {
             sqlx::query(AssertSqlSafe(sql)).execute(write.connection()).await?;
             if unique {
-                // What was accepted before knew nothing of it.
+                // Change sets accepted earlier were not checked against this index.
                 write.supersede_decisions();
                 publish_uniques(&database, write, &table).await?;
             }
@@ -201,7 +204,7 @@ impl Database {
         match self.write(move |write| Box::pin(make(write))).await {
             Ok(()) => Ok(()),
             Err(error) => {
-                // A duplicate that came after the check.
+                // A duplicate may have been written after the check.
                 self.check_unique(collection, index).await?;
                 Err(error.into())
             }
@@ -218,7 +221,7 @@ impl Database {
     }
 }
 
-/// Makes the table if it is missing, and these columns. Returns whether the table was missing.
+/// Creates the table if it is missing, and these columns. Returns true if the table was missing.
 async fn add_columns(
     database: &Database,
     write: &mut WriteTransaction,
@@ -242,7 +245,7 @@ async fn add_columns(
     Ok(is_new)
 }
 
-/// Replaces a unique index by a plain one.
+/// Replaces a unique index with a plain one.
 async fn loosen_index(
     database: &Database,
     write: &mut WriteTransaction,
@@ -262,7 +265,7 @@ async fn loosen_index(
     publish_uniques(database, write, table).await
 }
 
-/// Once the transaction commits, every call keeps the unique indexes that the table has then.
+/// Publishes the unique indexes of the table after the commit. From then on every call checks them.
 async fn publish_uniques(database: &Database, write: &mut WriteTransaction, table: &str) -> Result<(), DbError> {
     let Some(table) = database.catalogue().find(table) else { return Ok(()) };
     let table = table.with_uniques(read_uniques(write.connection(), &table).await?);
@@ -300,17 +303,18 @@ fn create_index_sql(collection: &Collection, index: &Index) -> String {
     format!("CREATE {unique}INDEX \"{name}\" ON \"{}\" ({})", collection.table, columns.join(", "))
 }
 
-/// The value of a field that is no column, as `extract` would give it. The path holds no quote (`is_path`).
+/// Returns SQL for the value of a field without column, as `extract` would return it. The path contains no quote
+/// (`is_path`).
 pub(in crate::db) fn json_value_sql(path: &str) -> String {
     let path = json_path_sql(path);
-    // A number that no float holds is infinite for SQLite.
+    // SQLite reads a number beyond the range of floats as infinite.
     format!(
         "(CASE WHEN json_type(body, {path}) IN ('object', 'array') THEN NULL \
          ELSE nullif(nullif(json_extract(body, {path}), 9e999), -9e999) END)"
     )
 }
 
-/// `'$."customer"."id"'`
+/// Returns a JSON path in SQL: `'$."customer"."id"'`.
 pub(in crate::db) fn json_path_sql(path: &str) -> String {
     let names: Vec<String> = path.split('.').map(|name| format!("\"{name}\"")).collect();
     format!("'$.{}'", names.join("."))

@@ -20,8 +20,8 @@ fn text(value: &str) -> Field {
 
 async fn prepare(file: &TestFile, model: &DataModel) -> Result<Vec<String>, ModelError> {
     let prepared = file.db.prepare_model(model, &PrepareOptions::default()).await;
-    // As the committer does it: here nothing was accepted.
-    file.db.remember_state().await.unwrap();
+    // The committer does the same. No decisions were made here.
+    file.db.trust_current_state().await.unwrap();
     prepared.map(|prepared| prepared.steps)
 }
 
@@ -31,7 +31,7 @@ async fn put(file: &TestFile, model: &Arc<DataModel>, bodies: &[(&str, &str)]) {
     file.db.writer().apply(&batch(&format!("b{next}"), changes.collect())).await.unwrap();
 }
 
-/// Who holds the slot of `body` in the first unique index.
+/// Returns the id of the record that occupies the slot of `body` in the first unique index.
 async fn holder(file: &TestFile, model: &DataModel, body: &str) -> Option<Arc<str>> {
     let things = model.collection("things").unwrap();
     let index = things.indexes.first().unwrap();
@@ -40,7 +40,7 @@ async fn holder(file: &TestFile, model: &DataModel, body: &str) -> Option<Arc<st
 }
 
 #[test]
-fn indexed_values_come_out_of_a_body_in_the_order_of_the_columns() {
+fn indexed_values_are_extracted_in_the_order_of_the_columns() {
     let paths = ["a", "b.c", "b", "d", "e", "missing.far"];
     let body = r#"{"b":{"c":2.5,"x":[{"a":9}]},"a":"né","d":true,"e":[1],"missing":{"near":1}}"#;
     let expected = [text("né"), Field::Real(2.5), Field::Null, Field::Integer(1), Field::Null, Field::Null];
@@ -49,7 +49,7 @@ fn indexed_values_come_out_of_a_body_in_the_order_of_the_columns() {
 }
 
 #[test]
-fn a_whole_number_is_an_integer_however_it_is_written() {
+fn whole_number_is_an_integer_in_any_notation() {
     for body in [r#"{"a":1}"#, r#"{"a":1.0}"#, r#"{"a":10e-1}"#, r#"{"a":true}"#] {
         assert_eq!(extract(&["a"], body).unwrap(), [Field::Integer(1)], "{body}");
     }
@@ -58,7 +58,7 @@ fn a_whole_number_is_an_integer_however_it_is_written() {
 }
 
 #[test]
-fn what_is_not_one_json_text_or_cannot_be_indexed_is_refused_with_a_sentence() {
+fn invalid_json_or_a_value_that_cannot_be_indexed_is_rejected() {
     let deep = format!("{}{}", "[".repeat(65), "]".repeat(65));
     let long = format!(r#"{{"a":"{}"}}"#, "x".repeat(513));
     let cases = [
@@ -79,7 +79,7 @@ fn what_is_not_one_json_text_or_cannot_be_indexed_is_refused_with_a_sentence() {
 }
 
 #[test]
-fn brackets_count_as_levels_only_where_they_nest() {
+fn brackets_count_as_levels_only_if_they_nest() {
     let deep = format!("{}{}", "[".repeat(64), "]".repeat(64));
     let flat = format!("[{}{{}}]", "[],".repeat(100));
     let text = format!(r#"["{}"]"#, "[".repeat(100));
@@ -90,7 +90,7 @@ fn brackets_count_as_levels_only_where_they_nest() {
 }
 
 #[tokio::test]
-async fn a_stored_value_that_nothing_can_read_is_null_for_an_index_that_comes_later() {
+async fn stored_value_that_cannot_be_parsed_is_null_in_a_later_index() {
     let before = model(vec![]);
     let file = TestFile::with(&before).await;
     let bodies = [r#"{"n":1e999}"#, r#"{"n":-1e999}"#, r#"{"n":"\ud800"}"#, r#"{"n":{"\ud800":1}}"#, r#"{"n":7}"#];
@@ -103,11 +103,11 @@ async fn a_stored_value_that_nothing_can_read_is_null_for_an_index_that_comes_la
     for body in &bodies[..4] {
         assert_eq!(things.extract_stored(body).unwrap(), [Field::Null, Field::Null], "{body}");
     }
-    assert!(things.extract(bodies[0]).is_err(), "who writes it now is told");
+    assert!(things.extract(bodies[0]).is_err(), "a new write is rejected");
 }
 
 #[test]
-fn slots_are_equal_for_equal_values_and_none_where_one_is_null() {
+fn slot_names_are_equal_for_equal_values_and_none_if_a_value_is_null() {
     let model = model(vec![index("pair", &["a", "b"], true)]);
     let things = model.collection("things").unwrap();
     let slot = |body: &str| things.slot_name(&things.indexes[0], &things.extract(body).unwrap());
@@ -118,22 +118,22 @@ fn slots_are_equal_for_equal_values_and_none_where_one_is_null() {
 }
 
 #[test]
-fn a_manifest_that_cannot_be_is_refused_by_name() {
-    let refused = |plugin: &str, name: &str, indexes: Vec<manifest::Index>, versions: (u32, Option<u32>)| {
+fn error_of_an_invalid_manifest_names_the_mistake() {
+    let error = |plugin: &str, name: &str, indexes: Vec<manifest::Index>, versions: (u32, Option<u32>)| {
         let things = manifest::Collection { name: name.into(), indexes };
         DataModel::new(plugin, &[things], versions.0, versions.1).unwrap_err().to_string()
     };
-    assert!(refused("Notes", "things", vec![], (1, None)).contains("plugin \"Notes\""));
-    assert!(refused("sqlite", "things", vec![], (1, None)).contains("sqlite"));
-    assert!(refused("notes", "my_things", vec![], (1, None)).contains("my_things"));
-    assert!(refused("notes", "things", vec![], (2, Some(3))).contains("reads-data-from 3"));
-    assert!(refused("notes", "things", vec![index("i", &["a\" b"], false)], (1, None)).contains("not a path"));
-    assert!(refused("notes", "things", vec![index("i", &["@id"], true)], (1, None)).contains("unique"));
-    assert!(refused("notes", "things", vec![index("i", &[], false)], (1, None)).contains("1 to 8 fields"));
+    assert!(error("Notes", "things", vec![], (1, None)).contains("plugin \"Notes\""));
+    assert!(error("sqlite", "things", vec![], (1, None)).contains("sqlite"));
+    assert!(error("notes", "my_things", vec![], (1, None)).contains("my_things"));
+    assert!(error("notes", "things", vec![], (2, Some(3))).contains("reads-data-from 3"));
+    assert!(error("notes", "things", vec![index("i", &["a\" b"], false)], (1, None)).contains("not a path"));
+    assert!(error("notes", "things", vec![index("i", &["@id"], true)], (1, None)).contains("unique"));
+    assert!(error("notes", "things", vec![index("i", &[], false)], (1, None)).contains("1 to 8 fields"));
 }
 
 #[tokio::test]
-async fn a_new_index_is_filled_from_the_records_that_are_there() {
+async fn new_index_is_filled_from_existing_records() {
     let old = model(vec![]);
     let file = TestFile::with(&old).await;
     let bodies: Vec<(String, String)> =
@@ -150,7 +150,7 @@ async fn a_new_index_is_filled_from_the_records_that_are_there() {
 }
 
 #[tokio::test]
-async fn what_an_older_generation_writes_fills_the_columns_of_a_newer_one() {
+async fn writes_of_an_older_generation_fill_the_columns_of_a_newer_one() {
     let old = model(vec![]);
     let file = TestFile::with(&old).await;
     let new = model(vec![index("by-name", &["name"], true)]);
@@ -167,12 +167,12 @@ async fn what_an_older_generation_writes_fills_the_columns_of_a_newer_one() {
 }
 
 #[tokio::test]
-async fn a_unique_index_over_duplicates_is_refused_and_changes_nothing() {
+async fn unique_index_over_duplicates_is_rejected_and_changes_nothing() {
     let old = model(vec![]);
     let file = TestFile::with(&old).await;
     put(&file, &old, &[("a", r#"{"name":1}"#), ("b", r#"{"name":1.0}"#), ("c", "{}"), ("d", "{}")]).await;
-    let refused = prepare(&file, &model(vec![index("by-name", &["name"], true)])).await.unwrap_err();
-    assert!(matches!(&refused, ModelError::NotUnique { count: 1, examples, .. } if examples == &["a"]), "{refused}");
+    let error = prepare(&file, &model(vec![index("by-name", &["name"], true)])).await.unwrap_err();
+    assert!(matches!(&error, ModelError::NotUnique { count: 1, examples, .. } if examples == &["a"]), "{error}");
     let columns: i64 = sqlx::query_scalar("SELECT count(*) FROM pragma_table_info('notes_things')")
         .fetch_one(&*file.db.readers())
         .await
@@ -181,7 +181,7 @@ async fn a_unique_index_over_duplicates_is_refused_and_changes_nothing() {
 }
 
 #[tokio::test]
-async fn a_unique_index_that_is_given_up_no_longer_refuses_and_can_come_back() {
+async fn removed_unique_index_is_no_longer_enforced_and_can_be_declared_again() {
     let strict = model(vec![index("by-name", &["name"], true)]);
     let file = TestFile::with(&strict).await;
     let loose = model(vec![]);
@@ -194,14 +194,14 @@ async fn a_unique_index_that_is_given_up_no_longer_refuses_and_can_come_back() {
 }
 
 #[tokio::test]
-async fn data_that_a_generation_cannot_read_keeps_it_out() {
+async fn generation_that_cannot_read_existing_data_is_rejected() {
     let first = model(vec![]);
     let file = TestFile::with(&first).await;
     let things = [manifest::Collection { name: "things".into(), indexes: vec![] }];
     put(&file, &first, &[("a", "{}")]).await;
     let third = DataModel::new("notes", &things, 3, Some(2)).unwrap();
-    let refused = prepare(&file, &third).await.unwrap_err();
-    assert!(matches!(refused, ModelError::CannotRead { written: 1, reads_from: 2, .. }), "{refused}");
+    let error = prepare(&file, &third).await.unwrap_err();
+    assert!(matches!(error, ModelError::CannotRead { written: 1, reads_from: 2, .. }), "{error}");
     let second = Arc::new(DataModel::new("notes", &things, 2, Some(1)).unwrap());
     prepare(&file, &second).await.unwrap();
     prepare(&file, &first).await.unwrap();
@@ -209,18 +209,18 @@ async fn data_that_a_generation_cannot_read_keeps_it_out() {
         changes.records[0].after.as_mut().unwrap().data_version = 2;
     });
     file.db.writer().apply(&batch("second", vec![written])).await.unwrap();
-    let refused = prepare(&file, &first).await.unwrap_err();
-    assert!(matches!(refused, ModelError::CannotRead { written: 2, reads_to: 1, .. }), "{refused}");
+    let error = prepare(&file, &first).await.unwrap_err();
+    assert!(matches!(error, ModelError::CannotRead { written: 2, reads_to: 1, .. }), "{error}");
 }
 
 #[tokio::test]
-async fn search_for_old_records_leaves_the_write_lock_to_others() {
+async fn search_for_old_records_does_not_hold_the_write_lock() {
     let first = model(vec![]);
     let file = TestFile::with(&first).await;
     let things = [manifest::Collection { name: "things".into(), indexes: vec![] }];
     let second = DataModel::new("notes", &things, 2, Some(2)).unwrap();
-    // A search waits for a seat, so it cannot end before the writes.
-    let seats = [file.db.begin_survey().await.unwrap(), file.db.begin_survey().await.unwrap()];
+    // A search waits for a permit, so it cannot end before the writes.
+    let permits = [file.db.begin_operator_search().await.unwrap(), file.db.begin_operator_search().await.unwrap()];
     let mut admitted = Box::pin(file.db.admit_model(&second));
     let write = async {
         for number in 0..20 {
@@ -229,24 +229,24 @@ async fn search_for_old_records_leaves_the_write_lock_to_others() {
     };
     tokio::select! {
         biased;
-        done = &mut admitted => panic!("it did not search: {done:?}"),
+        done = &mut admitted => panic!("it returned without a search: {done:?}"),
         () = write => {}
     }
-    for seat in seats {
-        seat.finish();
+    for permit in permits {
+        permit.finish();
     }
-    let refused = admitted.await.unwrap_err();
-    assert!(matches!(refused, ModelError::CannotRead { written: 1, reads_from: 2, .. }), "{refused}");
+    let error = admitted.await.unwrap_err();
+    assert!(matches!(error, ModelError::CannotRead { written: 1, reads_from: 2, .. }), "{error}");
 }
 
 #[tokio::test]
-async fn table_that_a_check_has_searched_is_not_searched_again() {
+async fn searched_table_is_not_searched_again() {
     let file = TestFile::with(&model(vec![])).await;
     let things = [manifest::Collection { name: "things".into(), indexes: vec![] }];
     let second = DataModel::new("notes", &things, 2, Some(2)).unwrap();
     prepare(&file, &second).await.unwrap();
-    // A search would wait for a seat.
-    let _seats = [file.db.begin_survey().await.unwrap(), file.db.begin_survey().await.unwrap()];
+    // A search would wait for a permit.
+    let _permits = [file.db.begin_operator_search().await.unwrap(), file.db.begin_operator_search().await.unwrap()];
     let again = async {
         prepare(&file, &second).await.unwrap();
         file.db.admit_model(&second).await.unwrap()
@@ -262,14 +262,14 @@ async fn old_record_written_after_a_search_is_found_by_the_next_admission() {
     let second = DataModel::new("notes", &things, 2, Some(2)).unwrap();
     file.db.admit_model(&second).await.unwrap();
     put(&file, &first, &[("old", "{}")]).await;
-    let refused = file.db.admit_model(&second).await.unwrap_err();
-    assert!(matches!(refused, ModelError::CannotRead { written: 1, .. }), "{refused}");
+    let error = file.db.admit_model(&second).await.unwrap_err();
+    assert!(matches!(error, ModelError::CannotRead { written: 1, .. }), "{error}");
     file.db.writer().apply(&batch("gone", vec![change(&first, 9, TENANT).delete("old")])).await.unwrap();
     file.db.admit_model(&second).await.unwrap();
 }
 
 #[tokio::test]
-async fn an_index_that_would_stop_writes_for_long_is_refused_unless_told() {
+async fn index_that_would_block_writes_for_long_is_rejected_unless_allowed() {
     let old = model(vec![]);
     let file = TestFile::with(&old).await;
     let insert = sqlx::query(
@@ -279,17 +279,17 @@ async fn an_index_that_would_stop_writes_for_long_is_refused_unless_told() {
     file.db.execute(insert).await.unwrap();
     let new = model(vec![index("by-time", &["@updated-at"], false)]);
     let seconds = |index_seconds_max| PrepareOptions { index_seconds_max };
-    let refused = file.db.prepare_model(&new, &seconds(0)).await.unwrap_err();
-    assert!(matches!(refused, ModelError::TooSlow { rows: 210_000, seconds: 1, .. }), "{refused}");
+    let error = file.db.prepare_model(&new, &seconds(0)).await.unwrap_err();
+    assert!(matches!(error, ModelError::TooSlow { rows: 210_000, seconds: 1, .. }), "{error}");
     file.db.prepare_model(&new, &seconds(1)).await.unwrap();
 }
 
 proptest! {
-    /// What the model takes out of a body is what SQLite finds there.
+    /// The model extracts the same value from a body as SQLite.
     #[test]
     fn extraction_agrees_with_the_database(value in prop_oneof![
         any::<i64>().prop_map(serde_json::Value::from),
-        // With few digits: parsers differ in the last bit of long ones, SQLite's among them.
+        // With few digits, because parsers, including SQLite's, differ in the last bit of long fractions.
         (any::<i32>(), 0..4).prop_map(|(n, halvings)| (f64::from(n) / 2_f64.powi(halvings)).into()),
         "[a-zé\"\\\\]{0,8}".prop_map(serde_json::Value::from),
         any::<bool>().prop_map(serde_json::Value::from),

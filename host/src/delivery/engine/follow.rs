@@ -1,8 +1,9 @@
 //! Notifications of commits, and catching up with the database where some were missed.
 //!
-//! Owns the number of the last event that was seen. An engine that missed notifications is *blind*: it passes over what it
-//! receives until it has read the endpoints again, retries that until it succeeds, and marks each lane to be read from the
-//! first event that it has not seen. Invariant: it never stays blind while the database can be read.
+//! Owns the number of the last processed event. An engine that missed notifications is *blind*: it ignores further
+//! notifications until it has read the endpoints again, which it retries until it succeeds. It then makes each queue
+//! load deliveries from the first unprocessed event on. Invariant: the engine never stays blind while the database can
+//! be read.
 
 use std::{collections::HashSet, sync::Arc, time::Duration};
 
@@ -13,22 +14,22 @@ use tokio::{
 
 use super::{Engine, fresh_row};
 use crate::changes::host_collections::ENDPOINTS;
-use crate::clock::Timestamp;
 use crate::{
     changes::endpoint::Endpoint,
-    commit::committer::News,
+    clock::Timestamp,
+    commit::committer::CommitNotification,
     db::{
         DbError,
-        apply::{EventSeq, HostRecord, Lane, Outgoing, StoredEvent},
+        apply::{EventSeq, HostRecord, Outgoing, QueueId, StoredEvent},
     },
-    delivery::{fan_out::Made, lanes::LaneFacts, schedule::Opening},
+    delivery::{fan_out::FanOutResult, queues::EndpointInfo, schedule::Opening},
     limits::{CATCH_UP_PAUSE_MS, DELIVERY_LOAD_PAUSE_MS},
 };
 
 #[derive(Default)]
 pub(super) struct Follow {
     /// The last event of a processed notification.
-    seen: EventSeq,
+    last_seen: EventSeq,
     is_blind: bool,
     is_closed: bool,
     /// Earliest time of the next attempt: catching up must not take all of the engine's time.
@@ -52,7 +53,7 @@ impl Follow {
 }
 
 impl Engine {
-    /// Takes in every notification that is there, so that reading rows between two calls never makes the engine lag.
+    /// Processes all pending notifications, so that reading rows between two calls never makes the engine lag.
     pub(super) fn receive_notifications(&mut self) {
         loop {
             match self.notifications.try_recv() {
@@ -64,19 +65,19 @@ impl Engine {
         }
     }
 
-    pub(super) fn on_notification(&mut self, notification: Result<Arc<News>, RecvError>) {
+    pub(super) fn on_notification(&mut self, notification: Result<Arc<CommitNotification>, RecvError>) {
         match notification.as_deref() {
             // Its content is in the database, which is read before the next notification is processed.
-            Ok(News::Durable(_)) if self.follow.is_blind => {}
-            Ok(News::Durable(outgoing)) => {
-                // Deliveries made before this batch come first.
-                while let Ok(made) = self.fan_out.made.try_recv() {
-                    self.take_made(&made);
+            Ok(CommitNotification::Durable(_)) if self.follow.is_blind => {}
+            Ok(CommitNotification::Durable(outgoing)) => {
+                // Deliveries created before this batch come first.
+                while let Ok(result) = self.fan_out.results.try_recv() {
+                    self.schedule_fan_out(&result);
                 }
-                self.take(outgoing);
+                self.process(outgoing);
             }
-            Ok(News::Unknown) | Err(RecvError::Lagged(_)) => self.follow.is_blind = true,
-            // The committer is gone, and the host with it.
+            Ok(CommitNotification::Unknown) | Err(RecvError::Lagged(_)) => self.follow.is_blind = true,
+            // The committer has ended because the host stops.
             Err(RecvError::Closed) => self.follow.is_closed = true,
         }
     }
@@ -98,120 +99,121 @@ impl Engine {
         }
     }
 
-    /// Schedules deliveries that were made after the batch of their event or of their command.
-    pub(super) fn take_made(&mut self, made: &Made) {
+    /// Schedules deliveries that were created or recovered after the batch of their event or command.
+    pub(super) fn schedule_fan_out(&mut self, result: &FanOutResult) {
         let now = self.parts.clock.now();
-        match made {
-            Made::New(made) => {
-                for (lane, first) in &made.lanes {
-                    self.scheduler.leave_stored(lane.cast_unsigned(), first.cast_unsigned(), now);
+        match result {
+            FanOutResult::Created(created) => {
+                for (queue, first) in &created.queues {
+                    self.scheduler.mark_stored(queue.cast_unsigned(), first.cast_unsigned(), now);
                 }
             }
-            Made::Again(lane) => lane.iter().for_each(|lane| self.look_again(*lane, now)),
+            FanOutResult::Recovered(queue) => queue.iter().for_each(|queue| self.reread(*queue, now)),
         }
     }
 
-    fn look_again(&mut self, lane: Lane, now: Timestamp) {
-        self.scheduler.look_again(lane.cast_unsigned(), now);
-        if self.is_busy(lane) {
-            self.wanted_again.insert(lane);
+    fn reread(&mut self, queue: QueueId, now: Timestamp) {
+        self.scheduler.reread(queue.cast_unsigned(), now);
+        if self.has_attempt_in_flight(queue) {
+            self.reread_after_attempt.insert(queue);
         }
     }
 
-    fn take(&mut self, outgoing: &Outgoing) {
+    fn process(&mut self, outgoing: &Outgoing) {
         let now = self.parts.clock.now();
         for record in outgoing.host_records.iter().filter(|record| &*record.collection == ENDPOINTS) {
-            self.change(record, false);
+            self.apply_record(record, false);
         }
         for event in &outgoing.events {
-            self.bodies.keep(event);
+            self.event_cache.insert(event);
             self.offer(event);
         }
         if let Some(last) = outgoing.events.last() {
-            self.follow.seen = last.seq;
+            self.follow.last_seen = last.seq;
         }
         if outgoing.has_fan_outs {
             self.fan_out.wake.notify_one();
         }
-        for lane in &outgoing.ordered {
-            self.look_again(*lane, now);
+        for queue in &outgoing.redelivered {
+            self.reread(*queue, now);
         }
     }
 
-    pub(super) fn is_busy(&self, lane: Lane) -> bool {
-        self.scheduler.view(lane.cast_unsigned()).is_some_and(|view| view.in_flight > 0)
+    pub(super) fn has_attempt_in_flight(&self, queue: QueueId) -> bool {
+        self.scheduler.view(queue.cast_unsigned()).is_some_and(|view| view.in_flight > 0)
     }
 
     fn offer(&mut self, event: &StoredEvent) {
         let (now, row) = (self.parts.clock.now(), fresh_row(event.seq, &event.subject));
-        for lane in &event.lanes {
-            self.scheduler.offer(lane.cast_unsigned(), row, now);
+        for queue in &event.queues {
+            self.scheduler.offer(queue.cast_unsigned(), row, now);
         }
     }
 
-    /// An endpoint that was made, changed or removed. `has_stored`: deliveries of it may be waiting.
-    fn change(&mut self, record: &HostRecord, has_stored: bool) {
-        let (Some(lane), now) = (record.lane, self.parts.clock.now()) else { return };
-        let id = lane.cast_unsigned();
+    /// Applies a created, changed or removed endpoint. `has_stored`: the database may hold waiting deliveries of it.
+    fn apply_record(&mut self, record: &HostRecord, has_stored: bool) {
+        let (Some(queue), now) = (record.queue, self.parts.clock.now()) else { return };
+        let id = queue.cast_unsigned();
         let Some(body) = &record.body else {
-            self.lanes.remove(lane);
-            return self.scheduler.close_lane(id, now);
+            self.queues.remove(queue);
+            return self.scheduler.close_queue(id, now);
         };
         let endpoint = match Endpoint::parse(body) {
             Ok(endpoint) => endpoint,
-            Err(error) => return tracing::error!(endpoint = &*record.id, %error, "an endpoint cannot be read"),
+            Err(error) => return tracing::error!(endpoint = &*record.id, %error, "failed to read an endpoint"),
         };
         let (enabled, scope) = (endpoint.is_active(), record.scope.clone());
-        let policy = self.lanes.policy(scope.plugin(), (self.parts.policies)(scope.plugin()));
+        let policy = self.queues.policy(scope.plugin(), (self.parts.policies)(scope.plugin()));
         let settings = policy.settings.clone();
-        let tenant = self.lanes.tenant(&scope);
-        let facts = LaneFacts::new(scope, record.id.clone(), endpoint, &self.parts.outside.addresses, policy);
-        let known = self.lanes.find(lane).map(|known| known.endpoint.is_active());
-        self.lanes.put(lane, facts, record.failing_since);
-        if known.is_none() {
+        let tenant = self.queues.tenant(&scope);
+        let info =
+            EndpointInfo::new(scope, record.id.clone(), endpoint, &self.parts.outbound_context.addresses, policy);
+        let was_active = self.queues.find(queue).map(|before| before.endpoint.is_active());
+        self.queues.put(queue, info, record.failing_since);
+        if was_active.is_none() {
             let opening = Opening { tenant, settings, enabled, failing_since: record.failing_since, has_stored };
-            self.scheduler.open_lane(id, opening, now);
+            self.scheduler.open_queue(id, opening, now);
         } else if enabled {
-            if known == Some(false) {
+            if was_active == Some(false) {
                 // The commit that enabled the endpoint has cleared its stored health.
-                self.lanes.note_failing(lane, None);
+                self.queues.set_failing_since(queue, None);
             }
-            self.scheduler.enable_lane(id, now);
+            self.scheduler.enable_queue(id, now);
         } else {
-            self.scheduler.disable_lane(id, now);
+            self.scheduler.disable_queue(id, now);
         }
     }
 
-    /// Reads all endpoints from the database, at the start and where notifications were missed. What was committed after
-    /// the last event that was seen is read lane by lane as `go_on` gets to it.
+    /// Reads all endpoints from the database, at the start and after missed notifications. Deliveries that were
+    /// committed after the last processed event are loaded queue by queue in `advance`.
     pub(super) async fn reload(&mut self) -> Result<(), DbError> {
-        self.settle_recorder().await;
+        self.flush_recorder().await;
         let found = self.parts.database.list_endpoints().await?;
-        self.bodies.clear();
+        self.event_cache.clear();
         let now = self.parts.clock.now();
-        let there: HashSet<Lane> = found.iter().filter_map(|record| record.lane).collect();
-        for lane in self.lanes.all().into_iter().filter(|lane| !there.contains(lane)) {
-            self.lanes.remove(lane);
-            self.scheduler.close_lane(lane.cast_unsigned(), now);
+        let existing: HashSet<QueueId> = found.iter().filter_map(|record| record.queue).collect();
+        for queue in self.queues.all().into_iter().filter(|queue| !existing.contains(queue)) {
+            self.queues.remove(queue);
+            self.scheduler.close_queue(queue.cast_unsigned(), now);
         }
         for record in &found {
-            self.change(record, true);
+            self.apply_record(record, true);
         }
-        let from = self.follow.seen.saturating_add(1).cast_unsigned();
-        for lane in self.lanes.all() {
-            self.scheduler.catch_up(lane.cast_unsigned(), from, now);
-            if self.is_busy(lane) {
-                self.wanted_again.insert(lane);
+        let from = self.follow.last_seen.saturating_add(1).cast_unsigned();
+        for queue in self.queues.all() {
+            self.scheduler.catch_up(queue.cast_unsigned(), from, now);
+            if self.has_attempt_in_flight(queue) {
+                self.reread_after_attempt.insert(queue);
             }
         }
         self.fan_out.wake.notify_one();
         Ok(())
     }
 
-    /// Waits until decisions are written: rows are read afterwards.
-    async fn settle_recorder(&self) {
-        if !self.lanes.all().is_empty() {
-            self.recorder.settle().await;
+    /// Waits until all decisions are written. Must precede reading rows.
+    async fn flush_recorder(&self) {
+        if !self.queues.all().is_empty() {
+            self.recorder.flush().await;
         }
     }
 }

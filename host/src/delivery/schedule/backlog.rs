@@ -1,13 +1,13 @@
-//! What of a lane only the database holds: where it begins, and the load that is to bring it in.
+//! The deliveries of a queue that only the database holds: their first position, and the load that reads them.
 //!
-//! Used twice for each lane: for fresh deliveries, where a place is a sequence number, and for retries, where it is the
-//! time when they are due. Invariant: whatever is in the database and not in memory stands at `from` or after it. A load
-//! reads while the world goes on; what came to the database meanwhile (`missed`) and what ended meanwhile (`settled`) is
-//! noted, so that its rows neither lose one nor bring one back.
+//! Each queue has two backlogs. For fresh deliveries a position is a sequence number; for retries it is the due time.
+//! Invariant: every delivery that is in the database and not in memory has a position of `from` or later. The state may
+//! change during a load. The backlog therefore records the deliveries that were stored meanwhile (`stored_meanwhile`),
+//! so that none is lost, and those that ended meanwhile (`settled`), so that stale rows do not restore them.
 
 use std::collections::HashSet;
 
-use super::facts::Seq;
+use super::types::Seq;
 use crate::clock::Timestamp;
 use crate::limits;
 
@@ -21,30 +21,30 @@ pub(super) struct Backlog {
 #[derive(Debug)]
 struct Loading {
     ticket: u64,
-    missed: Option<u64>,
+    stored_meanwhile: Option<u64>,
     settled: HashSet<Seq>,
 }
 
 impl Backlog {
-    /// Of a lane whose rows nobody has read yet.
+    /// Creates the backlog of a queue whose rows were never read.
     pub fn unread() -> Self {
         Backlog { from: Some(0), ..Backlog::default() }
     }
 
-    /// Where it begins; nothing where all of the lane is in memory.
+    /// Returns the first position; `None` if memory holds the whole queue.
     pub fn from(&self) -> Option<u64> {
         self.from
     }
 
-    /// One that stands at `place` stays in the database.
-    pub fn leave(&mut self, place: u64) {
-        self.from = earlier(self.from, Some(place));
+    /// Records that a delivery at `position` is in the database only.
+    pub fn mark_stored(&mut self, position: u64) {
+        self.from = min_position(self.from, Some(position));
         if let Some(loading) = &mut self.loading {
-            loading.missed = earlier(loading.missed, Some(place));
+            loading.stored_meanwhile = min_position(loading.stored_meanwhile, Some(position));
         }
     }
 
-    /// A delivery ended: rows of a load that began before may still show it as it was.
+    /// Records that a delivery ended. Rows of a load that began before may still show its old state.
     pub fn settle(&mut self, seq: Seq) {
         if let Some(loading) = &mut self.loading {
             loading.settled.insert(seq);
@@ -55,23 +55,23 @@ impl Backlog {
         self.loading.as_ref().is_some_and(|loading| loading.settled.contains(&seq))
     }
 
-    /// The time from which on a load may begin; nothing where there is nothing to load, or a load is under way.
+    /// Returns the earliest time of the next load; `None` if there is nothing to load or a load is in progress.
     pub fn loads_from(&self) -> Option<Timestamp> {
         (self.from.is_some() && self.loading.is_none()).then_some(self.not_before)
     }
 
     pub fn begin(&mut self, ticket: u64) {
-        self.loading = Some(Loading { ticket, missed: None, settled: HashSet::new() });
+        self.loading = Some(Loading { ticket, stored_meanwhile: None, settled: HashSet::new() });
     }
 
     pub fn is_loading(&self, ticket: u64) -> bool {
         self.loading.as_ref().is_some_and(|loading| loading.ticket == ticket)
     }
 
-    /// The load is in memory; from `rest` on there may be more.
+    /// Completes the load. There may be more rows from `rest` on.
     pub fn end(&mut self, rest: Option<u64>) {
         if let Some(loading) = self.loading.take() {
-            self.from = earlier(rest, loading.missed);
+            self.from = min_position(rest, loading.stored_meanwhile);
         }
     }
 
@@ -80,13 +80,13 @@ impl Backlog {
         self.not_before = now.saturating_add(limits::DELIVERY_LOAD_PAUSE_MS);
     }
 
-    /// Whatever the load brings is not wanted any more.
+    /// Makes the queue ignore the result of the load.
     pub fn cancel(&mut self) {
         self.loading = None;
     }
 }
 
-/// Nothing is later than everything.
-fn earlier(one: Option<u64>, other: Option<u64>) -> Option<u64> {
-    one.into_iter().chain(other).min()
+/// Returns the lower position. `None` is higher than every position.
+fn min_position(left: Option<u64>, right: Option<u64>) -> Option<u64> {
+    left.into_iter().chain(right).min()
 }

@@ -1,102 +1,111 @@
-//! What the end of an attempt means: for the delivery, for its lane, for the slots.
+//! The end of an attempt: its effects on the delivery, on its queue, and on the slots.
 //!
-//! Decides, and tells the caller what to write; writes nothing. What is charged to an endpoint is decided here alone.
+//! Decides and returns what the caller has to write; writes nothing. Only this module decides which failures count
+//! against an endpoint.
 
 use super::{
     Scheduler,
-    facts::{Decision, Disabled, Finished, LaneId, Outcome, RetryRow, Seq},
-    lane::{Class, Lane, Running, State},
+    queue::{Class, EndpointQueue, Running, State},
+    types::{Decision, Disabled, FinishedAttempt, Outcome, QueueKey, RetryRow, Seq},
 };
 use crate::clock::Timestamp;
 use crate::limits;
 
-const DROPPED: Finished = Finished { delivery: Decision::Dropped, disabled: None, failing_since: None };
+const DROPPED: FinishedAttempt = FinishedAttempt { delivery: Decision::Dropped, disabled: None, failing_since: None };
 
 impl Scheduler {
-    /// An attempt that was started is over. Frees its slot; what comes back is to be written to the database.
-    pub fn finished(&mut self, id: LaneId, seq: Seq, outcome: Outcome, now: Timestamp) -> Finished {
-        let Some(lane) = self.lanes.get_mut(&id) else { return DROPPED };
-        let Some(running) = lane.end(seq) else { return DROPPED };
-        let tenant = lane.tenant;
+    /// Ends a started attempt and frees its slot. The caller writes the returned decision to the database.
+    pub fn finish(&mut self, id: QueueKey, seq: Seq, outcome: Outcome, now: Timestamp) -> FinishedAttempt {
+        let Some(queue) = self.queues.get_mut(&id) else { return DROPPED };
+        let Some(running) = queue.end(seq) else { return DROPPED };
+        let tenant = queue.tenant;
         match running.class() {
             Class::First => self.first.end(tenant),
             Class::Retry => self.retries.end(tenant),
         }
-        let finished = if lane.state == State::Closed {
-            lane.settle(seq, &running);
+        let finished = if queue.state == State::Closed {
+            queue.settle(seq, &running);
             DROPPED
         } else {
             self.conclude(id, seq, running, outcome, now)
         };
-        self.note(id, now);
-        self.forget_if_over(id);
+        self.reindex(id, now);
+        self.remove_if_done(id);
         finished
     }
 
-    fn conclude(&mut self, id: LaneId, seq: Seq, running: Running, outcome: Outcome, now: Timestamp) -> Finished {
+    fn conclude(
+        &mut self,
+        id: QueueKey,
+        seq: Seq,
+        running: Running,
+        outcome: Outcome,
+        now: Timestamp,
+    ) -> FinishedAttempt {
         let random = self.random.next();
         let (horizon, room) = (now.saturating_add(self.caps.horizon_ms), self.caps.room(self.held));
-        let Some(lane) = self.lanes.get_mut(&id) else { return DROPPED };
+        let Some(queue) = self.queues.get_mut(&id) else { return DROPPED };
         let delivery = match outcome {
             Outcome::NotMade => {
-                lane.put_back(seq, &running);
-                lane.rest_until(now.saturating_add(limits::NOT_MADE_PAUSE_MS));
+                queue.restore(seq, &running);
+                queue.pause_until(now.saturating_add(limits::NOT_MADE_PAUSE_MS));
                 Decision::Unchanged
             }
             Outcome::Missing => {
-                lane.settle(seq, &running);
+                queue.settle(seq, &running);
                 Decision::Dropped
             }
             Outcome::Delivered => {
-                lane.settle(seq, &running);
-                lane.breaker.succeed();
+                queue.settle(seq, &running);
+                queue.breaker.record_success();
                 Decision::Delivered
             }
             Outcome::Failed { .. } | Outcome::Gone => {
-                lane.settle(seq, &running);
-                lane.breaker.fail(running.began, now);
+                queue.settle(seq, &running);
+                queue.breaker.record_failure(running.breaker_at_start, now);
                 let retry_after_ms =
                     if let Outcome::Failed { retry_after_ms } = outcome { retry_after_ms } else { None };
                 let made = running.number();
-                match lane.settings.schedule.next_at(made, now, retry_after_ms, random) {
+                match queue.settings.schedule.next_at(made, now, retry_after_ms, random) {
                     Some(at) => {
                         let row = RetryRow { seq, attempt: made.saturating_add(1), due: at };
-                        keep_retry(lane, row, horizon, room);
+                        store_retry(queue, row, horizon, room);
                         Decision::Retry { at }
                     }
                     None => Decision::Exhausted,
                 }
             }
         };
-        let disabled = reason_to_disable(lane, outcome, now);
+        let disabled = disable_reason(queue, outcome, now);
         if disabled.is_some() {
-            lane.disable();
+            queue.disable();
         }
-        Finished { delivery, disabled, failing_since: lane.breaker.is_failing_since() }
+        FinishedAttempt { delivery, disabled, failing_since: queue.breaker.failing_since() }
     }
 }
 
-/// In memory if it is due soon and there is room, and nothing that only the database holds is due before it.
-fn keep_retry(lane: &mut Lane, row: RetryRow, horizon: Timestamp, room: usize) {
-    let follows_stored = lane.retry_backlog.from().is_some_and(|from| from <= row.due);
-    let stays = lane.state != State::Enabled || row.due > horizon || lane.retries_held() >= room;
+/// Keeps the retry in memory if it is due soon, there is room, and no delivery that only the database holds is due
+/// before it.
+fn store_retry(queue: &mut EndpointQueue, row: RetryRow, horizon: Timestamp, room: usize) {
+    let follows_stored = queue.retry_backlog.from().is_some_and(|from| from <= row.due);
+    let stays = queue.state != State::Enabled || row.due > horizon || queue.retries_held() >= room;
     if stays || follows_stored {
-        lane.retry_backlog.leave(row.due);
+        queue.retry_backlog.mark_stored(row.due);
     } else {
-        lane.hold_retry(row);
+        queue.insert_retry(row);
     }
 }
 
-fn reason_to_disable(lane: &Lane, outcome: Outcome, now: Timestamp) -> Option<Disabled> {
-    if lane.state != State::Enabled {
+fn disable_reason(queue: &EndpointQueue, outcome: Outcome, now: Timestamp) -> Option<Disabled> {
+    if queue.state != State::Enabled {
         return None;
     }
     match outcome {
         Outcome::Delivered | Outcome::NotMade | Outcome::Missing => None,
         Outcome::Gone => Some(Disabled::Gone),
         Outcome::Failed { .. } => {
-            let since = lane.breaker.is_failing_since()?;
-            let is_over = now.saturating_sub(since) >= lane.settings.disable_after_ms?;
+            let since = queue.breaker.failing_since()?;
+            let is_over = now.saturating_sub(since) >= queue.settings.disable_after_ms?;
             is_over.then_some(Disabled::Failing { since })
         }
     }

@@ -1,85 +1,85 @@
-//! The deliveries of one lane that had no attempt yet, so that first attempts of one subject go out in their sequence.
+//! The deliveries of one queue that have had no attempt yet. First attempts of one subject start in their sequence.
 //!
-//! Invariants: of one subject at most one first attempt is under way; `ready` gives the lowest sequence number first; who
-//! is held up by a subject that is busy waits in that subject's line and holds up nobody else. An attempt that ends brings
-//! one delivery out of its line, so that each goes in and out a few times at most, for O(log n) each.
+//! Invariants: at most one first attempt of a subject is in flight. `ready` returns the lowest sequence number first. A
+//! delivery whose subject is busy waits in the list of that subject and blocks no other subject. The end of an attempt
+//! moves one delivery back to `ready`, so each delivery moves a few times at most, for O(log n) each.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use super::facts::{Seq, Subject};
+use super::types::{Seq, Subject};
 
 #[derive(Debug, Default)]
 pub(super) struct FreshQueue {
     ready: BTreeMap<Seq, Subject>,
-    /// Only subjects that are busy, or whose next one has come out of the line and is ready.
-    lines: HashMap<Subject, Line>,
-    in_lines: usize,
+    /// Only subjects that are busy, and subjects whose next delivery has moved back to `ready`.
+    subjects: HashMap<Subject, SubjectState>,
+    blocked: usize,
 }
 
 #[derive(Debug, Default)]
-struct Line {
+struct SubjectState {
     busy: bool,
-    waiting: BTreeSet<Seq>,
+    blocked: BTreeSet<Seq>,
 }
 
 impl FreshQueue {
     pub fn len(&self) -> usize {
-        self.ready.len() + self.in_lines
+        self.ready.len() + self.blocked
     }
 
     pub fn push(&mut self, seq: Seq, subject: Subject) {
         self.ready.insert(seq, subject);
     }
 
-    /// Whether `take` would give one.
+    /// Returns true if `take` would return a delivery.
     pub fn has_ready(&mut self) -> bool {
         while let Some(next) = self.ready.first_entry() {
-            let Some(line) = self.lines.get_mut(next.get()).filter(|line| line.busy) else { return true };
-            line.waiting.insert(*next.key());
-            self.in_lines += 1;
+            let Some(state) = self.subjects.get_mut(next.get()).filter(|state| state.busy) else { return true };
+            state.blocked.insert(*next.key());
+            self.blocked += 1;
             next.remove();
         }
         false
     }
 
-    /// The next one whose subject is free. The subject is busy from now until `end`.
+    /// Removes the next delivery whose subject is free. The subject is busy until `end`.
     pub fn take(&mut self) -> Option<Seq> {
         if !self.has_ready() {
             return None;
         }
         let (seq, subject) = self.ready.pop_first()?;
-        self.lines.entry(subject).or_default().busy = true;
+        self.subjects.entry(subject).or_default().busy = true;
         Some(seq)
     }
 
-    /// The first attempt ended, one way or the other: the next of the subject may go.
+    /// Frees the subject after its first attempt has ended with any outcome.
     pub fn end(&mut self, subject: Subject) {
-        let Some(line) = self.lines.get_mut(&subject) else { return };
-        line.busy = false;
-        if let Some(seq) = line.waiting.pop_first() {
-            self.in_lines -= 1;
+        let Some(state) = self.subjects.get_mut(&subject) else { return };
+        state.busy = false;
+        if let Some(seq) = state.blocked.pop_first() {
+            self.blocked -= 1;
             self.ready.insert(seq, subject);
         }
-        if line.waiting.is_empty() {
-            self.lines.remove(&subject);
+        if state.blocked.is_empty() {
+            self.subjects.remove(&subject);
         }
     }
 
-    /// One that waits leaves its turn; the next of its subject takes it.
+    /// Removes a waiting delivery. The next delivery of its subject takes its place.
     pub fn remove(&mut self, seq: Seq, subject: Subject) {
         let was_ready = self.ready.remove(&seq).is_some();
-        let Some(line) = self.lines.get_mut(&subject) else { return };
-        self.in_lines -= usize::from(line.waiting.remove(&seq));
-        if was_ready && !line.busy {
+        let Some(state) = self.subjects.get_mut(&subject) else { return };
+        self.blocked -= usize::from(state.blocked.remove(&seq));
+        if was_ready && !state.busy {
             self.end(subject);
         }
     }
 
-    /// Drops everything that waits. Subjects stay busy with what is under way.
+    /// Drops all waiting deliveries. Subjects stay busy while their attempts are in flight.
     pub fn clear(&mut self) {
         self.ready.clear();
-        self.lines.retain(|_, line| line.busy);
-        self.lines.values_mut().for_each(|line| line.waiting.clear());
-        self.in_lines = 0;
+        self.subjects.retain(|_, state| state.busy);
+        self.subjects.values_mut().for_each(|state| state.blocked.clear());
+        self.blocked = 0;
     }
 }

@@ -1,33 +1,33 @@
-//! Where the scheduler has noted each lane: its turn in either class, when it wakes, when it wants rows.
+//! Index entries of the queues: round-robin positions, timers, and load times.
 //!
-//! Invariant: after every fact about a lane its notes are what its state asks for, so that nothing ever looks through all
-//! lanes. Keeping them is O(log n).
+//! Invariant: after every change of a queue its index entry matches its state, so the scheduler never scans all queues.
+//! An update costs O(log n).
 
 use std::collections::BTreeSet;
 
 use super::{
     Scheduler,
     backlog::Backlog,
-    facts::{Caps, LaneId, TenantId},
-    lane::{Class, Lane, State},
+    queue::{Class, EndpointQueue, State},
     slots::Slots,
+    types::{Caps, QueueKey, TenantId},
 };
 use crate::clock::Timestamp;
 
-/// The notes that there are of one lane.
+/// The indexed positions and times of one queue.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Place {
-    first_turn: Option<u64>,
-    retry_turn: Option<u64>,
+pub(super) struct IndexEntry {
+    first_position: Option<u64>,
+    retry_position: Option<u64>,
     wakes_at: Option<Timestamp>,
     loads_fresh_at: Option<Timestamp>,
     loads_retries_at: Option<Timestamp>,
     held: usize,
 }
 
-/// What a lane asks for now.
+/// The index entry that the state of a queue requires.
 #[derive(Default)]
-struct Agenda {
+struct IndexTarget {
     first: bool,
     retry: bool,
     wakes_at: Option<Timestamp>,
@@ -35,86 +35,87 @@ struct Agenda {
     loads_retries_at: Option<Timestamp>,
 }
 
-impl Place {
-    /// The slots gave the lane its turn.
-    pub fn lose_turn(&mut self, class: Class) {
+impl IndexEntry {
+    /// Clears the round-robin position after `Slots::begin` has returned the queue.
+    pub fn clear_position(&mut self, class: Class) {
         match class {
-            Class::First => self.first_turn = None,
-            Class::Retry => self.retry_turn = None,
+            Class::First => self.first_position = None,
+            Class::Retry => self.retry_position = None,
         }
     }
 }
 
 impl Scheduler {
-    /// Brings the notes of a lane up to date. Every change of a lane ends with this.
-    pub(super) fn note(&mut self, id: LaneId, now: Timestamp) {
-        let Some(lane) = self.lanes.get_mut(&id) else { return };
+    /// Updates the index entry of a queue. Every change of a queue ends with this call.
+    pub(super) fn reindex(&mut self, id: QueueKey, now: Timestamp) {
+        let Some(queue) = self.queues.get_mut(&id) else { return };
         let room = self.caps.room(self.held);
-        let agenda = agenda(lane, &self.caps, room, now);
-        let mut place = lane.place;
-        place.first_turn = turn(&mut self.first, agenda.first, place.first_turn, lane.tenant, id);
-        place.retry_turn = turn(&mut self.retries, agenda.retry, place.retry_turn, lane.tenant, id);
-        place.wakes_at = alarm(&mut self.wakes, id, place.wakes_at, agenda.wakes_at);
-        place.loads_fresh_at = alarm(&mut self.fresh_loads, id, place.loads_fresh_at, agenda.loads_fresh_at);
-        place.loads_retries_at = alarm(&mut self.retry_loads, id, place.loads_retries_at, agenda.loads_retries_at);
-        self.held = self.held + lane.held() - place.held;
-        place.held = lane.held();
-        lane.place = place;
+        let target = index_target(queue, &self.caps, room, now);
+        let mut entry = queue.index_entry;
+        entry.first_position = update_position(&mut self.first, target.first, entry.first_position, queue.tenant, id);
+        entry.retry_position = update_position(&mut self.retries, target.retry, entry.retry_position, queue.tenant, id);
+        entry.wakes_at = update_timer(&mut self.wakes, id, entry.wakes_at, target.wakes_at);
+        entry.loads_fresh_at = update_timer(&mut self.fresh_loads, id, entry.loads_fresh_at, target.loads_fresh_at);
+        entry.loads_retries_at =
+            update_timer(&mut self.retry_loads, id, entry.loads_retries_at, target.loads_retries_at);
+        self.held = self.held + queue.held() - entry.held;
+        entry.held = queue.held();
+        queue.index_entry = entry;
     }
 }
 
 impl Caps {
-    /// How many fresh deliveries, and how many that wait for a retry, one lane may have in memory now.
+    /// Returns the number of fresh deliveries, and equally of retries, that one queue may hold in memory now.
     pub(super) fn room(&self, held: usize) -> usize {
-        if held < self.held_max { self.lane_held_max.max(1) } else { self.lane_held_min.max(1) }
+        if held < self.held_max { self.queue_held_max.max(1) } else { self.queue_held_min.max(1) }
     }
 }
 
-fn agenda(lane: &mut Lane, caps: &Caps, room: usize, now: Timestamp) -> Agenda {
-    if lane.state != State::Enabled {
-        return Agenda::default();
+fn index_target(queue: &mut EndpointQueue, caps: &Caps, room: usize, now: Timestamp) -> IndexTarget {
+    if queue.state != State::Enabled {
+        return IndexTarget::default();
     }
-    let readiness = lane.readiness(now);
-    // Early enough that they are in memory when they are due.
-    let retries_from = lane.retry_backlog.from().unwrap_or(0).saturating_sub(caps.horizon_ms / 2);
+    let readiness = queue.readiness(now);
+    // Early enough that the retries are in memory when they are due.
+    let retries_from = queue.retry_backlog.from().unwrap_or(0).saturating_sub(caps.horizon_ms / 2);
     let is_now = |at: Option<Timestamp>| at.is_some_and(|at| at <= now);
-    Agenda {
+    IndexTarget {
         first: is_now(readiness.first),
         retry: is_now(readiness.retry),
         wakes_at: readiness.first.into_iter().chain(readiness.retry).filter(|at| *at > now).min(),
-        loads_fresh_at: loads_at(&lane.fresh_backlog, lane.fresh_held(), room),
-        loads_retries_at: loads_at(&lane.retry_backlog, lane.retries_held(), room).map(|at| at.max(retries_from)),
+        loads_fresh_at: loads_at(&queue.fresh_backlog, queue.fresh_held(), room),
+        loads_retries_at: loads_at(&queue.retry_backlog, queue.retries_held(), room).map(|at| at.max(retries_from)),
     }
 }
 
-/// Rows are wanted when half of the room is free.
+/// A queue loads rows once half of its room is free.
 fn loads_at(backlog: &Backlog, held: usize, room: usize) -> Option<Timestamp> {
     backlog.loads_from().filter(|_| held <= room / 2)
 }
 
-fn turn(slots: &mut Slots, wants: bool, has: Option<u64>, tenant: TenantId, id: LaneId) -> Option<u64> {
-    match has {
-        None if wants => Some(slots.queue(tenant, id)),
-        Some(turn) if !wants => {
-            slots.unqueue(tenant, turn);
+fn update_position(slots: &mut Slots, is_ready: bool, old: Option<u64>, tenant: TenantId, id: QueueKey) -> Option<u64> {
+    match old {
+        None if is_ready => Some(slots.enqueue(tenant, id)),
+        Some(position) if !is_ready => {
+            slots.dequeue(tenant, position);
             None
         }
-        same => same,
+        unchanged => unchanged,
     }
 }
 
-fn alarm(
-    alarms: &mut BTreeSet<(Timestamp, LaneId)>,
-    id: LaneId,
+fn update_timer(
+    timers: &mut BTreeSet<(Timestamp, QueueKey)>,
+    id: QueueKey,
     old: Option<Timestamp>,
     new: Option<Timestamp>,
 ) -> Option<Timestamp> {
     if old != new {
         if let Some(at) = old {
-            alarms.remove(&(at, id));
+            timers.remove(&(at, id));
         }
         if let Some(at) = new {
-            alarms.insert((at, id));
+            timers.insert((at, id));
         }
     }
     new

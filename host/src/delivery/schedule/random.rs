@@ -1,6 +1,6 @@
-//! Random numbers for jitter: a small generator with a seed, so that a test can repeat what it saw.
+//! Random numbers for jitter: a small generator with a seed, so that tests are reproducible.
 //!
-//! For spreading load only; nothing that must not be guessed comes from here.
+//! Only spreads load. Must not be used for values that have to be unpredictable.
 
 #[derive(Debug)]
 pub(super) struct Random(u64);

@@ -1,11 +1,12 @@
-//! When a delivery that failed is tried again: a list of delays, a jitter that only adds, and what the endpoint asked for.
+//! The time of the next attempt of a failed delivery: a list of delays, a jitter that only adds, and `Retry-After`.
 //!
-//! Pure arithmetic: the time and the random number are arguments. What comes out is never earlier than the schedule.
+//! Pure arithmetic: the time and the random number are arguments. The result is never earlier than the schedule.
 
 use crate::clock::Timestamp;
 use crate::limits;
 
-/// The delays after the first, second, … failed attempt of one delivery. There is one attempt more than there are delays.
+/// The delays after the first, second, … failed attempt of one delivery. There is one attempt more than there are
+/// delays.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RetrySchedule {
     delays_ms: Vec<u64>,
@@ -13,13 +14,15 @@ pub struct RetrySchedule {
 }
 
 impl RetrySchedule {
-    /// No delays: one attempt and no other. `jitter_percent` is the most that is added to a delay, 100 at most.
+    /// Creates a schedule. Without delays there is a single attempt. `jitter_percent` is the maximum that is added to a
+    /// delay; values above 100 count as 100.
     pub fn new(delays_ms: Vec<u64>, jitter_percent: u64) -> Self {
         RetrySchedule { delays_ms, jitter_percent: jitter_percent.min(100) }
     }
 
-    /// When to try again after attempt number `made` (the first is 1) ended at `ended_at`; nothing where it was the last.
-    /// An endpoint that asked for a pause (Retry-After) gets it, up to a cap, unless the schedule's own is longer.
+    /// Returns the time of the next attempt after attempt number `made` (counted from 1) ended at `ended_at`. Returns
+    /// `None` if it was the last. A `Retry-After` of the endpoint counts up to a cap if it is longer than the
+    /// schedule's delay.
     pub fn next_at(
         &self,
         made: u32,
@@ -27,10 +30,10 @@ impl RetrySchedule {
         retry_after_ms: Option<u64>,
         random: u64,
     ) -> Option<Timestamp> {
-        let place = usize::try_from(made.saturating_sub(1)).ok()?;
-        let delay = *self.delays_ms.get(place)?;
-        let asked = retry_after_ms.unwrap_or(0).min(limits::RETRY_AFTER_MS_MAX);
-        let base = delay.max(asked);
+        let index = usize::try_from(made.saturating_sub(1)).ok()?;
+        let delay = *self.delays_ms.get(index)?;
+        let requested = retry_after_ms.unwrap_or(0).min(limits::RETRY_AFTER_MS_MAX);
+        let base = delay.max(requested);
         let jitter_max = base.saturating_mul(self.jitter_percent) / 100;
         let jitter = random % jitter_max.saturating_add(1);
         Some(ended_at.saturating_add(base).saturating_add(jitter))

@@ -1,101 +1,109 @@
-//! Who may start next: the slots of one class of attempts, shared between tenants, then between the lanes of a tenant.
+//! The slots of one class of attempts, shared between tenants, then between the queues of a tenant.
 //!
-//! Round robin on both levels: who had a turn goes to the end. Invariants: a tenant has a turn exactly while one of its
-//! lanes waits and a slot of its share is free; never more attempts than slots, of all and of each tenant. Every step is
-//! O(log n); nothing is searched.
+//! Round robin on both levels: after a start the tenant and the queue go to the end. Invariants: a tenant has a
+//! position exactly while one of its queues waits and its share has a free slot. Running attempts never exceed the
+//! slots, neither in total nor of one tenant. Every step is O(log n); nothing is searched.
 
 use std::collections::{BTreeMap, HashMap};
 
-use super::facts::{LaneId, TenantId};
+use super::types::{QueueKey, TenantId};
 
 #[derive(Debug)]
 pub(super) struct Slots {
     max: usize,
     tenant_max: usize,
     running: usize,
-    /// Turns are numbers that only grow, so that the lowest has waited longest.
-    next_turn: u64,
-    turns: BTreeMap<u64, TenantId>,
+    /// Positions only grow, so the lowest position has waited longest.
+    last_position: u64,
+    waiting_tenants: BTreeMap<u64, TenantId>,
     shares: HashMap<TenantId, Share>,
 }
 
-/// What one tenant has of the slots. There only while it has something.
+/// The waiting queues and running attempts of one tenant. Absent if it has neither.
 #[derive(Debug, Default)]
 struct Share {
     running: usize,
-    turn: Option<u64>,
-    lanes: BTreeMap<u64, LaneId>,
+    position: Option<u64>,
+    queues: BTreeMap<u64, QueueKey>,
 }
 
 impl Slots {
     pub fn new(max: usize, tenant_max: usize) -> Self {
-        Slots { max, tenant_max, running: 0, next_turn: 0, turns: BTreeMap::new(), shares: HashMap::new() }
+        Slots {
+            max,
+            tenant_max,
+            running: 0,
+            last_position: 0,
+            waiting_tenants: BTreeMap::new(),
+            shares: HashMap::new(),
+        }
     }
 
     pub fn running(&self) -> usize {
         self.running
     }
 
-    /// The lane waits for a slot; what comes back is needed to take it out again. The caller queues a lane once only.
-    pub fn queue(&mut self, tenant: TenantId, lane: LaneId) -> u64 {
-        let turn = self.draw_turn();
-        self.shares.entry(tenant).or_default().lanes.insert(turn, lane);
-        self.seat(tenant);
-        turn
+    /// Adds a queue that waits for a slot and returns its position, which `dequeue` requires. The caller must not add a
+    /// queue twice.
+    pub fn enqueue(&mut self, tenant: TenantId, queue: QueueKey) -> u64 {
+        let position = self.new_position();
+        self.shares.entry(tenant).or_default().queues.insert(position, queue);
+        self.update_tenant(tenant);
+        position
     }
 
-    pub fn unqueue(&mut self, tenant: TenantId, turn: u64) {
+    pub fn dequeue(&mut self, tenant: TenantId, position: u64) {
         if let Some(share) = self.shares.get_mut(&tenant) {
-            share.lanes.remove(&turn);
-            self.seat(tenant);
+            share.queues.remove(&position);
+            self.update_tenant(tenant);
         }
     }
 
-    /// Gives a slot to the next lane, which is queued no longer.
-    pub fn begin(&mut self) -> Option<LaneId> {
+    /// Assigns a slot to the next queue, removes its position, and returns the queue.
+    pub fn begin(&mut self) -> Option<QueueKey> {
         if self.running >= self.max {
             return None;
         }
-        let (_, tenant) = self.turns.pop_first()?;
+        let (_, tenant) = self.waiting_tenants.pop_first()?;
         let share = self.shares.get_mut(&tenant)?;
-        share.turn = None;
-        let (_, lane) = share.lanes.pop_first()?;
+        share.position = None;
+        let (_, queue) = share.queues.pop_first()?;
         share.running += 1;
         self.running += 1;
-        self.seat(tenant);
-        Some(lane)
+        self.update_tenant(tenant);
+        Some(queue)
     }
 
     pub fn end(&mut self, tenant: TenantId) {
         if let Some(share) = self.shares.get_mut(&tenant) {
             share.running = share.running.saturating_sub(1);
             self.running = self.running.saturating_sub(1);
-            self.seat(tenant);
+            self.update_tenant(tenant);
         }
     }
 
-    fn seat(&mut self, tenant: TenantId) {
-        let turn = self.draw_turn();
+    fn update_tenant(&mut self, tenant: TenantId) {
+        let position = self.new_position();
         let Some(share) = self.shares.get_mut(&tenant) else { return };
-        let waits = !share.lanes.is_empty() && share.running < self.tenant_max;
-        match share.turn {
+        let waits = !share.queues.is_empty() && share.running < self.tenant_max;
+        match share.position {
             None if waits => {
-                self.turns.insert(turn, tenant);
-                share.turn = Some(turn);
+                self.waiting_tenants.insert(position, tenant);
+                share.position = Some(position);
             }
             Some(old) if !waits => {
-                self.turns.remove(&old);
-                share.turn = None;
+                self.waiting_tenants.remove(&old);
+                share.position = None;
             }
             _ => {}
         }
-        if share.lanes.is_empty() && share.running == 0 {
+        if share.queues.is_empty() && share.running == 0 {
             self.shares.remove(&tenant);
         }
     }
 
-    fn draw_turn(&mut self) -> u64 {
-        self.next_turn += 1;
-        self.next_turn
+    fn new_position(&mut self) -> u64 {
+        self.last_position += 1;
+        self.last_position
     }
 }

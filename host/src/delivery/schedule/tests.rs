@@ -5,7 +5,7 @@ use crate::limits;
 
 mod breaker;
 mod fairness;
-mod look_again;
+mod reread;
 mod rules;
 mod simulation;
 mod stored;
@@ -13,66 +13,65 @@ mod stored;
 const MINUTE: u64 = 60_000;
 const FAILED: Outcome = Outcome::Failed { retry_after_ms: None };
 
-/// A schedule of two retries without jitter, and no disabling.
-fn settings() -> LaneSettings {
-    LaneSettings {
+/// Two retries without jitter. Failures never disable the queue.
+fn settings() -> QueueSettings {
+    QueueSettings {
         schedule: RetrySchedule::new(vec![5 * MINUTE, 10 * MINUTE], 0),
         disable_after_ms: None,
-        ..LaneSettings::default()
+        ..QueueSettings::default()
     }
 }
 
-fn opening(tenant: TenantId, settings: LaneSettings) -> Opening {
+fn opening(tenant: TenantId, settings: QueueSettings) -> Opening {
     Opening { tenant, settings: Arc::new(settings), enabled: true, failing_since: None, has_stored: false }
 }
 
-/// A row that waits for its first retry.
+/// Returns a row that waits for its first retry.
 fn retry(seq: Seq, due: Timestamp) -> RetryRow {
     RetryRow { seq, attempt: 2, due }
 }
 
-/// The scheduler with a time that the test moves; deliveries of different subjects.
-struct Desk {
+/// The scheduler with a clock that the test sets, and deliveries with different subjects.
+struct Bench {
     scheduler: Scheduler,
     now: Timestamp,
 }
 
-impl Desk {
-    fn new() -> Desk {
-        Desk::with(Caps::default())
+impl Bench {
+    fn new() -> Bench {
+        Bench::with(Caps::default())
     }
 
-    /// The horizon is a day, unless a test is about it.
-    fn with(caps: Caps) -> Desk {
-        Desk { scheduler: Scheduler::new(Caps { horizon_ms: 1_440 * MINUTE, ..caps }, 7), now: 1_000 }
+    /// The horizon is a day.
+    fn with(caps: Caps) -> Bench {
+        Bench { scheduler: Scheduler::new(Caps { horizon_ms: 1_440 * MINUTE, ..caps }, 7), now: 1_000 }
     }
 
-    /// One lane, number 1, of tenant 1.
-    fn lane(settings: LaneSettings) -> Desk {
-        let mut desk = Desk::new();
-        desk.open(1, 1, settings);
-        desk
+    /// Creates a bench with queue 1 of tenant 1.
+    fn with_queue(settings: QueueSettings) -> Bench {
+        let mut bench = Bench::new();
+        bench.open(1, 1, settings);
+        bench
     }
 
-    fn open(&mut self, lane: LaneId, tenant: TenantId, settings: LaneSettings) {
-        self.scheduler.open_lane(lane, opening(tenant, settings), self.now);
+    fn open(&mut self, queue: QueueKey, tenant: TenantId, settings: QueueSettings) {
+        self.scheduler.open_queue(queue, opening(tenant, settings), self.now);
     }
 
-    fn offer(&mut self, lane: LaneId, seqs: impl IntoIterator<Item = Seq>) {
+    fn offer(&mut self, queue: QueueKey, seqs: impl IntoIterator<Item = Seq>) {
         for seq in seqs {
-            self.offer_of(lane, seq, 1_000_000 + seq);
+            self.offer_with_subject(queue, seq, 1_000_000 + seq);
         }
     }
 
-    fn offer_of(&mut self, lane: LaneId, seq: Seq, subject: Subject) {
-        self.scheduler.offer(lane, FreshRow { seq, subject }, self.now);
+    fn offer_with_subject(&mut self, queue: QueueKey, seq: Seq, subject: Subject) {
+        self.scheduler.offer(queue, FreshRow { seq, subject }, self.now);
     }
 
-    /// What the database has of a lane by now: rows that wait for attempt 2, the earliest first. All that is asked for is
-    /// answered.
-    fn stored(&mut self, lane: LaneId, rows: &[(Seq, Timestamp)]) {
-        self.scheduler.look_again(lane, self.now);
-        while let Some(load) = self.scheduler.wants(self.now) {
+    /// Sets the stored rows of a queue, which wait for attempt 2, the earliest first. Completes all loads with them.
+    fn load_rows(&mut self, queue: QueueKey, rows: &[(Seq, Timestamp)]) {
+        self.scheduler.reread(queue, self.now);
+        while let Some(load) = self.scheduler.next_load(self.now) {
             match load.rows {
                 Rows::Fresh { .. } => self.scheduler.loaded_fresh(&load, &[], self.now),
                 Rows::Retries { due_from } => {
@@ -92,22 +91,22 @@ impl Desk {
         self.scheduler.next(self.now)
     }
 
-    /// The sequence numbers of all that starts now.
+    /// Starts everything that may start now and returns the sequence numbers.
     fn starts(&mut self) -> Vec<Seq> {
         std::iter::from_fn(|| self.scheduler.next(self.now)).map(|start| start.seq).collect()
     }
 
-    fn finish(&mut self, lane: LaneId, seq: Seq, outcome: Outcome) -> Finished {
-        self.scheduler.finished(lane, seq, outcome, self.now)
+    fn finish(&mut self, queue: QueueKey, seq: Seq, outcome: Outcome) -> FinishedAttempt {
+        self.scheduler.finish(queue, seq, outcome, self.now)
     }
 
-    /// Starts the next attempt and lets it end so.
-    fn attempt(&mut self, outcome: Outcome) -> Finished {
+    /// Starts the next attempt and ends it with the outcome.
+    fn attempt(&mut self, outcome: Outcome) -> FinishedAttempt {
         let start = self.next().expect("something starts");
-        self.finish(start.lane, start.seq, outcome)
+        self.finish(start.queue, start.seq, outcome)
     }
 
-    fn later(&mut self, ms: u64) {
+    fn advance(&mut self, ms: u64) {
         self.now += ms;
     }
 }

@@ -1,7 +1,7 @@
-//! The signature in a header that an interface names itself: a prefix, then the HMAC of the exact body in hex.
+//! The signature in a header with a custom name: a prefix, then the HMAC of the exact body in hex.
 //!
-//! It covers neither the id nor the time: receivers who care about repeats check the headers of Standard Webhooks, which
-//! are always there.
+//! It covers neither the id nor the time. Receivers that must detect replays check the headers of Standard Webhooks,
+//! which are always sent.
 
 use hmac::{Hmac, Mac};
 use http::{HeaderMap, HeaderName, HeaderValue};
@@ -10,7 +10,7 @@ use sha2::{Sha256, Sha512};
 use super::{Mismatch, SigningError};
 use crate::changes::endpoint::Algorithm;
 
-/// Which header, and what is in it.
+/// The name and the format of the header.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OwnHeader {
     name: HeaderName,
@@ -32,7 +32,7 @@ impl OwnHeader {
         &self.name
     }
 
-    /// The header for a body.
+    /// Returns the header for a body.
     pub fn sign(&self, key: &[u8], body: &[u8]) -> Result<(HeaderName, HeaderValue), SigningError> {
         let text = match self.algorithm {
             Algorithm::HmacSha256 => hex::encode(mac::<Hmac<Sha256>>(key, body)?.finalize().into_bytes()),
@@ -42,17 +42,17 @@ impl OwnHeader {
         Ok((self.name.clone(), value))
     }
 
-    /// Whether the header is the body's, by one of the keys.
+    /// Verifies that the header signs the body with one of the keys.
     pub fn verify(&self, headers: &HeaderMap, keys: &[&[u8]], body: &[u8]) -> Result<(), Mismatch> {
         let text = super::verify::only(headers, &self.name)?;
         let malformed = || Mismatch::Malformed(self.name.clone());
         let text = text.strip_prefix(self.prefix.as_str()).ok_or_else(malformed)?;
         let signature = hex::decode(text).map_err(|_| malformed())?;
-        let fits = keys.iter().any(|key| match self.algorithm {
-            Algorithm::HmacSha256 => is_of::<Hmac<Sha256>>(key, body, &signature),
-            Algorithm::HmacSha512 => is_of::<Hmac<Sha512>>(key, body, &signature),
+        let is_valid = keys.iter().any(|key| match self.algorithm {
+            Algorithm::HmacSha256 => is_mac_of::<Hmac<Sha256>>(key, body, &signature),
+            Algorithm::HmacSha512 => is_mac_of::<Hmac<Sha512>>(key, body, &signature),
         });
-        if fits { Ok(()) } else { Err(Mismatch::WrongSignature) }
+        if is_valid { Ok(()) } else { Err(Mismatch::WrongSignature) }
     }
 }
 
@@ -62,6 +62,6 @@ fn mac<M: Mac + hmac::digest::KeyInit>(key: &[u8], body: &[u8]) -> Result<M, Sig
     Ok(mac)
 }
 
-fn is_of<M: Mac + hmac::digest::KeyInit>(key: &[u8], body: &[u8], signature: &[u8]) -> bool {
+fn is_mac_of<M: Mac + hmac::digest::KeyInit>(key: &[u8], body: &[u8], signature: &[u8]) -> bool {
     mac::<M>(key, body).is_ok_and(|mac| mac.verify_slice(signature).is_ok())
 }

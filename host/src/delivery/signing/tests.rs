@@ -28,7 +28,7 @@ fn bodies() -> Vec<Vec<u8>> {
 }
 
 #[test]
-fn what_was_signed_is_accepted_and_one_changed_byte_is_not() {
+fn signed_body_is_accepted_and_a_changed_byte_is_rejected() {
     for body in bodies() {
         let headers = signed(&body, &[secret(1)]);
         assert_eq!(verify(&headers, &body, &[secret(1)], NOW), Ok(()));
@@ -44,7 +44,7 @@ fn what_was_signed_is_accepted_and_one_changed_byte_is_not() {
 }
 
 #[test]
-fn example_of_the_specification_is_signed_as_there() {
+fn example_of_the_specification_has_the_specified_signature() {
     let secret = SigningSecret::parse("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw").unwrap();
     let message =
         Message { id: "msg_p5jXN8AQM9LWM0D4loKWxJek", timestamp: 1_614_265_330, body: br#"{"test": 2432232314}"# };
@@ -56,18 +56,18 @@ fn example_of_the_specification_is_signed_as_there() {
 }
 
 #[test]
-fn during_a_rotation_either_secret_will_do_and_afterwards_the_old_one_will_not() {
+fn either_secret_verifies_during_a_rotation_and_only_the_new_one_after_it() {
     let both = signed(b"{}", &[secret(2), secret(1)]);
     assert_eq!(both[WEBHOOK_SIGNATURE].to_str().unwrap().split(' ').count(), 2);
     assert_eq!(verify(&both, b"{}", &[secret(1)], NOW), Ok(()));
     assert_eq!(verify(&both, b"{}", &[secret(2)], NOW), Ok(()));
     let after = signed(b"{}", &[secret(2)]);
     assert_eq!(verify(&after, b"{}", &[secret(1)], NOW), Err(Mismatch::WrongSignature));
-    assert_eq!(verify(&after, b"{}", &[secret(1), secret(2)], NOW), Ok(()), "a receiver may rotate, too");
+    assert_eq!(verify(&after, b"{}", &[secret(1), secret(2)], NOW), Ok(()), "a receiver may rotate its secrets, too");
 }
 
 #[test]
-fn a_message_is_believed_for_five_minutes_either_way() {
+fn timestamps_are_accepted_within_five_minutes() {
     let check = |timestamp, expected| {
         assert_eq!(verify(&signed_at(timestamp, b"{}", &[secret(1)]), b"{}", &[secret(1)], NOW), expected);
     };
@@ -80,7 +80,7 @@ fn a_message_is_believed_for_five_minutes_either_way() {
 }
 
 #[test]
-fn id_and_time_are_signed_too() {
+fn signature_covers_id_and_time() {
     for (name, value) in [(WEBHOOK_ID, "event_02"), (WEBHOOK_TIMESTAMP, "1767225601")] {
         let mut headers = signed(b"{}", &[secret(1)]);
         headers.insert(name, HeaderValue::from_static(value));
@@ -89,7 +89,7 @@ fn id_and_time_are_signed_too() {
 }
 
 #[test]
-fn headers_that_are_missing_repeated_or_unreadable_are_named() {
+fn missing_repeated_and_malformed_headers_are_rejected_by_name() {
     for name in [WEBHOOK_ID, WEBHOOK_TIMESTAMP, WEBHOOK_SIGNATURE] {
         let whole = signed(b"{}", &[secret(1)]);
         let check =
@@ -107,7 +107,7 @@ fn headers_that_are_missing_repeated_or_unreadable_are_named() {
 }
 
 #[test]
-fn a_time_that_is_not_plain_seconds_is_refused() {
+fn timestamp_that_is_not_plain_seconds_is_rejected() {
     for value in ["", "-1", "+1767225600", "01767225600", "1767225600.0", "1767225600 ", "99999999999999999999", "soon"]
     {
         let mut headers = signed(b"{}", &[secret(1)]);
@@ -118,7 +118,7 @@ fn a_time_that_is_not_plain_seconds_is_refused() {
 }
 
 #[test]
-fn a_signature_that_is_cut_of_another_version_or_no_base64_is_refused() {
+fn signature_that_is_truncated_of_another_version_or_not_base64_is_rejected() {
     let whole = signed(b"{}", &[secret(1)]);
     let signature = whole[WEBHOOK_SIGNATURE].to_str().unwrap();
     let many = vec!["v1,AAAA"; crate::limits::SIGNATURES_CHECKED_MAX].join(" ");
@@ -140,7 +140,7 @@ fn a_signature_that_is_cut_of_another_version_or_no_base64_is_refused() {
 }
 
 #[test]
-fn signatures_of_other_versions_do_not_disturb() {
+fn signatures_of_other_versions_are_ignored() {
     let mut headers = signed(b"{}", &[secret(1)]);
     let value = format!("v1a,AAAA v2 {}", headers[WEBHOOK_SIGNATURE].to_str().unwrap());
     headers.insert(WEBHOOK_SIGNATURE, HeaderValue::from_str(&value).unwrap());
@@ -148,7 +148,7 @@ fn signatures_of_other_versions_do_not_disturb() {
 }
 
 #[test]
-fn an_id_that_could_be_read_in_two_ways_is_not_signed() {
+fn ambiguous_id_is_not_signed() {
     for id in ["", "event.01", "event 01", "event\n01", "\u{e9}vent"] {
         let message = Message { id, timestamp: NOW, body: b"{}" };
         assert_eq!(sign(&message, &[secret(1)]).unwrap_err(), SigningError::MessageId, "{id:?}");
@@ -156,13 +156,13 @@ fn an_id_that_could_be_read_in_two_ways_is_not_signed() {
 }
 
 #[test]
-fn nothing_goes_out_unsigned() {
+fn signing_without_a_secret_fails() {
     let message = Message { id: "event_01", timestamp: NOW, body: b"{}" };
     assert_eq!(sign(&message, &[]).unwrap_err(), SigningError::NoSecret);
 }
 
 #[test]
-fn a_secret_comes_back_from_its_text_and_is_never_shown() {
+fn secret_round_trips_through_its_string_and_is_never_displayed() {
     let secret = secret(7);
     let text = secret.text();
     assert_eq!(text.expose(), "whsec_BwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwc=");
@@ -171,7 +171,7 @@ fn a_secret_comes_back_from_its_text_and_is_never_shown() {
 }
 
 #[test]
-fn a_text_that_is_no_secret_is_refused() {
+fn invalid_secret_strings_are_rejected() {
     let of_length = |length| format!("whsec_{}", STANDARD.encode(vec![1; length]));
     for length in [24, 64] {
         assert!(SigningSecret::parse(&of_length(length)).is_ok(), "{length} bytes");
@@ -192,7 +192,7 @@ fn a_text_that_is_no_secret_is_refused() {
 }
 
 #[test]
-fn own_header_is_prefix_and_hex_of_the_body_alone() {
+fn own_header_is_prefix_and_hex_hmac_of_the_body_alone() {
     for algorithm in [Algorithm::HmacSha256, Algorithm::HmacSha512] {
         let own = OwnHeader::new("X-Signature", "sha=", algorithm).unwrap();
         for body in bodies() {
@@ -206,7 +206,7 @@ fn own_header_is_prefix_and_hex_of_the_body_alone() {
 }
 
 #[test]
-fn own_header_that_is_missing_or_strange_is_refused() {
+fn missing_or_malformed_own_header_is_rejected() {
     let own = OwnHeader::new("X-Signature", "sha512=", Algorithm::HmacSha512).unwrap();
     let name = own.name().clone();
     let (_, whole) = own.sign(b"key", b"{}").unwrap();
@@ -225,7 +225,7 @@ fn own_header_that_is_missing_or_strange_is_refused() {
 }
 
 #[test]
-fn own_header_cannot_be_one_of_the_standard_or_split_in_two() {
+fn own_header_cannot_be_a_standard_header_or_contain_line_breaks() {
     for name in ["", "a b", "webhook-signature", "Webhook-Id", "x\n"] {
         assert_eq!(OwnHeader::new(name, "", Algorithm::HmacSha256).unwrap_err(), SigningError::HeaderName, "{name:?}");
     }

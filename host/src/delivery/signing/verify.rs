@@ -1,4 +1,4 @@
-//! What a receiver does: `tenon listen` and the tests.
+//! Verifies received webhooks, for `tenon listen` and the tests.
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 use hmac::Mac;
@@ -7,26 +7,27 @@ use http::{HeaderMap, HeaderName};
 use super::{Message, SigningSecret, VERSION, WEBHOOK_ID, WEBHOOK_SIGNATURE, WEBHOOK_TIMESTAMP, message_id};
 use crate::limits::{SIGNATURE_AGE_SECONDS_MAX, SIGNATURES_CHECKED_MAX};
 
-/// Why a message is not to be believed.
+/// The reason why a message is rejected.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Mismatch {
     #[error("the header {0} is missing")]
     Missing(HeaderName),
-    #[error("the header {0} is there more than once")]
+    #[error("the header {0} is present more than once")]
     Repeated(HeaderName),
-    #[error("the header {0} cannot be read")]
+    #[error("the header {0} is malformed")]
     Malformed(HeaderName),
-    #[error("the message was sent {0} seconds ago, which is too long")]
+    #[error("the timestamp is {0} seconds old, which exceeds the tolerance")]
     TooOld(u64),
-    #[error("the message will be sent in {0} seconds, which is too far ahead")]
+    #[error("the timestamp is {0} seconds in the future, which exceeds the tolerance")]
     TooNew(u64),
     #[error("there is no signature of version {VERSION}")]
     NoSignature,
-    #[error("no signature is that of this message under the secret")]
+    #[error("no signature matches this message and the secret")]
     WrongSignature,
 }
 
-/// Whether the headers of Standard Webhooks are those of this body, by one of the secrets, and not from another time.
+/// Verifies that the headers of Standard Webhooks sign the body with one of the secrets, and that the timestamp is
+/// current.
 pub fn verify(headers: &HeaderMap, body: &[u8], secrets: &[SigningSecret], now_seconds: u64) -> Result<(), Mismatch> {
     let id = only(headers, &WEBHOOK_ID)?;
     if message_id(id).is_none() {
@@ -37,7 +38,7 @@ pub fn verify(headers: &HeaderMap, body: &[u8], secrets: &[SigningSecret], now_s
     check_age(timestamp, now_seconds)?;
     let message = Message { id, timestamp, body };
     let mut found = false;
-    for signature in signatures.split(' ').filter_map(of_version).take(SIGNATURES_CHECKED_MAX) {
+    for signature in signatures.split(' ').filter_map(signature_of_version).take(SIGNATURES_CHECKED_MAX) {
         found = true;
         let Ok(signature) = STANDARD.decode(signature) else { continue };
         if secrets.iter().any(|secret| secret.mac(&message).is_ok_and(|mac| mac.verify_slice(&signature).is_ok())) {
@@ -47,7 +48,7 @@ pub fn verify(headers: &HeaderMap, body: &[u8], secrets: &[SigningSecret], now_s
     Err(if found { Mismatch::WrongSignature } else { Mismatch::NoSignature })
 }
 
-/// The one value of a header. Of two, each reader might take another.
+/// Returns the value of a header. Rejects repeated headers, because receivers may interpret them differently.
 pub(super) fn only<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Result<&'a str, Mismatch> {
     let mut values = headers.get_all(name).iter();
     let value = values.next().ok_or_else(|| Mismatch::Missing(name.clone()))?;
@@ -57,7 +58,7 @@ pub(super) fn only<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Result<&'a 
     value.to_str().map_err(|_| Mismatch::Malformed(name.clone()))
 }
 
-/// As it was signed: digits, and none that could be left out.
+/// Parses the timestamp in the exact form that is signed: decimal digits without leading zeros.
 fn parse_timestamp(text: &str) -> Result<u64, Mismatch> {
     let number = text.parse::<u64>().ok().filter(|number| number.to_string() == text);
     number.ok_or(Mismatch::Malformed(WEBHOOK_TIMESTAMP))
@@ -74,6 +75,6 @@ fn check_age(timestamp: u64, now: u64) -> Result<(), Mismatch> {
     Ok(())
 }
 
-fn of_version(signature: &str) -> Option<&str> {
+fn signature_of_version(signature: &str) -> Option<&str> {
     signature.split_once(',').filter(|(version, _)| *version == VERSION).map(|(_, signature)| signature)
 }

@@ -1,33 +1,35 @@
-//! What operators and tenants change while deliveries go on.
+//! Changes by operators and tenants while deliveries are in progress.
 
 use super::*;
 use crate::limits::BATCH_RECOVERED_MAX;
 
 #[tokio::test]
-async fn what_was_delivered_is_delivered_again_when_somebody_asks_for_it() {
+async fn delivered_event_is_delivered_again_on_request() {
     let (mut world, mut receiver) = (World::open().await, Receiver::start().await);
     let _delivery = world.deliver().await;
     world.put("ep", &endpoint(&receiver.url)).await;
     let id = world.emit("thing").await;
     receiver.next().await;
     world.until_state("ep", &id, "delivered").await;
-    let again = Change::Redeliver { event: id.as_str().into() };
-    assert!(change(&world.parts.committer, &scope(TENANT), "ep", &again, world.clock.now()).await.unwrap());
+    let again = EndpointCommand::Redeliver { event: id.as_str().into() };
+    assert!(apply_command(&world.parts.committer, &scope(TENANT), "ep", &again, world.clock.now()).await.unwrap());
     assert_eq!(receiver.next().await.id, id);
     let row = world.until("ep", &id, |row| row.attempts == 2).await;
     assert_eq!(row.state.name(), "delivered");
-    let unknown = Change::Redeliver { event: "event_0".into() };
-    assert!(!change(&world.parts.committer, &scope(TENANT), "ep", &unknown, world.clock.now()).await.unwrap());
-    assert!(!change(&world.parts.committer, &scope(TENANT), "none", &again, world.clock.now()).await.unwrap());
-    assert!(!change(&world.parts.committer, &scope("other/test"), "ep", &again, world.clock.now()).await.unwrap());
+    let unknown = EndpointCommand::Redeliver { event: "event_0".into() };
+    assert!(!apply_command(&world.parts.committer, &scope(TENANT), "ep", &unknown, world.clock.now()).await.unwrap());
+    assert!(!apply_command(&world.parts.committer, &scope(TENANT), "none", &again, world.clock.now()).await.unwrap());
+    assert!(
+        !apply_command(&world.parts.committer, &scope("other/test"), "ep", &again, world.clock.now()).await.unwrap()
+    );
 }
 
 #[tokio::test]
-async fn an_endpoint_that_says_it_is_gone_is_disabled_and_keeps_its_events_until_it_is_enabled() {
+async fn endpoint_that_responds_with_410_is_disabled_and_keeps_its_events_until_it_is_enabled() {
     let (mut world, mut receiver) = (World::open().await, Receiver::start().await);
     let delivery = world.deliver().await;
     world.put("ep", &endpoint(&receiver.url)).await;
-    receiver.answer(410);
+    receiver.respond(410);
     let first = world.emit("one").await;
     receiver.next().await;
     let disabled = async {
@@ -39,13 +41,13 @@ async fn an_endpoint_that_says_it_is_gone_is_disabled_and_keeps_its_events_until
             tokio::task::yield_now().await;
         }
     };
-    assert_eq!(soon("the end of the endpoint", disabled).await.reason, "it answered 410: it is gone");
-    receiver.answer(200);
+    assert_eq!(soon("the disabled endpoint", disabled).await.reason, "the endpoint responded with 410 Gone");
+    receiver.respond(200);
     let second = world.emit("two").await;
-    let lane = world.bench.database.find_lane(&scope(TENANT), "ep").await.unwrap().unwrap();
-    // The engine answers after it has heard of the event.
-    let views = delivery.views().find(vec![lane]).await;
-    assert_eq!(views[&lane].in_flight, 0);
+    let queue = world.bench.database.find_queue(&scope(TENANT), "ep").await.unwrap().unwrap();
+    // The engine replies after it has processed the notification of the event.
+    let views = delivery.views().find(vec![queue]).await;
+    assert_eq!(views[&queue].in_flight, 0);
     world.clock.advance(2 * DELAY_MS);
     assert!(receiver.is_quiet());
     assert_eq!(world.until_state("ep", &second, "pending").await.attempts, 0);
@@ -58,11 +60,11 @@ async fn an_endpoint_that_says_it_is_gone_is_disabled_and_keeps_its_events_until
 }
 
 #[tokio::test]
-async fn what_was_given_up_is_recovered_and_what_ended_before_is_not() {
+async fn recovery_includes_deliveries_given_up_since_then_and_no_earlier_ones() {
     let (mut world, mut receiver) = (World::open().await, Receiver::start().await);
     let _delivery = world.deliver().await;
     world.put("ep", &endpoint(&receiver.url)).await;
-    receiver.answer(500);
+    receiver.respond(500);
     let mut ids = Vec::new();
     for _ in 0..2 {
         let id = world.emit("thing").await;
@@ -73,10 +75,10 @@ async fn what_was_given_up_is_recovered_and_what_ended_before_is_not() {
         }
         ids.push((id, world.clock.now()));
     }
-    receiver.answer(200);
+    receiver.respond(200);
     let since = ids[0].1;
-    let recover = Change::Recover { since };
-    assert!(change(&world.parts.committer, &scope(TENANT), "ep", &recover, world.clock.now()).await.unwrap());
+    let recover = EndpointCommand::Recover { since };
+    assert!(apply_command(&world.parts.committer, &scope(TENANT), "ep", &recover, world.clock.now()).await.unwrap());
     assert_eq!(receiver.next().await.id, ids[1].0);
     world.until_state("ep", &ids[1].0, "delivered").await;
     world.until_state("ep", &ids[0].0, "failed").await;
@@ -93,25 +95,25 @@ async fn recovery_that_is_too_large_for_its_batch_is_completed_after_it() {
     }
     world.bench.database.give_up_all_deliveries(5_000).await;
     let _delivery = world.deliver().await;
-    let recover = Change::Recover { since: 5_000 };
-    assert!(change(&world.parts.committer, &scope(TENANT), "ep", &recover, world.clock.now()).await.unwrap());
+    let recover = EndpointCommand::Recover { since: 5_000 };
+    assert!(apply_command(&world.parts.committer, &scope(TENANT), "ep", &recover, world.clock.now()).await.unwrap());
     while !ids.is_empty() {
         let id = receiver.next().await.id;
-        assert!(ids.remove(&id), "{id} came twice");
+        assert!(ids.remove(&id), "{id} was delivered twice");
     }
 }
 
 #[tokio::test]
-async fn an_endpoint_that_is_removed_gets_nothing_more() {
+async fn removed_endpoint_receives_nothing() {
     let (mut world, mut receiver) = (World::open().await, Receiver::start().await);
     let _delivery = world.deliver().await;
     world.put("ep", &endpoint(&receiver.url)).await;
-    receiver.answer(500);
+    receiver.respond(500);
     let id = world.emit("thing").await;
     receiver.next().await;
     world.until_state("ep", &id, "retrying").await;
     world.bench.run(async |draft| draft.remove_endpoint("ep").await.map(|_| ())).await.unwrap();
-    receiver.answer(200);
+    receiver.respond(200);
     world.put("marker", &endpoint(&receiver.url)).await;
     world.clock.advance(2 * DELAY_MS);
     let marker = world.emit("thing").await;

@@ -2,24 +2,24 @@
 
 use super::*;
 use crate::{
-    db::testing::{hide_lanes, show_lanes},
+    db::testing::{hide_queues, show_queues},
     limits::DELIVERY_LOADS_AT_ONCE_MAX,
 };
 
 #[tokio::test]
-async fn engine_whose_reading_of_endpoints_fails_tries_again_without_another_commit() {
+async fn engine_retries_reading_endpoints_without_another_commit() {
     let (mut world, mut receiver) = (World::open().await, Receiver::start().await);
     world.put("ep", &endpoint(&receiver.url)).await;
     let (engine, views) = world.engine().await;
     let mut sent = Vec::new();
-    for number in 0..2 * NEWS_KEPT {
+    for number in 0..2 * COMMIT_NOTIFICATIONS_MAX {
         sent.push(world.emit(&format!("subject {number}")).await);
     }
-    hide_lanes(&world.bench.database).await;
+    hide_queues(&world.bench.database).await;
     tokio::spawn(engine.run(world.stop.subscribe()));
-    // It answers after it has tried to catch up.
+    // The engine replies after it has tried to catch up.
     views.find(Vec::new()).await;
-    show_lanes(&world.bench.database).await;
+    show_queues(&world.bench.database).await;
     let mut arrived = Vec::new();
     for _ in &sent {
         arrived.push(receiver.next().await.id);
@@ -41,7 +41,7 @@ async fn engine_reads_a_bounded_number_of_queues_before_it_receives_notification
     });
     put.await.unwrap();
     let (mut engine, _views) = world.engine().await;
-    // `engine` has made one pass.
+    // `World::engine` has run one pass.
     assert!(engine.take_load(), "one pass has read the rows of all queues");
 }
 

@@ -1,9 +1,9 @@
-//! Everything that was committed arrives, at its time.
+//! Every committed event is delivered at its time.
 
 use super::*;
 
 #[tokio::test]
-async fn an_event_arrives_once_with_its_bytes_and_a_signature_of_its_endpoint() {
+async fn event_is_delivered_once_with_its_bytes_and_the_signature_of_its_endpoint() {
     let (mut world, mut receiver) = (World::open().await, Receiver::start().await);
     let delivery = world.deliver().await;
     world.put("ep", &endpoint(&receiver.url)).await;
@@ -14,30 +14,31 @@ async fn an_event_arrives_once_with_its_bytes_and_a_signature_of_its_endpoint() 
         Endpoint::parse(&world.bench.database.list_endpoints().await.unwrap()[0].body.clone().unwrap()).unwrap();
     let scope = scope(TENANT);
     let signer = entry.key.signer(&scope, "ep");
-    let secret = signing::SigningSecret::parse(world.parts.outside.signing.text(&signer).unwrap().expose()).unwrap();
+    let secret =
+        signing::SigningSecret::parse(world.parts.outbound_context.signing.text(&signer).unwrap().expose()).unwrap();
     signing::verify(&arrived.headers, arrived.body.as_bytes(), &[secret], START / 1_000).unwrap();
     let row = world.until_state("ep", &id, "delivered").await;
     assert_eq!(row.attempts, 1);
     let second = world.emit("thing").await;
-    assert_eq!(receiver.next().await.id, second, "nothing came between");
+    assert_eq!(receiver.next().await.id, second, "no other request in between");
     world.stop.send(true).unwrap();
     delivery.stop().await;
 }
 
 #[tokio::test]
-async fn a_delivery_that_failed_is_made_again_at_its_time_and_never_before() {
+async fn failed_delivery_is_retried_at_its_time_and_never_before() {
     let (mut world, mut receiver) = (World::open().await, Receiver::start().await);
     let _delivery = world.deliver().await;
     world.put("ep", &endpoint(&receiver.url)).await;
-    receiver.answer(500);
+    receiver.respond(500);
     let id = world.emit("thing").await;
     assert_eq!(receiver.next().await.id, id);
     let row = world.until_state("ep", &id, "retrying").await;
     let wait = row.next_at.unwrap() - world.clock.now();
     assert!((DELAY_MS..=DELAY_MS + DELAY_MS / 10).contains(&wait), "{wait}");
-    receiver.answer(200);
+    receiver.respond(200);
     world.clock.advance(wait - 1);
-    // Whoever would be early is there before this one is done.
+    // A premature retry would arrive before this delivery is done.
     let marker = world.emit("another").await;
     assert_eq!(receiver.next().await.id, marker);
     world.until_state("ep", &marker, "delivered").await;
@@ -49,11 +50,11 @@ async fn a_delivery_that_failed_is_made_again_at_its_time_and_never_before() {
 }
 
 #[tokio::test]
-async fn after_the_last_attempt_of_the_schedule_a_delivery_is_given_up() {
+async fn delivery_is_given_up_after_the_last_attempt_of_the_schedule() {
     let (mut world, mut receiver) = (World::open().await, Receiver::start().await);
     let _delivery = world.deliver().await;
     world.put("ep", &endpoint(&receiver.url)).await;
-    receiver.answer(503);
+    receiver.respond(503);
     let id = world.emit("thing").await;
     for attempt in 1..=3 {
         assert_eq!(receiver.next().await.id, id);
@@ -67,21 +68,21 @@ async fn after_the_last_attempt_of_the_schedule_a_delivery_is_given_up() {
 }
 
 #[tokio::test]
-async fn what_was_under_way_when_the_process_died_arrives_after_the_next_start() {
+async fn delivery_in_flight_when_the_process_died_is_sent_after_the_next_start() {
     let (mut world, mut receiver) = (World::open().await, Receiver::start().await);
     let delivery = world.deliver().await;
     world.put("ep", &endpoint(&receiver.url)).await;
-    receiver.answer(500);
+    receiver.respond(500);
     let waits = world.emit("waits for a retry").await;
     receiver.next().await;
     world.until_state("ep", &waits, "retrying").await;
-    receiver.answer(0);
-    let first = world.emit("under way").await;
+    receiver.respond(0);
+    let first = world.emit("in flight").await;
     assert_eq!(receiver.next().await.id, first);
     world.kill(delivery).await;
-    let unheard = world.emit("nobody was there").await;
+    let while_stopped = world.emit("while stopped").await;
     assert_eq!(world.until_state("ep", &first, "pending").await.attempts, 0);
-    receiver.answer(200);
+    receiver.respond(200);
     world.clock.advance(2 * DELAY_MS);
     let _delivery = world.deliver().await;
     let mut bodies = BTreeMap::new();
@@ -89,21 +90,21 @@ async fn what_was_under_way_when_the_process_died_arrives_after_the_next_start()
         let arrived = receiver.next().await;
         bodies.insert(arrived.id, arrived.body);
     }
-    let expected = [(waits.clone(), "{\"n\":1}"), (first.clone(), "{\"n\":2}"), (unheard.clone(), "{\"n\":3}")];
+    let expected = [(waits.clone(), "{\"n\":1}"), (first.clone(), "{\"n\":2}"), (while_stopped.clone(), "{\"n\":3}")];
     assert_eq!(bodies, BTreeMap::from(expected.map(|(id, body)| (id, body.to_owned()))));
-    for id in [&waits, &first, &unheard] {
+    for id in [&waits, &first, &while_stopped] {
         world.until_state("ep", id, "delivered").await;
     }
     assert!(receiver.is_quiet());
 }
 
 #[tokio::test]
-async fn an_engine_that_missed_news_loses_nothing_and_sends_nothing_twice() {
+async fn engine_that_missed_notifications_loses_nothing_and_sends_nothing_twice() {
     let (mut world, mut receiver) = (World::open().await, Receiver::start().await);
     world.put("ep", &endpoint(&receiver.url)).await;
     let (engine, _views) = world.engine().await;
     let mut sent = Vec::new();
-    for number in 0..2 * NEWS_KEPT {
+    for number in 0..2 * COMMIT_NOTIFICATIONS_MAX {
         sent.push(world.emit(&format!("subject {number}")).await);
     }
     tokio::spawn(engine.run(world.stop.subscribe()));
@@ -121,7 +122,7 @@ async fn an_engine_that_missed_news_loses_nothing_and_sends_nothing_twice() {
 }
 
 #[tokio::test]
-async fn an_outcome_that_nobody_knew_is_looked_up_and_its_event_delivered() {
+async fn event_of_a_commit_with_unknown_outcome_is_delivered() {
     let (mut world, mut receiver) = (World::open().await, Receiver::start().await);
     let _delivery = world.deliver().await;
     world.put("ep", &endpoint(&receiver.url)).await;
@@ -132,14 +133,14 @@ async fn an_outcome_that_nobody_knew_is_looked_up_and_its_event_delivered() {
 }
 
 #[tokio::test]
-async fn news_of_an_engine_that_is_behind_overflow() {
+async fn notifications_of_a_lagging_engine_overflow() {
     let mut world = World::open().await;
-    let mut news = world.parts.committer.follow();
-    for number in 0..2 * NEWS_KEPT {
+    let mut notifications = world.parts.committer.subscribe();
+    for number in 0..2 * COMMIT_NOTIFICATIONS_MAX {
         world.emit(&format!("subject {number}")).await;
     }
-    assert!(matches!(news.recv().await, Err(tokio::sync::broadcast::error::RecvError::Lagged(_))));
-    assert!(matches!(news.recv().await.as_deref(), Ok(News::Durable(_))));
+    assert!(matches!(notifications.recv().await, Err(tokio::sync::broadcast::error::RecvError::Lagged(_))));
+    assert!(matches!(notifications.recv().await.as_deref(), Ok(CommitNotification::Durable(_))));
 }
 
 #[tokio::test]
@@ -148,17 +149,17 @@ async fn delivery_and_its_retries_carry_one_hop_more_than_the_call_that_emitted_
     let delivery = world.deliver().await;
     world.put("ep", &endpoint(&receiver.url)).await;
     world.hops = 4;
-    receiver.answer(500);
+    receiver.respond(500);
     let id = world.emit("thing").await;
     assert_eq!(receiver.next().await.headers["tenon-hops"], "5");
     world.until_state("ep", &id, "retrying").await;
     world.kill(delivery).await;
-    // From the database.
+    // The retry reads the event from the database.
     let _delivery = world.deliver().await;
     world.clock.advance(2 * DELAY_MS);
     assert_eq!(receiver.next().await.headers["tenon-hops"], "5");
     world.hops = 0;
-    receiver.answer(200);
+    receiver.respond(200);
     world.emit("another").await;
     assert_eq!(receiver.next().await.headers["tenon-hops"], "1");
 }

@@ -1,4 +1,4 @@
-//! The health of an endpoint: since when it does nothing but fail.
+//! The health of an endpoint: the time since which all its attempts fail.
 
 use super::*;
 use crate::limits::DISABLE_AFTER_MS;
@@ -8,9 +8,9 @@ impl World {
         self.bench.database.list_endpoints().await.unwrap()[0].failing_since
     }
 
-    async fn until_failing_since(&self, wanted: Option<u64>) {
+    async fn until_failing_since(&self, expected: Option<u64>) {
         let poll = async {
-            while self.failing_since().await != wanted {
+            while self.failing_since().await != expected {
                 tokio::task::yield_now().await;
             }
         };
@@ -21,7 +21,7 @@ impl World {
     async fn deliver_to_failing(&mut self, receiver: &mut Receiver) -> Delivery {
         let delivery = self.deliver().await;
         self.put("ep", &endpoint(&receiver.url)).await;
-        receiver.answer(500);
+        receiver.respond(500);
         self.emit("fails").await;
         receiver.next().await;
         self.until_failing_since(Some(START)).await;
@@ -41,7 +41,7 @@ async fn endpoint_that_recovered_after_a_restart_is_not_disabled_by_its_next_fai
     world.kill(delivery).await;
 
     let delivery = world.deliver().await;
-    receiver.answer(200);
+    receiver.respond(200);
     let delivered = world.emit("delivered").await;
     assert_eq!(receiver.next().await.id, delivered);
     world.until_failing_since(None).await;
@@ -50,7 +50,7 @@ async fn endpoint_that_recovered_after_a_restart_is_not_disabled_by_its_next_fai
     world.clock.advance(2 * DISABLE_AFTER_MS);
     let delivery = world.deliver().await;
     receiver.next().await; // the retry of the first event
-    receiver.answer(500);
+    receiver.respond(500);
     let fails = world.emit("fails later").await;
     assert_eq!(receiver.next().await.id, fails);
     world.until_state("ep", &fails, "retrying").await;

@@ -1,4 +1,4 @@
-//! Events for so many endpoints that their batch does not make all deliveries.
+//! Events for so many endpoints that their batch does not create all deliveries.
 
 use std::collections::HashMap;
 
@@ -9,7 +9,7 @@ const ENDPOINTS: usize = 40;
 const EVENTS: usize = BATCH_DELIVERIES_EACH / ENDPOINTS + 5;
 
 #[tokio::test]
-async fn deliveries_that_do_not_fit_the_batch_arrive_once_and_in_their_sequence() {
+async fn deliveries_that_exceed_the_batch_are_sent_once_and_in_their_sequence() {
     let (mut world, mut receiver) = (World::open().await, Receiver::start().await);
     let delivery = world.deliver().await;
     let put = world.bench.run(async |draft| {
@@ -32,7 +32,7 @@ async fn deliveries_that_do_not_fit_the_batch_arrive_once_and_in_their_sequence(
 
     let mut arrived: HashMap<String, Vec<String>> = HashMap::new();
     for _ in 0..ENDPOINTS * (EVENTS + 1) {
-        let Arrived { path, body, .. } = receiver.next().await;
+        let ReceivedRequest { path, body, .. } = receiver.next().await;
         arrived.entry(path).or_default().push(body);
     }
     let mut expected: Vec<String> = (0..EVENTS).map(|number| format!("{{\"n\":{number}}}")).collect();

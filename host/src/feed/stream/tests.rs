@@ -3,28 +3,28 @@ use parking_lot::Mutex;
 use tokio::time::sleep;
 
 use super::*;
-use crate::budget::MemoryConfig;
 use crate::{
+    budget::MemoryConfig,
     commit::testing::{Bench, scope},
     fair::Request,
-    feed::{Open, Seat},
+    feed::{OpenStreams, StreamPermit},
     limits::{PACE_BURST_US, STREAM_CHUNK_US, STREAM_EVENTS_KEPT},
 };
 
-/// Streams read an empty feed: their events come from the test.
+/// The stored feed is empty; the test sends the events.
 struct World {
     bench: Bench,
     budget: Arc<Budget>,
-    open: Arc<Mutex<Open>>,
+    open: Arc<Mutex<OpenStreams>>,
 }
 
 /// A tenant with its streams.
 struct Tenant {
     scope: Scope,
-    events: broadcast::Sender<Heard>,
+    events: broadcast::Sender<StreamNotification>,
     streams: Vec<Stream>,
     readers: Vec<mpsc::Receiver<Bytes>>,
-    _seats: Vec<Seat>,
+    _permits: Vec<StreamPermit>,
 }
 
 impl World {
@@ -37,23 +37,23 @@ impl World {
 
     fn tenant(&self, tenant: &str, streams: usize, chunks_waiting_max: usize) -> Tenant {
         let (scope, (events, _)) = (scope(tenant), broadcast::channel(STREAM_EVENTS_KEPT));
-        let seats: Vec<_> = (0..streams).map(|_| Seat::take(&self.open, scope.clone()).unwrap()).collect();
-        let stream = |seat: &Seat| {
+        let permits: Vec<_> = (0..streams).map(|_| StreamPermit::take(&self.open, scope.clone()).unwrap()).collect();
+        let stream = |permit: &StreamPermit| {
             let (chunks, reader) = mpsc::channel(chunks_waiting_max);
             let stream = Stream {
                 database: self.bench.database.clone(),
                 scope: scope.clone(),
                 filter: Filter::default(),
                 chunks,
-                news: events.subscribe(),
+                notifications: events.subscribe(),
                 budget: self.budget.clone(),
-                pacer: seat.pacer.clone(),
+                pacer: permit.pacer.clone(),
                 heartbeat_at: next_heartbeat(),
             };
             (stream, reader)
         };
-        let (streams, readers) = seats.iter().map(stream).unzip();
-        Tenant { scope, events, streams, readers, _seats: seats }
+        let (streams, readers) = permits.iter().map(stream).unzip();
+        Tenant { scope, events, streams, readers, _permits: permits }
     }
 }
 
@@ -63,7 +63,7 @@ impl Tenant {
     }
 }
 
-fn emit(events: &broadcast::Sender<Heard>, scope: &Scope, seq: EventSeq, bytes: usize) {
+fn emit(events: &broadcast::Sender<StreamNotification>, scope: &Scope, seq: EventSeq, bytes: usize) {
     let event = StoredEvent {
         seq,
         id: seq.to_string().into(),
@@ -72,17 +72,17 @@ fn emit(events: &broadcast::Sender<Heard>, scope: &Scope, seq: EventSeq, bytes: 
         subject: "thing_1".into(),
         body: "x".repeat(bytes).into(),
         at: 0,
-        lanes: Vec::new(),
+        queues: Vec::new(),
         is_test: false,
         hops: 0,
     };
-    events.send(Heard::Event(Arc::new(event))).unwrap();
+    events.send(StreamNotification::Event(Arc::new(event))).unwrap();
 }
 
-/// Lets streams listen until `done` ends.
-async fn listen_until(streams: &mut [Stream], done: impl Future<Output = ()>) {
+/// Runs the streams until `done` ends.
+async fn run_until(streams: &mut [Stream], done: impl Future<Output = ()>) {
     tokio::select! {
-        ends = join_all(streams.iter_mut().map(|stream| stream.listen(0))) => panic!("all have ended: {ends:?}"),
+        ends = join_all(streams.iter_mut().map(|stream| stream.follow_live(0))) => panic!("all have ended: {ends:?}"),
         () = done => {}
     }
 }
@@ -100,9 +100,9 @@ fn numbers(chunks: &[Bytes]) -> Vec<EventSeq> {
 async fn streams_of_a_tenant_share_a_rate_of_chunks_and_miss_no_event() {
     let world = World::open().await;
     let mut acme = world.tenant("acme/test", 500, 256);
-    let began = Instant::now();
+    let started_at = Instant::now();
     let (events, scope) = (acme.events.clone(), acme.scope.clone());
-    listen_until(&mut acme.streams, async {
+    run_until(&mut acme.streams, async {
         for seq in 1..=200 {
             emit(&events, &scope, seq, 20);
             sleep(Duration::from_millis(10)).await;
@@ -110,7 +110,7 @@ async fn streams_of_a_tenant_share_a_rate_of_chunks_and_miss_no_event() {
         sleep(Duration::from_millis(500)).await;
     })
     .await;
-    let elapsed_us = u64::try_from(began.elapsed().as_micros()).unwrap();
+    let elapsed_us = u64::try_from(started_at.elapsed().as_micros()).unwrap();
     let mut sent = 0;
     for reader in &mut acme.readers {
         let chunks = received(reader);
@@ -121,13 +121,13 @@ async fn streams_of_a_tenant_share_a_rate_of_chunks_and_miss_no_event() {
 }
 
 #[tokio::test]
-async fn event_after_a_quiet_time_reaches_a_few_streams_at_once_and_the_rest_in_turn() {
+async fn event_after_a_quiet_time_reaches_a_few_streams_at_once_and_the_rest_at_the_rate() {
     let world = World::open().await;
     let mut acme = world.tenant("acme/test", 1_000, 16);
     acme.emit(1, 20);
     let Tenant { streams, readers, .. } = &mut acme;
     let mut count = || readers.iter_mut().map(|reader| received(reader).len() as u64).sum::<u64>();
-    listen_until(streams, async {
+    run_until(streams, async {
         sleep(Duration::from_millis(1)).await;
         let at_once = count();
         // The clock of the test moves in steps of a millisecond.
@@ -145,20 +145,20 @@ async fn lone_stream_and_streams_of_another_tenant_are_not_delayed() {
     let (events, scope) = (lone.events.clone(), lone.scope.clone());
     let Tenant { streams, readers, .. } = &mut lone;
     let crowd = (acme.events.clone(), acme.scope.clone());
-    let crowded = listen_until(&mut acme.streams, std::future::pending());
+    let crowded = run_until(&mut acme.streams, std::future::pending());
     let done = async {
         for seq in 1..=100 {
             emit(&crowd.0, &crowd.1, seq, 20);
-            let began = Instant::now();
+            let started_at = Instant::now();
             emit(&events, &scope, seq, 20);
             assert_eq!(numbers(&[readers[0].recv().await.unwrap()]), [seq]);
-            assert_eq!(began.elapsed(), Duration::ZERO);
+            assert_eq!(started_at.elapsed(), Duration::ZERO);
             sleep(Duration::from_millis(1)).await;
         }
     };
     tokio::select! {
         () = crowded => {}
-        () = listen_until(streams, done) => {}
+        () = run_until(streams, done) => {}
     }
 }
 
@@ -168,7 +168,7 @@ async fn stream_sends_heartbeats_while_its_filter_leaves_out_every_event() {
     let mut acme = world.tenant("acme/test", 1, 16);
     acme.streams[0].filter = Filter { event_types: vec!["other".into()], ..Filter::default() };
     let (events, scope) = (acme.events.clone(), acme.scope.clone());
-    listen_until(&mut acme.streams, async {
+    run_until(&mut acme.streams, async {
         for seq in 1..=10 {
             emit(&events, &scope, seq, 20);
             sleep(Duration::from_millis(STREAM_HEARTBEAT_MS / 4)).await;
@@ -183,8 +183,8 @@ async fn gaps_postpone_no_heartbeat() {
     let world = World::open().await;
     let mut acme = world.tenant("acme/test", 1, 16);
     for _ in 0..10 {
-        acme.events.send(Heard::Gap).unwrap();
-        let at = acme.streams[0].listen(0).await.unwrap();
+        acme.events.send(StreamNotification::Gap).unwrap();
+        let at = acme.streams[0].follow_live(0).await.unwrap();
         acme.streams[0].catch_up(at).await.unwrap();
         sleep(Duration::from_millis(STREAM_HEARTBEAT_MS / 4)).await;
     }
@@ -197,14 +197,14 @@ async fn gaps_postpone_no_heartbeat() {
 async fn stream_with_a_slow_reader_delays_no_other() {
     let world = World::open().await;
     let mut acme = world.tenant("acme/test", 2, 1);
-    acme.streams[0].chunks.try_send(wire::hello()).unwrap();
+    acme.streams[0].chunks.try_send(wire::preamble()).unwrap();
     acme.emit(1, 20);
-    let (began, reader) = (Instant::now(), &mut acme.readers[1]);
-    listen_until(&mut acme.streams, async {
+    let (started_at, reader) = (Instant::now(), &mut acme.readers[1]);
+    run_until(&mut acme.streams, async {
         reader.recv().await.unwrap();
     })
     .await;
-    assert_eq!(began.elapsed(), Duration::ZERO);
+    assert_eq!(started_at.elapsed(), Duration::ZERO);
 }
 
 #[tokio::test]
@@ -212,9 +212,9 @@ async fn gathered_events_go_out_in_chunks_of_a_page_up_to_a_gap() {
     let world = World::open().await;
     let mut acme = world.tenant("acme/test", 1, 16);
     (1..=10).for_each(|seq| acme.emit(seq, 15 << 10));
-    acme.events.send(Heard::Gap).unwrap();
+    acme.events.send(StreamNotification::Gap).unwrap();
     acme.emit(11, 20);
-    assert_eq!(acme.streams[0].listen(0).await.unwrap(), 10);
+    assert_eq!(acme.streams[0].follow_live(0).await.unwrap(), 10);
     let chunks = received(&mut acme.readers[0]);
     assert_eq!(numbers(&chunks), (1..=10).collect::<Vec<_>>());
     assert_eq!(chunks.len(), 2);
@@ -227,9 +227,9 @@ async fn events_without_memory_are_left_to_the_stored_feed() {
     let mut acme = world.tenant("acme/test", 1, 16);
     let all = world.budget.calls_limit() / 100 * 50;
     let rest = 2_500;
-    let _held = world.budget.charge_call(acme.scope.tenant(), Request::of(all - rest), patience()).await.unwrap();
+    let _held = world.budget.charge_call(acme.scope.tenant(), Request::of(all - rest), stall_deadline()).await.unwrap();
     (1..=5).for_each(|seq| acme.emit(seq, 1_000));
-    assert_eq!(acme.streams[0].listen(0).await.unwrap(), 2);
+    assert_eq!(acme.streams[0].follow_live(0).await.unwrap(), 2);
     assert_eq!(numbers(&received(&mut acme.readers[0])), [1, 2]);
 }
 
@@ -238,8 +238,8 @@ async fn stream_that_waits_for_memory_has_read_nothing() {
     let world = World::open().await;
     let mut acme = world.tenant("acme/test", 1, 1);
     let all = world.budget.calls_limit() / 100 * 50;
-    let _held = world.budget.charge_call(acme.scope.tenant(), Request::of(all), patience()).await.unwrap();
-    // To read an empty feed succeeds and needs no memory.
+    let _held = world.budget.charge_call(acme.scope.tenant(), Request::of(all), stall_deadline()).await.unwrap();
+    // Reading an empty feed would succeed without memory.
     let end = acme.streams[0].catch_up(0).await;
-    assert!(matches!(end, Err(End::NoMemory)), "{end:?}");
+    assert!(matches!(end, Err(StreamEnd::NoMemory)), "{end:?}");
 }

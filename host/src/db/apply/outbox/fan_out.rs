@@ -1,127 +1,135 @@
-//! Which deliveries a batch makes itself, and which are made after it.
+//! Decides which deliveries a batch creates itself, and which are created after it.
 //!
-//! Invariants: a batch makes at most `BATCH_DELIVERIES_MAX` deliveries, and at most `BATCH_DELIVERIES_EACH` for one tenant. An
-//! event whose deliveries do not fit is noted with the endpoints that it goes to. Once a tenant has such an event, its later
-//! events queue behind it, until no delivery is left to be made.
+//! Invariants: a batch creates at most `BATCH_DELIVERIES_MAX` deliveries, and at most `BATCH_DELIVERIES_EACH` for one
+//! tenant. An event whose deliveries do not fit is recorded with its queues. Once a tenant has such an event, its later
+//! events queue behind it until no delivery remains to be created.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
 
 use sqlx::SqliteConnection;
 
-use super::{Batch, DELIVERY_COLUMNS, EventSeq, Lane, NEW_DELIVERY, Outbox, StoredEvent};
+use super::{Batch, DELIVERY_COLUMNS, EventSeq, NEW_DELIVERY, Outbox, QueueId, StoredEvent};
 use crate::changes::scope::Scope;
 use crate::db::DbError;
 use crate::db::apply::rows::ChunkedSql;
 use crate::db::apply::script::Script;
 use crate::limits::{BATCH_DELIVERIES_EACH, BATCH_DELIVERIES_MAX};
 
-/// One that was ordered by hand meanwhile is there already.
+/// A redelivery may have created the row already.
 pub(in crate::db) static FAN_OUT_DELIVERIES: LazyLock<ChunkedSql> =
     LazyLock::new(|| ChunkedSql::insert(DELIVERY_COLUMNS, NEW_DELIVERY, "ON CONFLICT DO NOTHING"));
 
 static FAN_OUTS: LazyLock<ChunkedSql> =
     LazyLock::new(|| ChunkedSql::insert("fan_outs (plugin, tenant, events, lanes, made, done)", "(?,?,?,?,0,0)", ""));
 
-/// Consecutive events of one tenant that go to the same endpoints.
+/// Consecutive events of one tenant for the same queues.
 struct FanOut {
     scope: Scope,
     events: Vec<EventSeq>,
-    lanes: Vec<Lane>,
+    queues: Vec<QueueId>,
 }
 
 /// The deliveries of one batch.
 pub(super) struct FanOuts {
-    behind: HashSet<Scope>,
-    made: usize,
-    made_of: HashMap<Scope, usize>,
-    later: Vec<FanOut>,
-    /// The last of `later` of each tenant.
-    last_of: HashMap<Scope, usize>,
+    backlogged: HashSet<Scope>,
+    created: usize,
+    created_per_scope: HashMap<Scope, usize>,
+    postponed: Vec<FanOut>,
+    /// The index of the last entry of `postponed` of each tenant.
+    last_by_scope: HashMap<Scope, usize>,
 }
 
 impl FanOuts {
-    pub(super) fn new(behind: HashSet<Scope>) -> FanOuts {
-        FanOuts { behind, made: 0, made_of: HashMap::new(), later: Vec::new(), last_of: HashMap::new() }
+    pub(super) fn new(backlogged: HashSet<Scope>) -> FanOuts {
+        FanOuts {
+            backlogged,
+            created: 0,
+            created_per_scope: HashMap::new(),
+            postponed: Vec::new(),
+            last_by_scope: HashMap::new(),
+        }
     }
 
-    /// Leaves the event its endpoints where their deliveries are made now, and takes them where they are made later.
+    /// Keeps the queues of the event if its deliveries are created now. Otherwise postpones the event and clears its
+    /// queues.
     pub(super) fn admit(&mut self, event: &mut StoredEvent) {
-        let count = event.lanes.len();
+        let count = event.queues.len();
         if count == 0 {
             return;
         }
-        let made_of = self.made_of.get(&event.scope).copied().unwrap_or(0);
-        let fits = self.made + count <= BATCH_DELIVERIES_MAX && made_of + count <= BATCH_DELIVERIES_EACH;
-        if fits && !self.behind.contains(&event.scope) {
-            self.made += count;
-            self.made_of.insert(event.scope.clone(), made_of + count);
+        let created_per_scope = self.created_per_scope.get(&event.scope).copied().unwrap_or(0);
+        let fits = self.created + count <= BATCH_DELIVERIES_MAX && created_per_scope + count <= BATCH_DELIVERIES_EACH;
+        if fits && !self.backlogged.contains(&event.scope) {
+            self.created += count;
+            self.created_per_scope.insert(event.scope.clone(), created_per_scope + count);
         } else {
-            self.postpone(event.scope.clone(), event.seq, std::mem::take(&mut event.lanes));
+            self.postpone(event.scope.clone(), event.seq, std::mem::take(&mut event.queues));
         }
     }
 
-    fn postpone(&mut self, scope: Scope, event: EventSeq, lanes: Vec<Lane>) {
-        if let Some(last) = self.last_of.get(&scope).and_then(|last| self.later.get_mut(*last))
-            && last.lanes == lanes
+    fn postpone(&mut self, scope: Scope, event: EventSeq, queues: Vec<QueueId>) {
+        if let Some(last) = self.last_by_scope.get(&scope).and_then(|last| self.postponed.get_mut(*last))
+            && last.queues == queues
         {
             last.events.push(event);
             return;
         }
-        self.behind.insert(scope.clone());
-        self.last_of.insert(scope.clone(), self.later.len());
-        self.later.push(FanOut { scope, events: vec![event], lanes });
+        self.backlogged.insert(scope.clone());
+        self.last_by_scope.insert(scope.clone(), self.postponed.len());
+        self.postponed.push(FanOut { scope, events: vec![event], queues });
     }
 
-    /// Returns whether there is anything to note.
+    /// Writes the postponed events. Returns true if there are any.
     pub(super) fn write(&self, script: &mut Script<'_>) -> bool {
-        let note = |fan_out: &FanOut| {
+        let row = |fan_out: &FanOut| {
             let events = serde_json::Value::from(fan_out.events.as_slice()).to_string();
-            let lanes = serde_json::Value::from(fan_out.lanes.as_slice()).to_string();
-            (fan_out.scope.clone(), events, lanes)
+            let queues = serde_json::Value::from(fan_out.queues.as_slice()).to_string();
+            (fan_out.scope.clone(), events, queues)
         };
-        script.add(&FAN_OUTS, self.later.iter().map(note).collect(), |query, (scope, events, lanes)| {
+        script.add(&FAN_OUTS, self.postponed.iter().map(row).collect(), |query, (scope, events, queues)| {
             let query = query.bind(scope.plugin().clone()).bind(scope.tenant().clone());
-            query.bind(events.clone()).bind(lanes.clone())
+            query.bind(events.clone()).bind(queues.clone())
         });
-        !self.later.is_empty()
+        !self.postponed.is_empty()
     }
 
-    pub(super) fn into_behind(self) -> HashSet<Scope> {
-        self.behind
+    pub(super) fn into_backlogged(self) -> HashSet<Scope> {
+        self.backlogged
     }
 }
 
 impl Outbox {
-    /// Before anything of the batch is written: which of its tenants have deliveries that are still to be made.
-    pub(super) async fn load_behind(
+    /// Loads which tenants of the batch have deliveries that remain to be created. Must precede all writes of the
+    /// batch.
+    pub(super) async fn load_backlogged(
         &mut self,
         connection: &mut SqliteConnection,
         batch: &Batch,
     ) -> Result<(), DbError> {
-        let behind = match &mut self.behind {
-            Some(behind) => behind,
-            None => self.behind.insert(list_behind(connection).await?),
+        let backlogged = match &mut self.backlogged {
+            Some(backlogged) => backlogged,
+            None => self.backlogged.insert(list_backlogged(connection).await?),
         };
-        if behind.is_empty() {
+        if backlogged.is_empty() {
             return Ok(());
         }
         for scope in batch.changes.iter().map(|accepted| &accepted.changes.scope) {
-            if behind.contains(scope) && !is_behind(connection, scope).await? {
-                behind.remove(scope);
+            if backlogged.contains(scope) && !is_backlogged(connection, scope).await? {
+                backlogged.remove(scope);
             }
         }
         Ok(())
     }
 }
 
-async fn list_behind(connection: &mut SqliteConnection) -> Result<HashSet<Scope>, DbError> {
+async fn list_backlogged(connection: &mut SqliteConnection) -> Result<HashSet<Scope>, DbError> {
     let rows: Vec<(String, String)> =
         sqlx::query_as("SELECT DISTINCT plugin, tenant FROM fan_outs").fetch_all(connection).await?;
     Ok(rows.into_iter().filter_map(|(plugin, tenant)| Scope::new(plugin.into(), tenant.into())).collect())
 }
 
-async fn is_behind(connection: &mut SqliteConnection, scope: &Scope) -> Result<bool, DbError> {
+async fn is_backlogged(connection: &mut SqliteConnection, scope: &Scope) -> Result<bool, DbError> {
     let query = sqlx::query_scalar("SELECT 1 FROM fan_outs WHERE plugin = ? AND tenant = ? LIMIT 1");
     let found: Option<i64> =
         query.bind(scope.plugin().clone()).bind(scope.tenant().clone()).fetch_optional(connection).await?;

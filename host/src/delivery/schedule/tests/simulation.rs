@@ -1,6 +1,7 @@
-//! Thousands of random steps against a model: a database that is written late and read late, attempts that end at any time.
+//! Thousands of random steps against a model: a database that is written late and read late, attempts that end at any
+//! time.
 //!
-//! The model knows what became of each delivery and judges every start; at the end all of them must come to theirs.
+//! The model tracks the state of each delivery and checks every start. At the end all deliveries must have ended.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,16 +12,16 @@ use model::World;
 
 mod model;
 
-/// One step of what can happen. Numbers are taken modulo what there is.
+/// One random step. Numbers are taken modulo the number of candidates.
 #[derive(Clone, Debug)]
 enum Step {
-    /// Events of one commit, for one lane.
+    /// Commits events of one subject for one queue.
     Commit {
-        lane: u64,
+        queue: u64,
         subject: u64,
         count: u64,
     },
-    Pass {
+    AdvanceClock {
         ms: u64,
     },
     Start,
@@ -28,38 +29,38 @@ enum Step {
         which: usize,
         outcome: Outcome,
     },
-    /// What was decided reaches the database.
+    /// Writes the decisions to the database.
     Write,
-    Ask,
-    Answer {
+    BeginLoad,
+    CompleteLoad {
         which: usize,
     },
-    LoadFails {
+    FailLoad {
         which: usize,
     },
-    /// A commit that nobody offers; the machine is told to look again.
-    Miss {
-        lane: u64,
+    /// Commits a delivery without offering it, then calls `reread`.
+    CommitWithoutOffer {
+        queue: u64,
         subject: u64,
     },
-    /// Somebody else decides that a delivery falls due now, whatever became of it.
+    /// Makes a delivery due now in the database, in any state.
     Redeliver {
         which: usize,
     },
-    /// The machine is told of it.
-    LookAgain,
+    /// Calls `reread` for redelivered deliveries.
+    Reread,
     Enable {
-        lane: u64,
+        queue: u64,
     },
     Disable {
-        lane: u64,
+        queue: u64,
     },
-    /// Off and on again.
+    /// Disables and enables a queue.
     Toggle {
-        lane: u64,
+        queue: u64,
     },
     Close {
-        lane: u64,
+        queue: u64,
     },
 }
 
@@ -75,38 +76,38 @@ fn any_outcome() -> impl Strategy<Value = Outcome> {
 }
 
 fn any_step() -> impl Strategy<Value = Step> {
-    let (lane, which) = (0..model::LANES, any::<prop::sample::Index>().prop_map(|index| index.index(1_000)));
+    let (queue, which) = (0..model::QUEUES, any::<prop::sample::Index>().prop_map(|index| index.index(1_000)));
     prop_oneof![
-        8 => (lane.clone(), 0..3u64, 1..4u64).prop_map(|(lane, subject, count)| Step::Commit { lane, subject, count }),
-        3 => (0..3_000u64).prop_map(|ms| Step::Pass { ms }),
-        2 => (0..40_000u64).prop_map(|ms| Step::Pass { ms }),
+        8 => (queue.clone(), 0..3u64, 1..4u64).prop_map(|(queue, subject, count)| Step::Commit { queue, subject, count }),
+        3 => (0..3_000u64).prop_map(|ms| Step::AdvanceClock { ms }),
+        2 => (0..40_000u64).prop_map(|ms| Step::AdvanceClock { ms }),
         8 => Just(Step::Start),
         10 => (which.clone(), any_outcome()).prop_map(|(which, outcome)| Step::Finish { which, outcome }),
         2 => Just(Step::Write),
-        4 => Just(Step::Ask),
-        4 => which.clone().prop_map(|which| Step::Answer { which }),
-        1 => which.clone().prop_map(|which| Step::LoadFails { which }),
+        4 => Just(Step::BeginLoad),
+        4 => which.clone().prop_map(|which| Step::CompleteLoad { which }),
+        1 => which.clone().prop_map(|which| Step::FailLoad { which }),
         4 => which.prop_map(|which| Step::Redeliver { which }),
-        3 => Just(Step::LookAgain),
-        1 => (lane.clone(), 0..3u64).prop_map(|(lane, subject)| Step::Miss { lane, subject }),
-        1 => lane.clone().prop_map(|lane| Step::Disable { lane }),
-        2 => lane.clone().prop_map(|lane| Step::Enable { lane }),
-        1 => lane.clone().prop_map(|lane| Step::Toggle { lane }),
-        // Rarely: a closed lane makes the rest of the run poorer.
-        1 => (lane, 0..8u64).prop_map(|(lane, dice)| if dice == 0 { Step::Close { lane } } else { Step::Start }),
+        3 => Just(Step::Reread),
+        1 => (queue.clone(), 0..3u64).prop_map(|(queue, subject)| Step::CommitWithoutOffer { queue, subject }),
+        1 => queue.clone().prop_map(|queue| Step::Disable { queue }),
+        2 => queue.clone().prop_map(|queue| Step::Enable { queue }),
+        1 => queue.clone().prop_map(|queue| Step::Toggle { queue }),
+        // Rarely, because a closed queue reduces the rest of the run.
+        1 => (queue, 0..8u64).prop_map(|(queue, dice)| if dice == 0 { Step::Close { queue } } else { Step::Start }),
     ]
 }
 
 fn any_caps() -> impl Strategy<Value = Caps> {
     (1..6usize, 1..4usize, 1..4usize, 1..12usize, 1..40usize, 0..60_000u64).prop_map(
-        |(first_max, retries_max, tenant_max, lane_held_max, held_max, horizon_ms)| Caps {
+        |(first_max, retries_max, tenant_max, queue_held_max, held_max, horizon_ms)| Caps {
             first_max,
             retries_max,
             tenant_first_max: tenant_max,
             tenant_retries_max: tenant_max,
             held_max,
-            lane_held_max,
-            lane_held_min: 1,
+            queue_held_max,
+            queue_held_min: 1,
             horizon_ms,
         },
     )
@@ -116,7 +117,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn nothing_is_early_lost_doubled_or_out_of_sequence(
+    fn deliveries_are_never_early_lost_duplicated_or_out_of_sequence(
         caps in any_caps(),
         seed in any::<u64>(),
         steps in prop::collection::vec(any_step(), 1..2_000),
@@ -127,27 +128,27 @@ proptest! {
         world.assert_all_ended();
     }
 
-    /// Endpoints that answer at once and always fail, an engine that is always there: every retry starts in its millisecond.
+    /// If the engine completes loads and attempts at once, every retry starts in its millisecond.
     #[test]
-    fn retries_of_lanes_that_are_well_are_never_late(dues in prop::collection::btree_set(0..500_000u64, 1..200)) {
-        let mut desk = Desk { scheduler: Scheduler::new(Caps { lane_held_max: 8, ..Caps::default() }, 1), now: 0 };
-        desk.scheduler.open_lane(1, Opening { has_stored: true, ..opening(1, settings()) }, 0);
+    fn retries_of_healthy_queues_are_never_late(dues in prop::collection::btree_set(0..500_000u64, 1..200)) {
+        let mut bench = Bench { scheduler: Scheduler::new(Caps { queue_held_max: 8, ..Caps::default() }, 1), now: 0 };
+        bench.scheduler.open_queue(1, Opening { has_stored: true, ..opening(1, settings()) }, 0);
         let mut stored: BTreeSet<(Timestamp, Seq)> = (0u64..).zip(&dues).map(|(seq, due)| (*due, seq)).collect();
         let mut started = vec![];
-        while let Some(at) = desk.scheduler.wake_at() {
-            desk.now = desk.now.max(at);
-            while let Some(load) = desk.scheduler.wants(desk.now) {
+        while let Some(at) = bench.scheduler.wake_at() {
+            bench.now = bench.now.max(at);
+            while let Some(load) = bench.scheduler.next_load(bench.now) {
                 let Rows::Retries { due_from } = load.rows else {
-                    desk.scheduler.loaded_fresh(&load, &[], desk.now);
+                    bench.scheduler.loaded_fresh(&load, &[], bench.now);
                     continue;
                 };
                 let rows: Vec<RetryRow> = stored.range((due_from, 0)..).take(load.limit)
                     .map(|(due, seq)| retry(*seq, *due)).collect();
-                desk.scheduler.loaded_retries(&load, &rows, desk.now);
+                bench.scheduler.loaded_retries(&load, &rows, bench.now);
             }
-            while let Some(start) = desk.next() {
-                started.push(desk.now);
-                desk.finish(1, start.seq, Outcome::Delivered);
+            while let Some(start) = bench.next() {
+                started.push(bench.now);
+                bench.finish(1, start.seq, Outcome::Delivered);
                 stored.retain(|(_, seq)| *seq != start.seq);
             }
         }

@@ -1,6 +1,7 @@
-//! Libraries that others wrote accept what is signed here, and refuse what they should.
+//! Independent libraries accept messages signed here, and reject invalid ones.
 //!
-//! The Rust one always runs; those for Node and Python where `tests/webhooks` has been set up (see its scripts).
+//! The Rust library always runs. The tests of the Node and Python libraries require the setup in `tests/webhooks` (see
+//! its scripts).
 
 use std::{
     io::Write,
@@ -27,7 +28,7 @@ fn accepts(secret: &SigningSecret, headers: &HeaderMap, body: &str) -> bool {
 }
 
 #[test]
-fn library_for_rust_accepts_ours_and_refuses_the_rest() {
+fn rust_library_accepts_valid_messages_and_rejects_others() {
     let fresh = signed_at(now(), BODY.as_bytes(), &[secret(2), secret(1)]);
     assert!(accepts(&secret(1), &fresh, BODY) && accepts(&secret(2), &fresh, BODY));
     assert!(!accepts(&secret(1), &fresh, &BODY.replace("thing", "think")), "a changed byte");
@@ -38,17 +39,17 @@ fn library_for_rust_accepts_ours_and_refuses_the_rest() {
 
 #[test]
 #[ignore = "needs `npm ci` in tests/webhooks"]
-fn library_for_node_accepts_ours_and_refuses_the_rest() {
+fn node_library_accepts_valid_messages_and_rejects_others() {
     assert_agrees("node", "verify.mjs");
 }
 
 #[test]
 #[ignore = "needs `pip install -r requirements.txt` in tests/webhooks"]
-fn library_for_python_accepts_ours_and_refuses_the_rest() {
+fn python_library_accepts_valid_messages_and_rejects_others() {
     assert_agrees("python3", "verify.py");
 }
 
-/// The script is given one message signed now and one signed ten minutes ago, and does the rest.
+/// Passes the script a message signed now and one signed ten minutes ago. The script checks them.
 fn assert_agrees(program: &str, script: &str) {
     let message = |timestamp| {
         let headers = signed_at(timestamp, BODY.as_bytes(), &[secret(2), secret(1)]);

@@ -1,4 +1,4 @@
-//! The test vectors of RFC 4231 for HMAC-SHA256 and HMAC-SHA512. Case 5 cuts the result off, which nobody does here.
+//! The test vectors of RFC 4231 for HMAC-SHA256 and HMAC-SHA512. Case 5 is omitted, because it truncates the result.
 
 use super::*;
 

@@ -1,14 +1,14 @@
-//! The model: what is true of each delivery, what the database says of it by now, and what a start must therefore be.
+//! The model: the true state of each delivery, its state in the database, and the checks of every start.
 
 use super::*;
 
-pub(super) const LANES: u64 = 5;
+pub(super) const QUEUES: u64 = 5;
 const TENANTS: u64 = 2;
 
-type Key = (LaneId, Seq);
+type DeliveryId = (QueueKey, Seq);
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Fate {
+enum DeliveryState {
     Fresh,
     Waits { attempt: u32, due: Timestamp },
     Delivered,
@@ -19,24 +19,24 @@ enum Fate {
 #[derive(Clone, Copy, Debug)]
 struct Delivery {
     subject: Subject,
-    fate: Fate,
+    state: DeliveryState,
     /// Attempts that were made.
     made: u32,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum LaneState {
+enum QueueState {
     Enabled,
     Disabled,
     Closed,
 }
 
-/// The breaker as it is described, not as it is built: failures since the last success, and the pause it is in.
+/// The breaker as specified: failures since the last success, and its pause.
 #[derive(Clone, Debug, Default)]
-struct Trouble {
+struct ModelBreaker {
     failures: u32,
     pause: Option<u64>,
-    rests_until: Timestamp,
+    paused_until: Timestamp,
 }
 
 pub(super) struct World {
@@ -44,31 +44,31 @@ pub(super) struct World {
     caps: Caps,
     now: Timestamp,
     next_seq: Seq,
-    truth: BTreeMap<Key, Delivery>,
-    /// As the database has it: the truth, some time ago.
-    rows: BTreeMap<Key, Delivery>,
-    unwritten: BTreeSet<Key>,
-    running: BTreeMap<Key, (Attempt, bool)>,
-    /// Lanes whose rows somebody else changed, which the machine was not told yet.
-    untold: BTreeSet<LaneId>,
-    loads: Vec<(Load, BTreeMap<Key, Delivery>)>,
-    lanes: BTreeMap<LaneId, (LaneState, Trouble)>,
+    truth: BTreeMap<DeliveryId, Delivery>,
+    /// The stored state, which may be older than `truth`.
+    rows: BTreeMap<DeliveryId, Delivery>,
+    unwritten: BTreeSet<DeliveryId>,
+    running: BTreeMap<DeliveryId, (Attempt, bool)>,
+    /// Queues with redelivered rows for which `reread` was not called yet.
+    redelivered_queues: BTreeSet<QueueKey>,
+    loads: Vec<(Load, BTreeMap<DeliveryId, Delivery>)>,
+    queues: BTreeMap<QueueKey, (QueueState, ModelBreaker)>,
 }
 
-fn lane_settings(lane: LaneId) -> LaneSettings {
-    LaneSettings {
+fn queue_settings(queue: QueueKey) -> QueueSettings {
+    QueueSettings {
         schedule: RetrySchedule::new(vec![500, 5_000, 50_000], 10),
-        first_in_flight_max: 1 + lane as usize,
+        first_in_flight_max: 1 + queue as usize,
         retries_in_flight_max: 2,
-        disable_after_ms: (lane == 0).then_some(300_000),
+        disable_after_ms: (queue == 0).then_some(300_000),
     }
 }
 
 impl World {
     pub fn new(caps: Caps, seed: u64) -> World {
         let mut scheduler = Scheduler::new(caps.clone(), seed);
-        for lane in 0..LANES {
-            scheduler.open_lane(lane, opening(lane % TENANTS, lane_settings(lane)), 0);
+        for queue in 0..QUEUES {
+            scheduler.open_queue(queue, opening(queue % TENANTS, queue_settings(queue)), 0);
         }
         World {
             scheduler,
@@ -79,161 +79,165 @@ impl World {
             rows: BTreeMap::new(),
             unwritten: BTreeSet::new(),
             running: BTreeMap::new(),
-            untold: BTreeSet::new(),
+            redelivered_queues: BTreeSet::new(),
             loads: vec![],
-            lanes: (0..LANES).map(|lane| (lane, (LaneState::Enabled, Trouble::default()))).collect(),
+            queues: (0..QUEUES).map(|queue| (queue, (QueueState::Enabled, ModelBreaker::default()))).collect(),
         }
     }
 
     pub fn take(&mut self, step: Step) {
         match step {
-            Step::Commit { lane, subject, count } => (0..count).for_each(|_| self.commit(lane, subject)),
-            Step::Pass { ms } => self.now += ms,
+            Step::Commit { queue, subject, count } => (0..count).for_each(|_| self.commit(queue, subject)),
+            Step::AdvanceClock { ms } => self.now += ms,
             Step::Start => self.start_all(),
             Step::Finish { which, outcome } => self.finish_one(which, outcome),
             Step::Write => self.write(),
-            Step::Ask => self.ask(),
-            Step::Answer { which } => self.answer(which),
-            Step::LoadFails { which } => self.fail_load(which),
-            Step::Miss { lane, subject } => self.miss(lane, subject),
+            Step::BeginLoad => self.begin_load(),
+            Step::CompleteLoad { which } => self.complete_load(which),
+            Step::FailLoad { which } => self.fail_load(which),
+            Step::CommitWithoutOffer { queue, subject } => self.commit_without_offer(queue, subject),
             Step::Redeliver { which } => self.redeliver(which),
-            Step::LookAgain => self.look_again(),
-            Step::Enable { lane } => self.enable(lane),
-            Step::Disable { lane } => self.disable(lane),
-            Step::Toggle { lane } => {
-                self.disable(lane);
-                self.enable(lane);
+            Step::Reread => self.reread(),
+            Step::Enable { queue } => self.enable(queue),
+            Step::Disable { queue } => self.disable(queue),
+            Step::Toggle { queue } => {
+                self.disable(queue);
+                self.enable(queue);
             }
-            Step::Close { lane } => self.close(lane),
+            Step::Close { queue } => self.close(queue),
         }
     }
 
-    fn state(&mut self, lane: LaneId) -> &mut LaneState {
-        &mut self.lanes.get_mut(&lane).unwrap().0
+    fn queue_state(&mut self, queue: QueueKey) -> &mut QueueState {
+        &mut self.queues.get_mut(&queue).unwrap().0
     }
 
-    fn commit(&mut self, lane: LaneId, subject: Subject) {
-        if let Some(seq) = self.insert(lane, subject) {
-            self.scheduler.offer(lane, FreshRow { seq, subject }, self.now);
+    fn commit(&mut self, queue: QueueKey, subject: Subject) {
+        if let Some(seq) = self.insert(queue, subject) {
+            self.scheduler.offer(queue, FreshRow { seq, subject }, self.now);
         }
     }
 
-    fn miss(&mut self, lane: LaneId, subject: Subject) {
-        if self.insert(lane, subject).is_some() {
-            self.scheduler.look_again(lane, self.now);
+    fn commit_without_offer(&mut self, queue: QueueKey, subject: Subject) {
+        if self.insert(queue, subject).is_some() {
+            self.scheduler.reread(queue, self.now);
         }
     }
 
-    fn insert(&mut self, lane: LaneId, subject: Subject) -> Option<Seq> {
-        if *self.state(lane) == LaneState::Closed {
+    fn insert(&mut self, queue: QueueKey, subject: Subject) -> Option<Seq> {
+        if *self.queue_state(queue) == QueueState::Closed {
             return None;
         }
         let seq = self.next_seq;
         self.next_seq += 1;
-        let delivery = Delivery { subject, fate: Fate::Fresh, made: 0 };
-        self.truth.insert((lane, seq), delivery);
-        self.rows.insert((lane, seq), delivery);
+        let delivery = Delivery { subject, state: DeliveryState::Fresh, made: 0 };
+        self.truth.insert((queue, seq), delivery);
+        self.rows.insert((queue, seq), delivery);
         Some(seq)
     }
 
     fn start_all(&mut self) {
         while let Some(start) = self.scheduler.next(self.now) {
-            self.judge(start);
-            let was_open = self.lanes[&start.lane].1.pause.is_some();
-            self.running.insert((start.lane, start.seq), (start.attempt, was_open));
-            self.judge_caps(start.lane);
+            self.check_start(start);
+            let was_open = self.queues[&start.queue].1.pause.is_some();
+            self.running.insert((start.queue, start.seq), (start.attempt, was_open));
+            self.check_caps(start.queue);
         }
     }
 
-    fn judge(&mut self, start: Start) {
-        let key = (start.lane, start.seq);
+    fn check_start(&mut self, start: Start) {
+        let key = (start.queue, start.seq);
         let delivery = self.truth[&key];
-        assert!(!self.running.contains_key(&key), "{start:?} is under way already");
-        let (state, trouble) = &self.lanes[&start.lane];
-        assert_eq!(*state, LaneState::Enabled, "{start:?} of a lane at rest");
-        assert!(self.now >= trouble.rests_until, "{start:?} in a pause");
-        let others = self.running.keys().filter(|(lane, _)| *lane == start.lane).count();
-        assert!(trouble.pause.is_none() || others == 0, "{start:?} beside another, past an open breaker");
+        assert!(!self.running.contains_key(&key), "{start:?} is in flight already");
+        let (state, breaker) = &self.queues[&start.queue];
+        assert_eq!(*state, QueueState::Enabled, "{start:?} of a queue that is not enabled");
+        assert!(self.now >= breaker.paused_until, "{start:?} in a pause");
+        let others = self.running.keys().filter(|(queue, _)| *queue == start.queue).count();
+        assert!(breaker.pause.is_none() || others == 0, "{start:?} beside another, past an open breaker");
         match start.attempt {
             Attempt::First => {
-                // One that was asked for out of its turn may have kept it.
-                let is_untried = matches!(delivery.fate, Fate::Fresh | Fate::Waits { attempt: 1, .. });
+                // A redelivered delivery may still start as a first attempt.
+                let is_untried =
+                    matches!(delivery.state, DeliveryState::Fresh | DeliveryState::Waits { attempt: 1, .. });
                 assert!(is_untried, "{start:?} of {delivery:?}");
-                let earlier = self.truth.range((start.lane, 0)..key);
-                let mut held_up = earlier.filter(|(_, other)| other.subject == delivery.subject);
-                assert!(held_up.all(|(_, other)| other.fate != Fate::Fresh), "{start:?} overtakes");
+                let earlier = self.truth.range((start.queue, 0)..key);
+                let mut earlier_of_subject = earlier.filter(|(_, other)| other.subject == delivery.subject);
+                assert!(
+                    earlier_of_subject.all(|(_, other)| other.state != DeliveryState::Fresh),
+                    "{start:?} overtakes"
+                );
             }
             Attempt::Retry(number) => {
-                let Fate::Waits { attempt, due } = delivery.fate else { panic!("{start:?} of {delivery:?}") };
+                let DeliveryState::Waits { attempt, due } = delivery.state else { panic!("{start:?} of {delivery:?}") };
                 assert!(attempt == number && due <= self.now, "{start:?} of {delivery:?} at {}", self.now);
             }
         }
     }
 
-    fn judge_caps(&self, lane: LaneId) {
-        let count = |first: bool, of: &dyn Fn(LaneId) -> bool| {
-            let running = self.running.iter().filter(|((lane, _), _)| of(*lane));
+    fn check_caps(&self, queue: QueueKey) {
+        let count = |first: bool, of: &dyn Fn(QueueKey) -> bool| {
+            let running = self.running.iter().filter(|((queue, _), _)| of(*queue));
             running.filter(|(_, (attempt, _))| (*attempt == Attempt::First) == first).count()
         };
-        let tenant = |other: LaneId| other % TENANTS == lane % TENANTS;
-        let settings = lane_settings(lane);
+        let tenant = |other: QueueKey| other % TENANTS == queue % TENANTS;
+        let settings = queue_settings(queue);
         assert!(count(true, &|_| true) <= self.caps.first_max && count(false, &|_| true) <= self.caps.retries_max);
         assert!(count(true, &tenant) <= self.caps.tenant_first_max);
         assert!(count(false, &tenant) <= self.caps.tenant_retries_max);
-        assert!(count(true, &|other| other == lane) <= settings.first_in_flight_max);
-        assert!(count(false, &|other| other == lane) <= settings.retries_in_flight_max);
+        assert!(count(true, &|other| other == queue) <= settings.first_in_flight_max);
+        assert!(count(false, &|other| other == queue) <= settings.retries_in_flight_max);
     }
 
     fn finish_one(&mut self, which: usize, outcome: Outcome) {
         let Some((&key, &(_, was_open))) = pick(self.running.iter(), which) else { return };
         self.running.remove(&key);
-        let finished = self.scheduler.finished(key.0, key.1, outcome, self.now);
-        if *self.state(key.0) == LaneState::Closed {
+        let finished = self.scheduler.finish(key.0, key.1, outcome, self.now);
+        if *self.queue_state(key.0) == QueueState::Closed {
             assert_eq!(finished.delivery, Decision::Dropped);
             return;
         }
-        self.judge_end(key, outcome, finished.delivery);
-        self.lanes.get_mut(&key.0).unwrap().1.note(outcome, was_open, self.now);
+        self.check_decision(key, outcome, finished.delivery);
+        self.queues.get_mut(&key.0).unwrap().1.record(outcome, was_open, self.now);
         if finished.disabled.is_some() {
-            *self.state(key.0) = LaneState::Disabled;
+            *self.queue_state(key.0) = QueueState::Disabled;
         }
         if finished.delivery != Decision::Unchanged {
             self.unwritten.insert(key);
         }
     }
 
-    fn judge_end(&mut self, key: Key, outcome: Outcome, decision: Decision) {
+    fn check_decision(&mut self, key: DeliveryId, outcome: Outcome, decision: Decision) {
         let now = self.now;
         let delivery = self.truth.get_mut(&key).unwrap();
-        let is_charged = !matches!(outcome, Outcome::NotMade | Outcome::Missing);
-        delivery.made += u32::from(is_charged);
+        let counts = !matches!(outcome, Outcome::NotMade | Outcome::Missing);
+        delivery.made += u32::from(counts);
         match decision {
             Decision::Delivered => {
                 assert_eq!(outcome, Outcome::Delivered);
-                delivery.fate = Fate::Delivered;
+                delivery.state = DeliveryState::Delivered;
             }
             Decision::Retry { at } => {
                 let delay = [500, 5_000, 50_000][delivery.made as usize - 1];
-                let asked =
+                let requested =
                     if let Outcome::Failed { retry_after_ms } = outcome { retry_after_ms.unwrap_or(0) } else { 0 };
-                let pause = asked.max(delay);
-                assert!(is_charged && at >= now + pause && at <= now + pause + pause / 10);
-                delivery.fate = Fate::Waits { attempt: delivery.made + 1, due: at };
+                let pause = requested.max(delay);
+                assert!(counts && at >= now + pause && at <= now + pause + pause / 10);
+                delivery.state = DeliveryState::Waits { attempt: delivery.made + 1, due: at };
             }
             Decision::Exhausted => {
-                assert!(is_charged && delivery.made >= 4 && outcome != Outcome::Delivered);
-                delivery.fate = Fate::Exhausted;
+                assert!(counts && delivery.made >= 4 && outcome != Outcome::Delivered);
+                delivery.state = DeliveryState::Exhausted;
             }
             Decision::Unchanged => {
                 assert_eq!(outcome, Outcome::NotMade);
-                // Somebody else may have changed the row while the attempt was under way.
+                // A redelivery may have changed the row while the attempt was in flight.
                 if !self.unwritten.contains(&key) {
                     *delivery = self.rows[&key];
                 }
             }
             Decision::Dropped => {
                 assert_eq!(outcome, Outcome::Missing);
-                delivery.fate = Fate::Missing;
+                delivery.state = DeliveryState::Missing;
             }
         }
     }
@@ -244,25 +248,25 @@ impl World {
         }
     }
 
-    /// The rows are those of the moment in which the machine asks; the answer may come much later.
-    fn ask(&mut self) {
+    /// Reads the rows when the load begins. The load may complete much later.
+    fn begin_load(&mut self) {
         self.write();
-        if let Some(load) = self.scheduler.wants(self.now) {
+        if let Some(load) = self.scheduler.next_load(self.now) {
             assert!(load.limit > 0);
-            let mine = self.rows.range((load.lane, 0)..=(load.lane, Seq::MAX));
+            let mine = self.rows.range((load.queue, 0)..=(load.queue, Seq::MAX));
             let rows = mine.map(|(key, delivery)| (*key, *delivery)).collect();
             self.loads.push((load, rows));
         }
     }
 
-    fn answer(&mut self, which: usize) {
+    fn complete_load(&mut self, which: usize) {
         if self.loads.is_empty() {
             return;
         }
         let (load, rows) = self.loads.remove(which % self.loads.len());
         match load.rows {
             Rows::Fresh { from } => {
-                let fresh = rows.iter().filter(|((_, seq), row)| *seq >= from && row.fate == Fate::Fresh);
+                let fresh = rows.iter().filter(|((_, seq), row)| *seq >= from && row.state == DeliveryState::Fresh);
                 let page = fresh.map(|((_, seq), row)| FreshRow { seq: *seq, subject: row.subject });
                 let page: Vec<FreshRow> = page.take(load.limit).collect();
                 self.scheduler.loaded_fresh(&load, &page, self.now);
@@ -284,86 +288,88 @@ impl World {
         }
     }
 
-    /// What was decided before is written before. What comes of an attempt that is under way is written over it.
+    /// Writes all decisions first. The decision of a running attempt overwrites the redelivery later.
     fn redeliver(&mut self, which: usize) {
         self.write();
-        let Some((&key, &row)) = pick(self.rows.iter().filter(|(_, row)| row.fate != Fate::Missing), which) else {
+        let Some((&key, &row)) = pick(self.rows.iter().filter(|(_, row)| row.state != DeliveryState::Missing), which)
+        else {
             return;
         };
-        let row = Delivery { fate: Fate::Waits { attempt: row.made + 1, due: self.now }, ..row };
+        let row = Delivery { state: DeliveryState::Waits { attempt: row.made + 1, due: self.now }, ..row };
         self.rows.insert(key, row);
         if !self.running.contains_key(&key) {
             self.truth.insert(key, row);
         }
-        self.untold.insert(key.0);
+        self.redelivered_queues.insert(key.0);
     }
 
-    fn look_again(&mut self) {
-        for lane in std::mem::take(&mut self.untold) {
-            self.scheduler.look_again(lane, self.now);
+    fn reread(&mut self) {
+        for queue in std::mem::take(&mut self.redelivered_queues) {
+            self.scheduler.reread(queue, self.now);
         }
     }
 
-    fn enable(&mut self, lane: LaneId) {
-        if *self.state(lane) == LaneState::Disabled {
-            self.lanes.insert(lane, (LaneState::Enabled, Trouble::default()));
+    fn enable(&mut self, queue: QueueKey) {
+        if *self.queue_state(queue) == QueueState::Disabled {
+            self.queues.insert(queue, (QueueState::Enabled, ModelBreaker::default()));
         }
-        self.scheduler.enable_lane(lane, self.now);
+        self.scheduler.enable_queue(queue, self.now);
     }
 
-    fn disable(&mut self, lane: LaneId) {
-        if *self.state(lane) == LaneState::Enabled {
-            *self.state(lane) = LaneState::Disabled;
+    fn disable(&mut self, queue: QueueKey) {
+        if *self.queue_state(queue) == QueueState::Enabled {
+            *self.queue_state(queue) = QueueState::Disabled;
         }
-        self.scheduler.disable_lane(lane, self.now);
+        self.scheduler.disable_queue(queue, self.now);
     }
 
-    fn close(&mut self, lane: LaneId) {
-        *self.state(lane) = LaneState::Closed;
-        self.scheduler.close_lane(lane, self.now);
+    fn close(&mut self, queue: QueueKey) {
+        *self.queue_state(queue) = QueueState::Closed;
+        self.scheduler.close_queue(queue, self.now);
     }
 
-    /// From now on the engine does all that it is asked for, and every attempt ends so.
+    /// Runs until everything has ended. The engine completes all loads, and every attempt ends with the outcome.
     pub fn drain(&mut self, outcome: Outcome) {
-        self.look_again();
+        self.reread();
         for _ in 0..200_000 {
-            (0..LANES).for_each(|lane| self.enable(lane));
+            (0..QUEUES).for_each(|queue| self.enable(queue));
             self.start_all();
-            let asked = self.loads.len();
-            self.ask();
-            if let Some(at) = self.scheduler.wake_at().filter(|_| self.running.is_empty() && self.loads.len() == asked)
+            let loads_before = self.loads.len();
+            self.begin_load();
+            if let Some(at) =
+                self.scheduler.wake_at().filter(|_| self.running.is_empty() && self.loads.len() == loads_before)
             {
                 self.now = self.now.max(at);
             } else if self.running.is_empty() && self.loads.is_empty() {
                 return;
             }
-            self.answer(0);
+            self.complete_load(0);
             self.finish_one(0, outcome);
         }
-        panic!("it goes on for ever: {:?}", self.scheduler.counts());
+        panic!("the scheduler does not terminate: {:?}", self.scheduler.counts());
     }
 
     pub fn assert_all_ended(&mut self) {
         for (key, delivery) in self.truth.clone() {
-            let ended = match delivery.fate {
-                Fate::Fresh | Fate::Waits { .. } => *self.state(key.0) == LaneState::Closed,
-                Fate::Delivered | Fate::Missing => true,
-                Fate::Exhausted => delivery.made >= 4,
+            let ended = match delivery.state {
+                DeliveryState::Fresh | DeliveryState::Waits { .. } => *self.queue_state(key.0) == QueueState::Closed,
+                DeliveryState::Delivered | DeliveryState::Missing => true,
+                DeliveryState::Exhausted => delivery.made >= 4,
             };
             assert!(ended, "{key:?} is lost: {delivery:?}");
         }
         assert_eq!(self.scheduler.counts(), Counts { held: 0, first_in_flight: 0, retries_in_flight: 0 });
-        for (lane, (state, _)) in &self.lanes {
-            assert_eq!(self.scheduler.view(*lane).is_some(), *state != LaneState::Closed);
+        for (queue, (state, _)) in &self.queues {
+            assert_eq!(self.scheduler.view(*queue).is_some(), *state != QueueState::Closed);
         }
     }
 }
 
-impl Trouble {
-    fn note(&mut self, outcome: Outcome, was_open: bool, now: Timestamp) {
+impl ModelBreaker {
+    fn record(&mut self, outcome: Outcome, was_open: bool, now: Timestamp) {
         match outcome {
-            Outcome::Delivered => *self = Trouble::default(),
-            Outcome::NotMade => self.rests_until = self.rests_until.max(now + limits::NOT_MADE_PAUSE_MS),
+            Outcome::Delivered => *self = ModelBreaker::default(),
+            Outcome::NotMade => self.paused_until = self.paused_until.max(now + limits::NOT_MADE_PAUSE_MS),
             Outcome::Missing => {}
             Outcome::Failed { .. } | Outcome::Gone => {
                 self.failures += 1;
@@ -373,14 +379,14 @@ impl Trouble {
                     _ => return,
                 };
                 self.pause = Some(next);
-                self.rests_until = self.rests_until.max(now + next);
+                self.paused_until = self.paused_until.max(now + next);
             }
         }
     }
 }
 
-fn retry_row((key, delivery): (&Key, &Delivery)) -> Option<RetryRow> {
-    let Fate::Waits { attempt, due } = delivery.fate else { return None };
+fn retry_row((key, delivery): (&DeliveryId, &Delivery)) -> Option<RetryRow> {
+    let DeliveryState::Waits { attempt, due } = delivery.state else { return None };
     Some(RetryRow { seq: key.1, attempt, due })
 }
 

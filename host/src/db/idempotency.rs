@@ -1,4 +1,4 @@
-//! Kept answers of idempotency keys.
+//! Idempotency records: stored responses of requests with an idempotency key.
 
 use std::sync::Arc;
 
@@ -7,16 +7,21 @@ use super::{Database, DbError};
 use crate::changes::change_set::Version;
 use crate::changes::scope::Scope;
 
+/// A stored idempotency record.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct StoredAnswer {
+pub struct StoredIdempotencyRecord {
     pub fingerprint: [u8; 32],
     pub sealed: Arc<[u8]>,
     pub version: Version,
 }
 
 impl Database {
-    /// `name`: the hex SHA-256 of owner and key, as in `KeptAnswer`.
-    pub async fn find_answer(&self, scope: &Scope, name: &str) -> Result<Option<StoredAnswer>, DbError> {
+    /// Returns an idempotency record. `name` is the hex SHA-256 of owner and key, as in `IdempotencyRecord`.
+    pub async fn find_idempotency_record(
+        &self,
+        scope: &Scope,
+        name: &str,
+    ) -> Result<Option<StoredIdempotencyRecord>, DbError> {
         let row: Option<(Vec<u8>, Vec<u8>, i64)> = sqlx::query_as(
             "SELECT fingerprint, sealed, version FROM answers WHERE plugin = ? AND tenant = ? AND name = ?",
         )
@@ -27,7 +32,7 @@ impl Database {
         .await?;
         let Some((fingerprint, sealed, version)) = row else { return Ok(None) };
         let fingerprint =
-            fingerprint.try_into().map_err(|_| DbError::Corrupt("answers: a fingerprint has 32 bytes".into()))?;
-        Ok(Some(StoredAnswer { fingerprint, sealed: sealed.into(), version: unsigned(version)? }))
+            fingerprint.try_into().map_err(|_| DbError::Corrupt("answers: a fingerprint must have 32 bytes".into()))?;
+        Ok(Some(StoredIdempotencyRecord { fingerprint, sealed: sealed.into(), version: unsigned(version)? }))
     }
 }

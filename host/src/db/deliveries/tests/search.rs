@@ -1,16 +1,16 @@
-//! What an operator sees.
+//! Queries of operators.
 
 use super::*;
 use crate::db::DbOptions;
 use crate::db::apply::GIVEN_UP;
 use crate::db::deliveries::due::{DUE, FRESH};
-use crate::db::deliveries::survey::survey_sql;
+use crate::db::deliveries::search::search_sql;
 
-fn of_tenant(tenant: &str) -> EndpointFilter {
+fn tenant_filter(tenant: &str) -> EndpointFilter {
     EndpointFilter { tenant: Some(tenant.to_owned()), ..EndpointFilter::default() }
 }
 
-/// Two tenants with an endpoint each; five events of the first, of which one failed, one was delivered, one is tried again.
+/// Creates two tenants with an endpoint each, and five events of the first: one failed, one delivered, one retrying.
 async fn busy() -> Bench {
     let mut bench = Bench::open().await;
     bench.put("ep").await;
@@ -19,46 +19,46 @@ async fn busy() -> Bench {
     for event in ["e1", "e2", "e3", "e4", "e5"] {
         bench.emit(event).await;
     }
-    bench.attempt("ep", "e1", 2_000, Then::GivenUp).await;
-    bench.attempt("ep", "e2", 2_000, Then::Delivered).await;
-    bench.attempt("ep", "e3", 2_000, Then::RetryAt(7_000)).await;
+    bench.attempt("ep", "e1", 2_000, DeliveryTransition::GivenUp).await;
+    bench.attempt("ep", "e2", 2_000, DeliveryTransition::Delivered).await;
+    bench.attempt("ep", "e3", 2_000, DeliveryTransition::RetryAt(7_000)).await;
     bench
 }
 
 #[tokio::test]
-async fn an_endpoint_shows_what_it_has_waiting_and_since_when() {
+async fn endpoint_row_contains_the_numbers_and_the_oldest_waiting_time() {
     let bench = busy().await;
-    let rows = bench.file.db.survey_endpoints(&of_tenant(TENANT), 0, 10).await.unwrap();
+    let rows = bench.file.db.search_endpoints(&tenant_filter(TENANT), 0, 10).await.unwrap();
     assert_eq!(rows.len(), 1);
     assert_eq!((rows[0].pending, rows[0].retrying, rows[0].failed), (2, 1, 1));
     let events = bench.file.db.load_events(&[4]).await.unwrap();
     assert_eq!(&*events[&4].id, "e3");
-    assert_eq!(rows[0].oldest_at, Some(events[&4].at), "the oldest that waits is the third");
+    assert_eq!(rows[0].oldest_at, Some(events[&4].at), "the oldest waiting event is the third");
     assert!(Endpoint::parse(&rows[0].body).unwrap().is_active());
 }
 
 #[tokio::test]
-async fn endpoints_and_deliveries_come_page_by_page_without_gap_or_repetition() {
+async fn pages_of_endpoints_and_deliveries_have_no_gaps_or_duplicates() {
     let bench = busy().await;
     let db = &bench.file.db;
     let all = EndpointFilter::default();
-    let first = db.survey_endpoints(&all, 0, 1).await.unwrap();
-    let second = db.survey_endpoints(&all, first[0].lane, 1).await.unwrap();
+    let first = db.search_endpoints(&all, 0, 1).await.unwrap();
+    let second = db.search_endpoints(&all, first[0].queue, 1).await.unwrap();
     assert_eq!((&**first[0].scope.tenant(), &**second[0].scope.tenant()), (TENANT, "other/test"));
-    assert!(db.survey_endpoints(&all, second[0].lane, 1).await.unwrap().is_empty());
+    assert!(db.search_endpoints(&all, second[0].queue, 1).await.unwrap().is_empty());
     let mut after = (0, EventSeq::MAX);
     let mut seen = Vec::new();
     loop {
-        let page = db.survey_deliveries(&all, None, after, 2).await.unwrap();
+        let page = db.search_deliveries(&all, None, after, 2).await.unwrap();
         let Some(last) = page.last() else { break };
-        after = (last.lane, last.delivery.seq);
+        after = (last.queue, last.delivery.seq);
         seen.extend(page.into_iter().map(|row| row.delivery.event.to_string()));
     }
     assert_eq!(seen, ["e5", "e4", "e3", "e2", "e1", "theirs"]);
 }
 
 #[tokio::test]
-async fn deliveries_are_found_by_state_and_by_whose_they_are() {
+async fn deliveries_are_found_by_state_and_tenant() {
     let bench = busy().await;
     let start = (0, EventSeq::MAX);
     for (tenant, state, expected) in [
@@ -69,14 +69,14 @@ async fn deliveries_are_found_by_state_and_by_whose_they_are() {
         ("other/test", DeliveryState::Pending, vec!["theirs"]),
         ("nobody/test", DeliveryState::Pending, vec![]),
     ] {
-        let rows = bench.file.db.survey_deliveries(&of_tenant(tenant), Some(state), start, 10).await.unwrap();
+        let rows = bench.file.db.search_deliveries(&tenant_filter(tenant), Some(state), start, 10).await.unwrap();
         let events: Vec<&str> = rows.iter().map(|row| &*row.delivery.event).collect();
         assert_eq!(events, expected, "{tenant} {state:?}");
     }
 }
 
 #[tokio::test]
-async fn the_oldest_that_waits_is_that_of_an_endpoint_that_is_enabled() {
+async fn oldest_pending_ignores_disabled_endpoints() {
     let mut bench = Bench::open().await;
     let oldest = async |bench: &Bench| bench.file.db.oldest_pending().await.unwrap();
     assert_eq!(oldest(&bench).await, None);
@@ -88,7 +88,7 @@ async fn the_oldest_that_waits_is_that_of_an_endpoint_that_is_enabled() {
     let e2 = bench.change(TENANT).event("e2");
     let at = e2.changes.now;
     bench.apply(vec![e2]).await;
-    bench.attempt("ep", "e1", 2_000, Then::RetryAt(7_000)).await;
+    bench.attempt("ep", "e1", 2_000, DeliveryTransition::RetryAt(7_000)).await;
     assert_eq!(oldest(&bench).await, Some(at));
 }
 
@@ -98,14 +98,14 @@ async fn plan_of(db: &Database, sql: &str) -> String {
     rows.into_iter().map(|row| row.3).collect::<Vec<_>>().join("\n")
 }
 
-/// A look must not read the whole table, nor sort it.
+/// Queries must neither read nor sort the whole table.
 #[tokio::test]
-async fn what_is_looked_for_is_found_along_an_index() {
+async fn queries_use_an_index() {
     let bench = busy().await;
     let plan = async |sql: &str| plan_of(&bench.file.db, sql).await;
-    let all = plan(&survey_sql(None)).await;
+    let all = plan(&search_sql(None)).await;
     assert!(all.contains("deliveries_fresh") && all.contains("deliveries_tried"), "{all}");
-    let retrying = plan(&survey_sql(Some(DeliveryState::Retrying))).await;
+    let retrying = plan(&search_sql(Some(DeliveryState::Retrying))).await;
     assert!(retrying.contains("deliveries_due (lane=?)"), "{retrying}");
     for (state, index) in [
         (None, "deliveries_tried"),
@@ -113,8 +113,8 @@ async fn what_is_looked_for_is_found_along_an_index() {
         (Some(DeliveryState::Delivered), "deliveries_tried"),
         (Some(DeliveryState::Failed), "deliveries_given_up"),
     ] {
-        let survey = plan(&survey_sql(state)).await;
-        assert!(survey.contains(index) && !survey.contains("TEMP B-TREE"), "{survey}");
+        let search = plan(&search_sql(state)).await;
+        assert!(search.contains(index) && !search.contains("TEMP B-TREE"), "{search}");
     }
     let recover = plan(GIVEN_UP).await;
     assert!(recover.contains("deliveries_given_up (lane=? AND event>?)"), "{recover}");
@@ -127,7 +127,8 @@ async fn what_is_looked_for_is_found_along_an_index() {
     assert!(forget.contains("SEARCH deliveries USING PRIMARY KEY (event=? AND lane=?)"), "{forget}");
 }
 
-/// SQLite measures its tables when a host stops. Without named indexes it then read all events for an endpoint with few deliveries.
+/// SQLite collects statistics when a host stops. Without named indexes it then read all events for an endpoint with few
+/// deliveries.
 #[tokio::test]
 async fn queries_of_the_engine_use_their_indexes_with_statistics() {
     let mut bench = busy().await;

@@ -1,10 +1,11 @@
-//! One lane: the deliveries of one endpoint that are in memory, and what they wait for.
+//! One endpoint queue: the deliveries of one endpoint that are in memory, and when each may start.
 //!
-//! Owns which of them goes next and when; knows nothing of other lanes and takes no slot by itself. Invariants: a delivery
-//! is in memory once (`waiting` or `running`, never both), so that no two attempts of it are under way; what is not in
-//! memory stands in a backlog; a lane that is not enabled holds nothing but what is running.
+//! Owns the order and the start times of its deliveries. It does not depend on other queues and takes no slots.
+//! Invariants: a delivery is in memory once (`waiting` or `running`, never both), so it never has two attempts in
+//! flight. Deliveries that are not in memory are covered by a backlog. A queue that is not enabled holds only running
+//! attempts.
 //!
-//! - `start`: which delivery goes next, and when.
+//! - `start`: the next delivery and its earliest start.
 
 use std::{
     collections::{BTreeSet, HashMap},
@@ -13,16 +14,16 @@ use std::{
 
 use super::{
     backlog::Backlog,
-    breaker::{Began, Breaker},
-    facts::{FreshRow, LaneSettings, LaneView, Opening, RetryRow, Seq, Subject, TenantId},
+    breaker::{Breaker, BreakerState},
     fresh::FreshQueue,
-    index::Place,
+    index::IndexEntry,
+    types::{FreshRow, Opening, QueueSettings, QueueView, RetryRow, Seq, Subject, TenantId},
 };
 use crate::clock::Timestamp;
 
 mod start;
 
-/// First attempts and all others have slots of their own.
+/// The class of an attempt. Each class has its own slots.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Class {
     First,
@@ -33,11 +34,11 @@ pub(super) enum Class {
 pub(super) enum State {
     Enabled,
     Disabled,
-    /// The endpoint is gone; only attempts that are under way are waited for.
+    /// The endpoint was removed. The queue exists until its running attempts end.
     Closed,
 }
 
-/// Which attempt a delivery waits for.
+/// The attempt that a delivery waits for.
 #[derive(Clone, Copy, Debug)]
 enum Waiting {
     Fresh(Subject),
@@ -46,29 +47,29 @@ enum Waiting {
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Running {
-    pub began: Began,
-    /// What the delivery goes back to if this attempt comes to nothing.
+    pub breaker_at_start: BreakerState,
+    /// The state that is restored if the attempt was not made.
     before: Waiting,
 }
 
 #[derive(Debug)]
-pub(super) struct Lane {
+pub(super) struct EndpointQueue {
     pub tenant: TenantId,
-    pub settings: Arc<LaneSettings>,
+    pub settings: Arc<QueueSettings>,
     pub state: State,
     pub breaker: Breaker,
     pub fresh_backlog: Backlog,
     pub retry_backlog: Backlog,
-    pub place: Place,
+    pub index_entry: IndexEntry,
     fresh: FreshQueue,
     retries: BTreeSet<(Timestamp, Seq)>,
     waiting: HashMap<Seq, Waiting>,
     running: HashMap<Seq, Running>,
     first_running: usize,
-    rests_until: Timestamp,
+    paused_until: Timestamp,
 }
 
-/// When a lane may start something of either class, slots aside.
+/// The earliest start of either class, without regard to slots.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Readiness {
     pub first: Option<Timestamp>,
@@ -83,7 +84,7 @@ impl Running {
         }
     }
 
-    /// Attempts made, this one with them.
+    /// The number of this attempt, counted from 1.
     pub fn number(&self) -> u32 {
         match self.before {
             Waiting::Fresh(_) => 1,
@@ -92,23 +93,23 @@ impl Running {
     }
 }
 
-impl Lane {
+impl EndpointQueue {
     pub fn new(opening: Opening) -> Self {
         let backlog = || if opening.has_stored { Backlog::unread() } else { Backlog::default() };
-        Lane {
+        EndpointQueue {
             tenant: opening.tenant,
             state: if opening.enabled { State::Enabled } else { State::Disabled },
-            breaker: Breaker::failing_since(opening.failing_since),
+            breaker: Breaker::with_failing_since(opening.failing_since),
             fresh_backlog: backlog(),
             retry_backlog: backlog(),
             settings: opening.settings,
-            place: Place::default(),
+            index_entry: IndexEntry::default(),
             fresh: FreshQueue::default(),
             retries: BTreeSet::new(),
             waiting: HashMap::new(),
             running: HashMap::new(),
             first_running: 0,
-            rests_until: 0,
+            paused_until: 0,
         }
     }
 
@@ -128,12 +129,12 @@ impl Lane {
         self.running.len()
     }
 
-    pub fn view(&self) -> LaneView {
-        LaneView { in_flight: self.running.len(), breaker_open: self.breaker.began() == Began::Open }
+    pub fn view(&self) -> QueueView {
+        QueueView { in_flight: self.running.len(), breaker_open: self.breaker.state() == BreakerState::Open }
     }
 
-    /// Takes in a delivery without an attempt, unless it is known already.
-    pub fn hold_fresh(&mut self, row: FreshRow) {
+    /// Adds a delivery without an attempt, unless it is in memory already.
+    pub fn insert_fresh(&mut self, row: FreshRow) {
         if self.running.contains_key(&row.seq) || self.waiting.contains_key(&row.seq) {
             return;
         }
@@ -141,9 +142,9 @@ impl Lane {
         self.fresh.push(row.seq, row.subject);
     }
 
-    /// Takes in a delivery that waits for a retry. One that is known already goes by its row, which somebody else may have
-    /// changed, unless it is under way.
-    pub fn hold_retry(&mut self, row: RetryRow) {
+    /// Adds a delivery that waits for a retry. If it is in memory already and not running, its row replaces that state,
+    /// because a redelivery may have changed the row.
+    pub fn insert_retry(&mut self, row: RetryRow) {
         let RetryRow { seq, attempt, due } = row;
         if self.running.contains_key(&seq) {
             return;
@@ -159,20 +160,20 @@ impl Lane {
         self.retries.insert((due, seq));
     }
 
-    /// All rows are asked for, from the beginning: what is in memory may stand in another place than its row by now.
-    pub fn read_again(&mut self) {
-        self.fresh_backlog.leave(0);
-        self.retry_backlog.leave(0);
+    /// Makes both backlogs load all rows again, because deliveries in memory may differ from their rows.
+    pub fn reread(&mut self) {
+        self.fresh_backlog.mark_stored(0);
+        self.retry_backlog.mark_stored(0);
     }
 
-    /// Takes out an attempt that is over. A first one stays the one of its subject until `free_subject` or `put_back`.
+    /// Removes an ended attempt. A first attempt keeps its subject busy until `settle` or `restore`.
     pub fn end(&mut self, seq: Seq) -> Option<Running> {
         let running = self.running.remove(&seq)?;
         self.first_running -= usize::from(running.class() == Class::First);
         Some(running)
     }
 
-    /// The delivery goes on from here: neither backlog may bring in a row that shows it as it was.
+    /// Frees the subject and makes both backlogs ignore stale rows of the delivery.
     pub fn settle(&mut self, seq: Seq, running: &Running) {
         self.fresh_backlog.settle(seq);
         self.retry_backlog.settle(seq);
@@ -185,30 +186,30 @@ impl Lane {
         }
     }
 
-    /// The attempt came to nothing: the delivery stands where it stood.
-    pub fn put_back(&mut self, seq: Seq, running: &Running) {
+    /// Restores the delivery after an attempt that was not made.
+    pub fn restore(&mut self, seq: Seq, running: &Running) {
         self.free_subject(running);
         match running.before {
-            _ if self.state != State::Enabled => self.read_again(),
-            Waiting::Fresh(subject) => self.hold_fresh(FreshRow { seq, subject }),
-            Waiting::Retry { due, attempt } => self.hold_retry(RetryRow { seq, attempt, due }),
+            _ if self.state != State::Enabled => self.reread(),
+            Waiting::Fresh(subject) => self.insert_fresh(FreshRow { seq, subject }),
+            Waiting::Retry { due, attempt } => self.insert_retry(RetryRow { seq, attempt, due }),
         }
     }
 
-    pub fn rest_until(&mut self, until: Timestamp) {
-        self.rests_until = until;
+    pub fn pause_until(&mut self, until: Timestamp) {
+        self.paused_until = until;
     }
 
     pub fn enable(&mut self) {
         self.state = State::Enabled;
         self.breaker = Breaker::default();
-        self.rests_until = 0;
+        self.paused_until = 0;
     }
 
-    /// Leaves what waits to the database, so that a lane at rest costs no memory.
+    /// Drops waiting deliveries from memory. The database still holds them.
     pub fn disable(&mut self) {
         self.state = State::Disabled;
-        self.read_again();
+        self.reread();
         self.fresh_backlog.cancel();
         self.retry_backlog.cancel();
         self.fresh.clear();
@@ -221,14 +222,14 @@ impl Lane {
         self.state = State::Closed;
     }
 
-    /// A number that comes back while attempts of its past are under way: they are its own again.
+    /// Opens a closed queue again. It takes over the attempts that are still running.
     pub fn reopen(&mut self, opening: Opening) {
-        let mut lane = Lane::new(opening);
-        lane.tenant = self.tenant;
-        lane.running = std::mem::take(&mut self.running);
-        lane.first_running = self.first_running;
-        lane.fresh = std::mem::take(&mut self.fresh);
-        lane.place = std::mem::take(&mut self.place);
-        *self = lane;
+        let mut queue = EndpointQueue::new(opening);
+        queue.tenant = self.tenant;
+        queue.running = std::mem::take(&mut self.running);
+        queue.first_running = self.first_running;
+        queue.fresh = std::mem::take(&mut self.fresh);
+        queue.index_entry = std::mem::take(&mut self.index_entry);
+        *self = queue;
     }
 }

@@ -1,4 +1,4 @@
-//! What is noted of attempts, and what is to be delivered once more.
+//! Recorded attempts, redeliveries and recoveries.
 
 use super::*;
 use crate::limits::BATCH_RECOVERED_MAX;
@@ -9,12 +9,12 @@ async fn attempts_of_a_delivery_are_numbered_from_one_also_after_a_redelivery() 
     bench.put("ep").await;
     bench.emit("event_1").await;
     bench.emit("event_2").await;
-    bench.attempt("ep", "event_1", 2_000, Then::RetryAt(9_000)).await;
-    bench.attempt("ep", "event_1", 9_000, Then::Delivered).await;
-    bench.attempt("ep", "event_2", 9_000, Then::GivenUp).await;
+    bench.attempt("ep", "event_1", 2_000, DeliveryTransition::RetryAt(9_000)).await;
+    bench.attempt("ep", "event_1", 9_000, DeliveryTransition::Delivered).await;
+    bench.attempt("ep", "event_2", 9_000, DeliveryTransition::GivenUp).await;
     let again = bench.change(TENANT).redeliver("ep", "event_1");
     bench.apply(vec![again]).await;
-    bench.attempt("ep", "event_1", 9_100, Then::Delivered).await;
+    bench.attempt("ep", "event_1", 9_100, DeliveryTransition::Delivered).await;
     assert_eq!(bench.numbers("ep", "event_1").await, [1, 2, 3]);
     assert_eq!(bench.numbers("ep", "event_2").await, [1]);
     let expected = [("event_1".to_owned(), ("delivered", 3)), ("event_2".to_owned(), ("failed", 1))];
@@ -22,53 +22,53 @@ async fn attempts_of_a_delivery_are_numbered_from_one_also_after_a_redelivery() 
 }
 
 #[tokio::test]
-async fn many_attempts_at_once_are_noted_each_at_its_delivery() {
+async fn many_attempts_in_one_transaction_are_recorded_at_their_deliveries() {
     let mut bench = Bench::open().await;
     bench.put("ep").await;
     let changes = (0..150).map(|n| bench.change(TENANT).event(&format!("event_{n:03}"))).collect();
     let outgoing = bench.apply(changes).await;
-    let lane = bench.lane("ep").await;
+    let queue = bench.queue("ep").await;
     let rows: Vec<AttemptRow> = outgoing
         .events
         .iter()
         .map(|event| AttemptRow {
-            lane,
+            queue,
             event: event.seq,
             at: 5_000,
             duration_ms: 1,
             outcome: "timeout",
             status: None,
-            answer: event.id.as_bytes().to_vec(),
-            then: Then::RetryAt(10_000 + event.seq.cast_unsigned()),
+            response: event.id.as_bytes().to_vec(),
+            transition: DeliveryTransition::RetryAt(10_000 + event.seq.cast_unsigned()),
         })
         .collect();
-    let health = Health { lane, failing_since: Some(5_000) };
+    let health = EndpointHealth { queue, failing_since: Some(5_000) };
     bench.file.db.record_attempts(&rows, &[health]).await.unwrap();
-    let due = bench.file.db.find_due(lane, 10_100, 10).await.unwrap();
+    let due = bench.file.db.find_due(queue, 10_100, 10).await.unwrap();
     assert_eq!(due[0], DueRetry { event: 100, attempts: 1, due: 10_100 });
     let attempts = bench.file.db.find_attempts(&scope("notes", TENANT), "ep", "event_042").await.unwrap();
-    assert_eq!((attempts.len(), &attempts[0].answer[..]), (1, &b"event_042"[..]));
+    assert_eq!((attempts.len(), &attempts[0].response[..]), (1, &b"event_042"[..]));
     assert_eq!(bench.file.db.list_endpoints().await.unwrap()[0].failing_since, Some(5_000));
 }
 
 #[tokio::test]
-async fn an_outcome_for_an_endpoint_that_is_gone_is_not_noted_for_the_one_made_after_it() {
+async fn outcome_for_a_removed_endpoint_is_not_recorded_for_its_successor() {
     let mut bench = Bench::open().await;
     bench.put("ep").await;
     bench.emit("event_1").await;
-    let old = bench.lane("ep").await;
+    let old = bench.queue("ep").await;
     let again = vec![bench.change(TENANT).remove_endpoint("ep"), bench.change(TENANT).endpoint("ep", &plain())];
     bench.apply(again).await;
-    assert_ne!(bench.lane("ep").await, old);
+    assert_ne!(bench.queue("ep").await, old);
     let row = AttemptRow {
-        lane: old,
+        queue: old,
         event: 1,
         at: 2_000,
         duration_ms: 1,
         outcome: "delivered",
         status: Some(200),
-        answer: vec![],
-        then: Then::Delivered,
+        response: vec![],
+        transition: DeliveryTransition::Delivered,
     };
     bench.file.db.record_attempts(&[row], &[]).await.unwrap();
     assert_eq!(bench.deliveries(TENANT, "ep").await, BTreeMap::new());
@@ -76,12 +76,12 @@ async fn an_outcome_for_an_endpoint_that_is_gone_is_not_noted_for_the_one_made_a
 }
 
 #[tokio::test]
-async fn a_redelivery_is_due_at_once_also_of_an_event_from_before_the_endpoint() {
+async fn redelivery_is_due_at_once_even_for_an_event_from_before_the_endpoint() {
     let mut bench = Bench::open().await;
     bench.emit("early").await;
     bench.put("ep").await;
     bench.emit("late").await;
-    let lane = bench.lane("ep").await;
+    let queue = bench.queue("ep").await;
     let commands = vec![
         bench.change(TENANT).redeliver("ep", "early"),
         bench.change(TENANT).redeliver("ep", "no such event"),
@@ -89,30 +89,30 @@ async fn a_redelivery_is_due_at_once_also_of_an_event_from_before_the_endpoint()
         bench.change("other/test").redeliver("ep", "early"),
     ];
     let outgoing = bench.apply(commands).await;
-    assert_eq!(outgoing.ordered, [lane]);
-    let due = bench.file.db.find_due(lane, 0, 10).await.unwrap();
+    assert_eq!(outgoing.redelivered, [queue]);
+    let due = bench.file.db.find_due(queue, 0, 10).await.unwrap();
     assert_eq!(due.len(), 1);
     assert_eq!((due[0].event, due[0].attempts), (1, 0));
-    assert_eq!(bench.deliveries(TENANT, "ep").await["late"], ("pending", 0), "what was not asked for stays as it is");
+    assert_eq!(bench.deliveries(TENANT, "ep").await["late"], ("pending", 0), "other deliveries keep their state");
 }
 
 #[tokio::test]
-async fn recovery_takes_what_was_given_up_since_then_and_nothing_else() {
+async fn recovery_includes_only_deliveries_given_up_since_the_given_time() {
     let mut bench = Bench::open().await;
     bench.put("ep").await;
     bench.put("other").await;
     for event in ["old", "new", "delivered", "pending", "retrying"] {
         bench.emit(event).await;
     }
-    bench.attempt("ep", "old", 4_000, Then::GivenUp).await;
-    bench.attempt("ep", "new", 5_000, Then::GivenUp).await;
-    bench.attempt("other", "new", 5_000, Then::GivenUp).await;
-    bench.attempt("ep", "delivered", 5_000, Then::Delivered).await;
-    bench.attempt("ep", "retrying", 5_000, Then::RetryAt(99_000)).await;
-    let lane = bench.lane("ep").await;
-    assert_eq!(bench.file.db.count_given_up(lane, 5_000).await.unwrap(), 1);
-    let order = bench.change(TENANT).recover("ep", 5_000);
-    assert_eq!(bench.apply(vec![order]).await.ordered, [lane]);
+    bench.attempt("ep", "old", 4_000, DeliveryTransition::GivenUp).await;
+    bench.attempt("ep", "new", 5_000, DeliveryTransition::GivenUp).await;
+    bench.attempt("other", "new", 5_000, DeliveryTransition::GivenUp).await;
+    bench.attempt("ep", "delivered", 5_000, DeliveryTransition::Delivered).await;
+    bench.attempt("ep", "retrying", 5_000, DeliveryTransition::RetryAt(99_000)).await;
+    let queue = bench.queue("ep").await;
+    assert_eq!(bench.file.db.count_given_up(queue, 5_000).await.unwrap(), 1);
+    let command = bench.change(TENANT).recover("ep", 5_000);
+    assert_eq!(bench.apply(vec![command]).await.redelivered, [queue]);
     let states: Vec<_> = bench.deliveries(TENANT, "ep").await.into_iter().map(|(event, row)| (event, row.0)).collect();
     let expected = [
         ("delivered", "delivered"),
@@ -123,11 +123,14 @@ async fn recovery_takes_what_was_given_up_since_then_and_nothing_else() {
     ];
     assert_eq!(states, expected.map(|(event, state)| (event.to_owned(), state)));
     assert_eq!(bench.deliveries(TENANT, "other").await["new"].0, "failed");
-    let due: Vec<Timestamp> = bench.file.db.find_due(lane, 0, 10).await.unwrap().iter().map(|row| row.due).collect();
+    let due: Vec<Timestamp> = bench.file.db.find_due(queue, 0, 10).await.unwrap().iter().map(|row| row.due).collect();
     assert!(due.len() == 2 && due[0] < 5_000 && due[1] == 99_000, "{due:?}");
-    let order = bench.change(TENANT).recover("ep", 5_000);
-    assert!(bench.apply(vec![order]).await.ordered.is_empty(), "a repeated order finds nothing that was given up");
-    let again: Vec<Timestamp> = bench.file.db.find_due(lane, 0, 10).await.unwrap().iter().map(|row| row.due).collect();
+    let command = bench.change(TENANT).recover("ep", 5_000);
+    assert!(
+        bench.apply(vec![command]).await.redelivered.is_empty(),
+        "a repeated command finds no delivery that was given up"
+    );
+    let again: Vec<Timestamp> = bench.file.db.find_due(queue, 0, 10).await.unwrap().iter().map(|row| row.due).collect();
     assert_eq!(again, due);
 }
 
@@ -146,34 +149,34 @@ async fn with_many(endpoints: &[&str]) -> Bench {
 }
 
 #[tokio::test]
-async fn recovery_of_many_is_bounded_in_each_transaction_and_comes_to_its_end() {
+async fn large_recovery_is_bounded_in_each_transaction_and_completes() {
     let mut bench = with_many(&["ep", "other", "early"]).await;
     let db = bench.file.db.clone();
     let give_up = async |endpoint: &str, at: Timestamp| {
         let sql = "UPDATE deliveries SET state = 3, at = ? WHERE lane = (SELECT lane FROM lanes WHERE endpoint = ?)";
         db.execute(sqlx::query(sql).bind(at.cast_signed()).bind(endpoint.to_owned())).await.unwrap();
     };
-    let count = async |lane: Lane| db.count_given_up(lane, 0).await.unwrap();
+    let count = async |queue: QueueId| db.count_given_up(queue, 0).await.unwrap();
     give_up("ep", 5_000).await;
     give_up("other", 5_000).await;
     give_up("early", 4_999).await;
-    let (ep, other, early) = (bench.lane("ep").await, bench.lane("other").await, bench.lane("early").await);
+    let (ep, other, early) = (bench.queue("ep").await, bench.queue("other").await, bench.queue("early").await);
     let commands = ["ep", "other", "early"].map(|endpoint| bench.change(TENANT).recover(endpoint, 5_000)).to_vec();
     let outgoing = bench.apply(commands).await;
-    assert_eq!((outgoing.ordered, outgoing.has_fan_outs), (vec![ep], true));
+    assert_eq!((outgoing.redelivered, outgoing.has_fan_outs), (vec![ep], true));
     assert_eq!((count(ep).await, count(other).await), (250, MANY as u64));
-    let (mut last, mut lanes) = (0, Vec::new());
+    let (mut last, mut queues) = (0, Vec::new());
     while let Some(part) = db.recover_deliveries(last, 200).await.unwrap() {
         assert!(part.deliveries <= 200);
-        last = part.lane;
-        lanes.push(part.lane);
+        last = part.queue;
+        queues.push(part.queue);
     }
-    assert_eq!(lanes[..4], [ep, other, early, ep], "endpoints take turns");
+    assert_eq!(queues[..4], [ep, other, early, ep], "endpoints alternate");
     assert_eq!((count(ep).await, count(other).await, count(early).await), (0, 0, MANY as u64));
 }
 
 #[tokio::test]
-async fn two_recoveries_of_one_endpoint_become_one_with_the_wider_bounds() {
+async fn two_recoveries_of_one_endpoint_are_merged_with_the_wider_bounds() {
     let mut bench = with_many(&["ep"]).await;
     let db = bench.file.db.clone();
     db.execute(sqlx::query("UPDATE deliveries SET state = 3, at = 4000 + event % 2")).await.unwrap();
@@ -187,15 +190,15 @@ async fn two_recoveries_of_one_endpoint_become_one_with_the_wider_bounds() {
         parts += 1;
         assert!(parts < 20);
     }
-    let lane = bench.lane("ep").await;
-    assert_eq!(db.count_given_up(lane, 0).await.unwrap(), 0);
+    let queue = bench.queue("ep").await;
+    assert_eq!(db.count_given_up(queue, 0).await.unwrap(), 0);
 }
 
 #[tokio::test]
-async fn commands_during_a_recovery_cause_one_more_and_do_not_begin_it_again() {
+async fn commands_during_a_recovery_cause_one_more_scan_and_do_not_restart_it() {
     let mut bench = with_many(&["ep"]).await;
     let db = bench.file.db.clone();
-    // Too early for the commands, so that each scan examines all of them.
+    // They were given up before `since`, so each scan examines all of them again.
     db.execute(sqlx::query("UPDATE deliveries SET state = 3, at = 4000")).await.unwrap();
     let command = bench.change(TENANT).recover("ep", 5_000);
     bench.apply(vec![command]).await;

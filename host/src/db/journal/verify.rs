@@ -1,28 +1,30 @@
-//! Whether the chains are what was written: each line is read and hashed again, from the first that is kept.
+//! Verifies the integrity of hash chains: reads and hashes each line again, from the first kept line on.
 //!
-//! Goes on where it stopped, so that nothing is held for long: one part is one transaction that reads. It keeps nobody from
-//! writing, and what retention deletes meanwhile is no flaw. A cut end does not show: compare with what was seen earlier.
+//! Verification runs in parts, each in one read transaction, and resumes where the last part ended. It never blocks
+//! writes. Lines that retention deletes meanwhile are not reported. Removed lines at the end of a chain cannot be
+//! detected. Compare the result with an earlier one to detect them.
 
 use futures_util::TryStreamExt;
 use sqlx::{AssertSqlSafe, Connection, SqliteConnection};
 
-use super::{Form, Hash, StoredLine, hash_of};
+use super::{Hash, JournalSchema, StoredLine, hash_of};
 use crate::db::{Database, DbError};
 
-/// One chain, as far as it was followed.
+/// One chain, up to the last verified line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Chain {
     pub plugin: String,
     pub tenant: String,
-    /// The last line that retention deleted; 0: none.
+    /// Number of the last line that retention deleted. 0 if there is none.
     pub cut: i64,
-    /// The last line that follows from all before it; the cut where none is left.
+    /// Number of the last valid line, or `cut` if no line is left.
     pub last: i64,
     pub head: Hash,
-    /// The first line that is wrong. What stands behind it was not looked at.
+    /// The first invalid line. Lines after it were not checked.
     pub flaw: Option<Flaw>,
 }
 
+/// An inconsistency of a chain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Flaw {
     pub seq: i64,
@@ -39,43 +41,43 @@ pub enum FlawKind {
     Misplaced,
 }
 
-/// `None`: of all.
+/// Selects chains. `None` matches all values.
 #[derive(Clone, Debug, Default)]
 pub struct ChainFilter {
     pub plugin: Option<String>,
     pub tenant: Option<String>,
 }
 
-/// What is read in one part.
+/// Limits of one part.
 #[derive(Clone, Copy, Debug)]
-pub struct FollowBounds {
+pub struct VerifyBounds {
     pub lines: usize,
     pub bytes: usize,
 }
 
-impl FollowBounds {
-    pub const ALL: FollowBounds = FollowBounds { lines: usize::MAX, bytes: usize::MAX };
+impl VerifyBounds {
+    pub const ALL: VerifyBounds = VerifyBounds { lines: usize::MAX, bytes: usize::MAX };
 
-    fn is_used_up(&self) -> bool {
+    fn is_exhausted(&self) -> bool {
         self.lines == 0 || self.bytes == 0
     }
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ChainsPage {
-    /// Followed to their ends.
+    /// Chains that were verified to their ends.
     pub chains: Vec<Chain>,
-    /// Where to go on.
+    /// The chain at which the next part continues.
     pub open: Option<Chain>,
 }
 
 impl Chain {
-    /// Lines that follow from each other.
+    /// Returns the number of valid lines.
     pub fn lines(&self) -> u64 {
         u64::try_from(self.last.saturating_sub(self.cut)).unwrap_or(0)
     }
 
-    fn is_of(&self, filter: &ChainFilter) -> bool {
+    fn matches(&self, filter: &ChainFilter) -> bool {
         filter.plugin.as_ref().is_none_or(|plugin| *plugin == self.plugin)
             && filter.tenant.as_ref().is_none_or(|tenant| *tenant == self.tenant)
     }
@@ -101,65 +103,65 @@ impl Chain {
 }
 
 impl Database {
-    /// The chains by plugin and tenant, each from its oldest line, or all from `open` of the part before.
-    pub async fn follow_chains(
+    /// Verifies chains in the order of plugin and tenant. Starts at `open` of the previous part, if given.
+    pub async fn verify_chains(
         &self,
         filter: &ChainFilter,
         open: Option<Chain>,
-        bounds: FollowBounds,
+        bounds: VerifyBounds,
     ) -> Result<ChainsPage, DbError> {
-        let mut survey = self.begin_survey().await?;
-        let page = follow(survey.connection()?, filter, open, bounds).await?;
-        survey.finish();
+        let mut search = self.begin_operator_search().await?;
+        let page = verify(search.connection()?, filter, open, bounds).await?;
+        search.finish();
         Ok(page)
     }
 
-    /// All of them at once, on the connection of a copy that is being checked.
-    pub async fn follow_all_chains(&self) -> Result<Vec<Chain>, DbError> {
+    /// Verifies all chains at once, on the connection of a copy that is being checked.
+    pub async fn verify_all_chains(&self) -> Result<Vec<Chain>, DbError> {
         let mut reader = self.readers().acquire().await?;
-        Ok(follow(&mut reader, &ChainFilter::default(), None, FollowBounds::ALL).await?.chains)
+        Ok(verify(&mut reader, &ChainFilter::default(), None, VerifyBounds::ALL).await?.chains)
     }
 }
 
-async fn follow(
+async fn verify(
     connection: &mut SqliteConnection,
     filter: &ChainFilter,
     open: Option<Chain>,
-    mut left: FollowBounds,
+    mut left: VerifyBounds,
 ) -> Result<ChainsPage, DbError> {
     let mut snapshot = connection.begin().await?;
-    let form = Form::of(&mut snapshot).await?;
+    let schema = JournalSchema::of(&mut snapshot).await?;
     let mut page = ChainsPage::default();
     let mut next = match open {
         Some(chain) => Some(chain),
-        None => find_next(&mut snapshot, (form, filter), &Chain::default()).await?,
+        None => find_next(&mut snapshot, (schema, filter), &Chain::default()).await?,
     };
     while let Some(mut chain) = next {
-        if left.is_used_up() {
+        if left.is_exhausted() {
             page.open = Some(chain);
             break;
         }
-        follow_one(&mut snapshot, form, &mut chain, &mut left).await?;
-        if left.is_used_up() && chain.flaw.is_none() {
+        verify_chain(&mut snapshot, schema, &mut chain, &mut left).await?;
+        if left.is_exhausted() && chain.flaw.is_none() {
             page.open = Some(chain);
             break;
         }
-        next = find_next(&mut snapshot, (form, filter), &chain).await?;
+        next = find_next(&mut snapshot, (schema, filter), &chain).await?;
         page.chains.push(chain);
     }
     snapshot.commit().await?;
     Ok(page)
 }
 
-/// The first chain after this one, not followed yet.
+/// Returns the next chain, without verifying it.
 async fn find_next(
     connection: &mut SqliteConnection,
-    (form, filter): (Form, &ChainFilter),
+    (schema, filter): (JournalSchema, &ChainFilter),
     after: &Chain,
 ) -> Result<Option<Chain>, DbError> {
-    let cuts = match form {
-        Form::Older => "",
-        Form::Present => "UNION SELECT plugin, tenant FROM journal_cuts WHERE (plugin, tenant) > (?1, ?2)",
+    let cuts = match schema {
+        JournalSchema::Older => "",
+        JournalSchema::Current => "UNION SELECT plugin, tenant FROM journal_cuts WHERE (plugin, tenant) > (?1, ?2)",
     };
     let sql = format!(
         "SELECT plugin, tenant FROM journal WHERE (plugin, tenant) > (?1, ?2) {cuts} ORDER BY plugin, tenant LIMIT 1"
@@ -171,55 +173,58 @@ async fn find_next(
         let Some(found) = found else { return Ok(None) };
         (plugin, tenant) = found;
         let chain = Chain { plugin: plugin.clone(), tenant: tenant.clone(), ..Chain::default() };
-        if chain.is_of(filter) {
+        if chain.matches(filter) {
             return Ok(Some(chain));
         }
     }
 }
 
-/// Until its end, its first flaw, or what is left to be read.
-async fn follow_one(
+/// Verifies a chain up to its end, its first flaw, or the limits in `left`.
+async fn verify_chain(
     connection: &mut SqliteConnection,
-    form: Form,
+    schema: JournalSchema,
     chain: &mut Chain,
-    left: &mut FollowBounds,
+    left: &mut VerifyBounds,
 ) -> Result<(), DbError> {
-    // Nothing stands before the first line; what stands there was put there.
+    // Also reads lines with numbers before the first one, which can only have been inserted by others.
     let after = if chain.last == 0 { i64::MIN } else { chain.last };
-    if let Some((seq, hash)) = find_cut(connection, form, chain).await? {
+    if let Some((seq, hash)) = find_cut(connection, schema, chain).await? {
         if seq > chain.last {
             (chain.last, chain.head) = (seq, hash);
         }
         chain.cut = seq;
     }
-    let columns = form.columns();
+    let columns = schema.columns();
     let sql = format!("SELECT {columns} FROM journal WHERE plugin = ? AND tenant = ? AND seq > ? ORDER BY seq");
     let query = sqlx::query(AssertSqlSafe(sql)).bind(&chain.plugin).bind(&chain.tenant).bind(after);
     let mut rows = query.fetch(connection);
-    while !left.is_used_up() && chain.flaw.is_none() {
+    while !left.is_exhausted() && chain.flaw.is_none() {
         let Some(row) = rows.try_next().await? else { break };
         let line = StoredLine::read(&row);
         left.lines = left.lines.saturating_sub(1);
         left.bytes = left.bytes.saturating_sub(line.as_ref().map_or(0, StoredLine::bytes));
         chain.add(line);
     }
-    // Many short chains are a long way, too.
+    // Each chain counts as one more line, so that many short chains reach the limit as well.
     left.lines = left.lines.saturating_sub(1);
     Ok(())
 }
 
-/// What retention deleted last. A file that has no word of it is believed.
+/// Returns number and hash of the last line that retention deleted. With an older schema, derives them from the first
+/// line.
 async fn find_cut(
     connection: &mut SqliteConnection,
-    form: Form,
+    schema: JournalSchema,
     chain: &Chain,
 ) -> Result<Option<(i64, Hash)>, DbError> {
-    let sql = match form {
-        Form::Present => "SELECT seq, hash FROM journal_cuts WHERE plugin = ? AND tenant = ?",
-        Form::Older => "SELECT seq - 1, prev FROM journal WHERE plugin = ? AND tenant = ? ORDER BY seq LIMIT 1",
+    let sql = match schema {
+        JournalSchema::Current => "SELECT seq, hash FROM journal_cuts WHERE plugin = ? AND tenant = ?",
+        JournalSchema::Older => {
+            "SELECT seq - 1, prev FROM journal WHERE plugin = ? AND tenant = ? ORDER BY seq LIMIT 1"
+        }
     };
     let query = sqlx::query_as(sql).bind(&chain.plugin).bind(&chain.tenant);
     let found: Option<(i64, Vec<u8>)> = query.fetch_optional(connection).await?;
-    // A hash that is none fits no line: the first one is then out of order.
+    // An invalid hash is replaced by one that matches no line, so the first line is reported as misplaced.
     Ok(found.map(|(seq, hash)| (seq, hash_of(hash).unwrap_or([0xff; 32]))))
 }

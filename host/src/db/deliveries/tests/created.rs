@@ -1,11 +1,11 @@
-//! Who gets what: deliveries are made with their event, for the endpoints of that moment.
+//! Deliveries are created with their event, for the endpoints at that time.
 
 use proptest::prelude::*;
 
 use super::*;
 
 #[tokio::test]
-async fn an_event_is_delivered_to_every_endpoint_that_wants_it_and_to_no_other() {
+async fn event_is_delivered_only_to_the_endpoints_that_subscribe_to_it() {
     let mut bench = Bench::open().await;
     let put = bench
         .change(TENANT)
@@ -17,7 +17,7 @@ async fn an_event_is_delivered_to_every_endpoint_that_wants_it_and_to_no_other()
         .endpoint("disabled", &Endpoint { enabled: false, ..plain() });
     bench.apply(vec![put]).await;
     let outgoing = bench.emit("event_1").await;
-    assert_eq!(outgoing.events[0].lanes.len(), 4);
+    assert_eq!(outgoing.events[0].queues.len(), 4);
     for (endpoint, expected) in
         [("all", 1), ("type", 1), ("subject", 1), ("disabled", 1), ("other type", 0), ("other subject", 0)]
     {
@@ -26,7 +26,7 @@ async fn an_event_is_delivered_to_every_endpoint_that_wants_it_and_to_no_other()
 }
 
 #[tokio::test]
-async fn within_a_batch_an_endpoint_gets_what_was_accepted_after_it_and_nothing_from_before() {
+async fn endpoint_receives_the_events_of_its_batch_that_were_accepted_after_it_and_none_before() {
     let mut bench = Bench::open().await;
     let changes = vec![
         bench.change(TENANT).event("before"),
@@ -36,16 +36,16 @@ async fn within_a_batch_an_endpoint_gets_what_was_accepted_after_it_and_nothing_
         bench.change(TENANT).event("too late"),
     ];
     let outgoing = bench.apply(changes).await;
-    let wanted: Vec<usize> = outgoing.events.iter().map(|event| event.lanes.len()).collect();
-    assert_eq!(wanted, [0, 1, 1, 0]);
+    let counts: Vec<usize> = outgoing.events.iter().map(|event| event.queues.len()).collect();
+    assert_eq!(counts, [0, 1, 1, 0]);
     bench.put("ep").await;
     bench.emit("next").await;
-    let got: Vec<String> = bench.deliveries(TENANT, "ep").await.into_keys().collect();
-    assert_eq!(got, ["next"], "an endpoint made again has nothing of the one before");
+    let delivered: Vec<String> = bench.deliveries(TENANT, "ep").await.into_keys().collect();
+    assert_eq!(delivered, ["next"], "a recreated endpoint has no deliveries of the removed one");
 }
 
 #[tokio::test]
-async fn tenants_never_get_events_of_each_other() {
+async fn tenants_never_receive_events_of_each_other() {
     let mut bench = Bench::open().await;
     for tenant in [TENANT, "acme/live", "other/test"] {
         let put = bench.change(tenant).endpoint("ep", &plain());
@@ -54,13 +54,13 @@ async fn tenants_never_get_events_of_each_other() {
     let changes = vec![bench.change(TENANT).event("mine"), bench.change("other/test").event("theirs")];
     bench.apply(changes).await;
     for (tenant, expected) in [(TENANT, vec!["mine"]), ("acme/live", vec![]), ("other/test", vec!["theirs"])] {
-        let got: Vec<String> = bench.deliveries(tenant, "ep").await.into_keys().collect();
-        assert_eq!(got, expected, "{tenant}");
+        let delivered: Vec<String> = bench.deliveries(tenant, "ep").await.into_keys().collect();
+        assert_eq!(delivered, expected, "{tenant}");
     }
 }
 
 #[tokio::test]
-async fn a_test_event_goes_to_its_endpoint_alone_whatever_that_subscribes_to() {
+async fn test_event_is_delivered_only_to_its_endpoint_regardless_of_subscriptions() {
     let mut bench = Bench::open().await;
     let put = bench.change(TENANT).endpoint("a", &only("nothing", "")).endpoint("b", &plain());
     bench.apply(vec![put]).await;
@@ -71,19 +71,19 @@ async fn a_test_event_goes_to_its_endpoint_alone_whatever_that_subscribes_to() {
 }
 
 #[tokio::test]
-async fn the_numbers_of_events_go_on_after_a_restart_and_after_retention() {
+async fn event_numbers_continue_after_a_restart_and_after_retention() {
     let mut bench = Bench::open().await;
     let first = bench.emit("one").await.events[0].seq;
     bench.writer = bench.file.db.writer();
     let second = bench.emit("two").await.events[0].seq;
     assert_eq!(second, first + 1);
-    bench.file.db.prune_older(crate::db::retention::Growing::Events, u64::MAX, &|| true).await.unwrap();
+    bench.file.db.prune_older(crate::db::retention::GrowingTable::Events, u64::MAX, &|| true).await.unwrap();
     bench.writer = bench.file.db.writer();
-    assert!(bench.emit("three").await.events[0].seq > second, "a number that was used names another event");
+    assert!(bench.emit("three").await.events[0].seq > second, "event numbers are never reused");
 }
 
 #[tokio::test]
-async fn a_batch_that_fails_and_is_halved_loses_and_doubles_nothing() {
+async fn failed_batch_that_is_split_loses_and_duplicates_nothing() {
     let mut bench = Bench::open().await;
     bench.put("ep").await;
     for round in 0..2 {
@@ -98,20 +98,20 @@ async fn a_batch_that_fails_and_is_halved_loses_and_doubles_nothing() {
     }
     assert_eq!(bench.deliveries(TENANT, "ep").await.len(), 18);
     assert_eq!((bench.count("events").await, bench.count("lanes").await), (18, 10));
-    assert_eq!(bench.deliveries(TENANT, "ep-0").await.len(), 18, "made by the first change, with its event");
+    assert_eq!(bench.deliveries(TENANT, "ep-0").await.len(), 18, "created by the first change, with its event");
     bench.emit("last").await;
     assert_eq!(bench.deliveries(TENANT, "ep-8").await["last"], ("pending", 0));
 }
 
-/// What a tenant does to two endpoints.
+/// A step of a tenant with two endpoints.
 #[derive(Clone, Debug)]
 enum Step {
     Put(usize),
     Remove(usize),
     Emit,
-    /// The batch ends here.
-    Cut,
-    /// The batch ends here, fails, and is tried again.
+    /// Commits the batch.
+    Commit,
+    /// Applies the batch with a failure; the next step retries it.
     Fail,
     Restart,
 }
@@ -121,7 +121,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
         2 => (0_usize..2).prop_map(Step::Put),
         1 => (0_usize..2).prop_map(Step::Remove),
         4 => Just(Step::Emit),
-        2 => Just(Step::Cut),
+        2 => Just(Step::Commit),
         1 => Just(Step::Fail),
         1 => Just(Step::Restart),
     ];
@@ -130,15 +130,16 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
-    /// However changes fall into batches, and whichever fail: an endpoint has the events since it was made, each once.
+    /// An endpoint has each event since its creation once, regardless of how changes are batched and which batches
+    /// fail.
     #[test]
-    fn an_endpoint_has_each_event_since_it_was_made_once(steps in steps()) {
+    fn endpoint_has_each_event_since_its_creation_once(steps in steps()) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(async {
             let mut bench = Bench::open().await;
             let mut expected: [Option<Vec<String>>; 2] = [None, None];
             let mut waiting = Vec::new();
-            for (number, step) in steps.into_iter().chain([Step::Cut]).enumerate() {
+            for (number, step) in steps.into_iter().chain([Step::Commit]).enumerate() {
                 match step {
                     Step::Put(ep) => {
                         waiting.push(bench.change(TENANT).endpoint(&format!("ep{ep}"), &plain()));
@@ -153,20 +154,20 @@ proptest! {
                         waiting.push(bench.change(TENANT).event(&id));
                         expected.iter_mut().flatten().for_each(|events| events.push(id.clone()));
                     }
-                    Step::Cut | Step::Fail if waiting.is_empty() => {}
+                    Step::Commit | Step::Fail if waiting.is_empty() => {}
                     Step::Fail => {
                         *bench.failpoints.0.lock() = Some(Failpoint::BeforeCommit);
                         bench.try_apply(waiting.clone()).await.unwrap_err();
                     }
-                    Step::Cut => {
+                    Step::Commit => {
                         bench.apply(std::mem::take(&mut waiting)).await;
                     }
                     Step::Restart => bench.writer = bench.file.db.writer_with(bench.failpoints.clone()),
                 }
             }
             for (ep, expected) in expected.into_iter().enumerate() {
-                let got: Vec<String> = bench.deliveries(TENANT, &format!("ep{ep}")).await.into_keys().collect();
-                assert_eq!(got, expected.unwrap_or_default(), "ep{ep}");
+                let delivered: Vec<String> = bench.deliveries(TENANT, &format!("ep{ep}")).await.into_keys().collect();
+                assert_eq!(delivered, expected.unwrap_or_default(), "ep{ep}");
             }
         });
     }

@@ -1,0 +1,102 @@
+//! A cache of events that are to be sent soon, so that a delivery right after its commit reads nothing. Events that do
+//! not fit or wait for long are read from the database when they are sent.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use crate::{
+    clock::Timestamp,
+    db::apply::{EventSeq, StoredEvent},
+    limits::{DELIVERY_BODIES_BYTES_MAX, DELIVERY_BODY_KEPT_MS},
+};
+
+#[derive(Default)]
+pub struct EventCache {
+    /// In the order of commits.
+    entries: BTreeMap<EventSeq, CachedEvent>,
+    bytes: usize,
+}
+
+struct CachedEvent {
+    event: Arc<StoredEvent>,
+    /// First attempts that have not ended.
+    attempts_left: usize,
+}
+
+impl EventCache {
+    /// Caches an event for its first attempts, one in each of its queues.
+    pub fn insert(&mut self, event: &Arc<StoredEvent>) {
+        let bytes = self.bytes.saturating_add(event.body.len());
+        if event.queues.is_empty() || bytes > DELIVERY_BODIES_BYTES_MAX {
+            return;
+        }
+        let entry = CachedEvent { event: event.clone(), attempts_left: event.queues.len() };
+        if self.entries.insert(event.seq, entry).is_none() {
+            self.bytes = bytes;
+        }
+    }
+
+    pub fn find(&self, seq: EventSeq) -> Option<Arc<StoredEvent>> {
+        self.entries.get(&seq).map(|entry| entry.event.clone())
+    }
+
+    /// Records the end of an attempt. Evicts the event after its last first attempt.
+    pub fn release(&mut self, seq: EventSeq) {
+        let Some(entry) = self.entries.get_mut(&seq) else { return };
+        entry.attempts_left = entry.attempts_left.saturating_sub(1);
+        if entry.attempts_left == 0 {
+            self.bytes = self.bytes.saturating_sub(entry.event.body.len());
+            self.entries.remove(&seq);
+        }
+    }
+
+    /// Evicts events that were committed some time before `now`. They wait for an endpoint that is paused or slow.
+    pub fn evict_old(&mut self, now: Timestamp) {
+        while let Some(oldest) = self.entries.first_entry() {
+            if now.saturating_sub(oldest.get().event.at) < DELIVERY_BODY_KEPT_MS {
+                return;
+            }
+            self.bytes = self.bytes.saturating_sub(oldest.remove().event.body.len());
+        }
+    }
+
+    /// Evicts all events. Attempts read them from the database.
+    pub fn clear(&mut self) {
+        *self = EventCache::default();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{db::testing::scope, limits::DELIVERY_BODY_KEPT_MS};
+
+    fn event(seq: EventSeq, at: Timestamp) -> Arc<StoredEvent> {
+        let scope = scope("notes", "acme/test");
+        let [id, event_type, subject, body] = ["event", "thing.changed", "thing", "{}"].map(Arc::from);
+        Arc::new(StoredEvent {
+            seq,
+            id,
+            scope,
+            event_type,
+            subject,
+            body,
+            at,
+            queues: vec![1],
+            is_test: false,
+            hops: 0,
+        })
+    }
+
+    #[test]
+    fn event_that_waits_for_long_is_evicted() {
+        let mut cache = EventCache::default();
+        cache.insert(&event(1, 1_000));
+        cache.insert(&event(2, 1_001));
+        cache.evict_old(1_000 + DELIVERY_BODY_KEPT_MS);
+        assert!(cache.find(1).is_none());
+        assert!(cache.find(2).is_some());
+        cache.release(1);
+        cache.release(2);
+        assert_eq!((cache.entries.len(), cache.bytes), (0, 0));
+    }
+}
