@@ -1,7 +1,7 @@
-//! What a plugin says of itself (`describe`): a JSON text whose schema is published as `docs/manifest.schema.json`.
+//! The manifest of a plugin (`describe`): a JSON document whose schema is published as `docs/manifest.schema.json`.
 //!
-//! Owns the wire form of the manifest. A member that the host does not know is refused by name, so that a plugin never
-//! believes in something that the host ignores.
+//! Owns the JSON form of the manifest. An unknown member is rejected by name, so that no plugin relies on a member that
+//! the host ignores.
 
 use std::collections::BTreeMap;
 
@@ -17,40 +17,40 @@ pub struct Manifest {
     pub name: String,
     /// Semantic version of the plugin.
     pub version: String,
-    /// One line for people.
+    /// Display name, in one line.
     #[serde(default)]
     pub title: String,
-    /// Build of the component, for people: the Cargo profile ("plugin-release").
+    /// Build of the component, for display: the Cargo profile ("plugin-release").
     #[serde(default)]
     pub build: String,
     #[serde(default)]
     pub authentication: Authentication,
     pub routes: Vec<Route>,
-    /// The version of the data that this plugin writes; rows carry it.
+    /// The version of the data that this plugin writes. Each row stores it.
     #[serde(default = "one")]
     pub data_version: u32,
-    /// The oldest data version that it can read; absent: its own only.
+    /// The oldest data version that the plugin can read. Absent: only `data-version`.
     #[serde(default)]
     pub reads_data_from: Option<u32>,
     #[serde(default)]
     pub collections: Vec<Collection>,
     #[serde(default)]
     pub event_types: Vec<EventType>,
-    /// What it may schedule, and what effects and failed requests may come back as.
+    /// Tasks that the plugin may schedule, and tasks that receive the outcome of effects and of failed requests.
     #[serde(default)]
     pub tasks: Vec<Task>,
-    /// What surrounds the payload of every event: a JSON value in which the strings "{event-id}", "{event-type}",
-    /// "{subject}", "{time}", "{time-ms}", "{tenant}", "{organization}", "{environment}" and "{payload}" (exactly once) are
-    /// replaced. Absent: events leave as the payload alone.
+    /// Envelope of the payload of every event: a JSON value in which the strings "{event-id}", "{event-type}",
+    /// "{subject}", "{time}", "{time-ms}", "{tenant}", "{organization}", "{environment}" and "{payload}" (exactly once)
+    /// are replaced. Absent: events consist of the payload alone.
     #[serde(default)]
     pub envelope: Option<serde_json::Value>,
-    /// JSON Schema of the plugin's table `settings` in plugins.toml. Settings that do not fit it are refused when the
-    /// plugin is loaded, and by `tenon config check`. Absent: the host does not check them.
+    /// JSON Schema of the plugin's table `settings` in plugins.toml. Settings that do not match it are rejected when
+    /// the plugin is loaded, and by `tenon config check`. Absent: the host does not check them.
     #[serde(default)]
     pub settings: Option<serde_json::Value>,
-    /// By the name of the failure ("unauthenticated", "not-found", …).
+    /// Error templates by the name of the failure ("unauthenticated", "not-found", …).
     #[serde(default)]
-    pub failures: BTreeMap<String, FailureWording>,
+    pub failures: BTreeMap<String, ErrorTemplate>,
     /// An OpenAPI 3.1 document, served at /openapi/{plugin}.json.
     #[serde(default)]
     pub openapi: Option<serde_json::Value>,
@@ -60,17 +60,18 @@ fn one() -> u32 {
     1
 }
 
-/// Who may call, and where an API key may stand. `Authorization: Bearer` is always accepted.
+/// Credentials that the plugin accepts, and where a request may carry them. `Authorization: Bearer` is always accepted.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Authentication {
-    /// Access tokens of OAuth 2.0, of clients that operators made for this plugin and of issuers that they named.
+    /// OAuth 2.0 access tokens, of clients that operators created for this plugin and of issuers that they configured.
     #[serde(default)]
     pub oauth: bool,
-    /// API keys; false: tokens only.
+    /// API keys. False: only tokens.
     #[serde(default = "yes")]
     pub api_keys: bool,
-    /// Tokens that the plugin itself hands out, wherever a key may stand; false: in the paths of `key-parameter` routes alone.
+    /// Tokens that the plugin issues, wherever a request may carry a key. False: only in the paths of `key-parameter`
+    /// routes.
     #[serde(default)]
     pub tokens: bool,
     /// `Authorization: Basic` with the key as user name and an empty password.
@@ -79,7 +80,7 @@ pub struct Authentication {
     /// A header that carries the bare key, in lower case: "x-api-key".
     #[serde(default)]
     pub header: Option<String>,
-    /// A query parameter that carries the bare key: "api_key". It is removed before the plugin sees the query.
+    /// A query parameter that carries the bare key: "api_key". The plugin does not receive it.
     #[serde(default)]
     pub query: Option<String>,
 }
@@ -99,42 +100,41 @@ fn yes() -> bool {
 pub struct Route {
     /// Unique within the plugin: "create-order".
     pub operation: String,
-    /// GET, POST, PUT, PATCH or DELETE. HEAD follows GET; OPTIONS is the host's.
+    /// GET, POST, PUT, PATCH or DELETE. HEAD requests are routed as GET; the host answers OPTIONS.
     pub method: String,
     /// Begins with "/"; `{name}` is one segment. The version is its first segment: "/v1/orders/{id}".
     pub path: String,
-    /// No key needed: the principal is anonymous and can change nothing.
+    /// Requires no key: the principal is anonymous and can change nothing.
     #[serde(default)]
     pub open: bool,
-    /// The parameter of the path that carries a token which the plugin issued, for links that are opened without headers. Then
-    /// a token there is all that counts: no key, and no other place. One that opens nothing is the failure "not-found". The
-    /// plugin sees the id of the token in its place.
+    /// The path parameter that carries a token which the plugin issued, for links that are opened without headers. Such
+    /// a route accepts no other credential. An invalid token is the failure "not-found". The plugin receives the id of
+    /// the token as the value of the parameter.
     #[serde(default)]
     pub key_parameter: Option<String>,
-    /// All of them must be among the scopes of the key or token; a key without any scope may do everything, a token without
-    /// any only what wants none.
+    /// Scopes that the key or token must have. A key without scopes has all of them; a token without scopes has none.
     #[serde(default)]
     pub scopes: Vec<String>,
-    /// Bytes; absent: the limit of the host.
+    /// Limit of the body in bytes. Absent: the limit of the host.
     #[serde(default)]
     pub body_bytes_max: Option<u64>,
-    /// Milliseconds from the first byte to the answer; absent: the limit of the plugin.
+    /// Milliseconds from the first byte to the answer. Absent: the limit of the plugin.
     #[serde(default)]
     pub deadline_ms: Option<u64>,
-    /// Request headers that the plugin wants to see, in lower case. Credentials never.
+    /// Request headers that the plugin receives, in lower case. Headers with credentials are not allowed.
     #[serde(default)]
     pub headers: Vec<String>,
-    /// Named values that the plugin wants: "base-url", "client-address", "idempotency-key".
+    /// Context values that the plugin receives: "base-url", "client-address", "idempotency-key".
     #[serde(default)]
     pub context: Vec<String>,
-    /// Media types of bodies besides application/json; absent: only JSON (and an empty body).
+    /// Media types of bodies besides application/json. Absent: only JSON (and an empty body).
     #[serde(default)]
     pub media_types: Vec<String>,
-    /// The task that follows a request which ended in a fault (or whose outcome is not known): its key is made by the host,
-    /// its payload says what was asked.
+    /// The task that follows a request which ended in a fault, or whose outcome is not known. The host generates its
+    /// key; its payload describes the request.
     #[serde(default)]
     pub on_fault: Option<String>,
-    /// The same for a request that missed its deadline.
+    /// The task that follows a request which missed its deadline.
     #[serde(default)]
     pub on_deadline: Option<String>,
 }
@@ -144,11 +144,11 @@ pub struct Route {
 pub struct Task {
     /// Lower case letters, digits and hyphens: "expire-order".
     pub name: String,
-    /// Milliseconds of one run, questions included; absent: the limit of the plugin.
+    /// Deadline of one run in milliseconds, including questions. Absent: the limit of the plugin.
     #[serde(default)]
     pub deadline_ms: Option<u64>,
-    /// Milliseconds between runs that end in a fault: one run more than there are delays, the last of them marked as such.
-    /// Absent: those of the host. What the operator says in `tasks.delays-ms` comes before either.
+    /// Milliseconds between runs that end in a fault. There is one run more than delays, and the last run is marked as
+    /// such. Absent: the delays of the host. `tasks.delays-ms` in plugins.toml overrides both.
     #[serde(default)]
     pub delays_ms: Option<Vec<u64>>,
 }
@@ -168,7 +168,8 @@ pub struct Index {
     pub name: String,
     /// Paths into the JSON ("status", "customer.id") or "@id", "@created-at", "@updated-at".
     pub fields: Vec<String>,
-    /// At most one record of a tenant for each combination of values; records where one is null or absent do not count.
+    /// At most one record of a tenant for each combination of values. Records with a null or absent value are not
+    /// counted.
     #[serde(default)]
     pub unique: bool,
 }
@@ -182,19 +183,19 @@ pub struct EventType {
     /// JSON Schema of the payload.
     #[serde(default)]
     pub schema: Option<serde_json::Value>,
-    /// In place of the envelope of the plugin.
+    /// Replaces the envelope of the plugin.
     #[serde(default)]
     pub envelope: Option<serde_json::Value>,
 }
 
-/// How an interface words a failure of the host.
+/// Response of an interface for a failure of the host.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
-pub struct FailureWording {
+pub struct ErrorTemplate {
     pub status: u16,
-    /// Header name to value.
+    /// Headers, name to value.
     #[serde(default)]
     pub headers: BTreeMap<String, String>,
-    /// JSON; "{request-id}" within a text is replaced by the id of the request.
+    /// JSON body. "{request-id}" within a string is replaced by the id of the request.
     pub body: serde_json::Value,
 }

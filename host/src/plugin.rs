@@ -1,14 +1,16 @@
-//! Plugins: from the bytes of a component to a callable generation, and one call into it.
+//! Plugins: loads components as callable generations, and performs calls of them.
 //!
-//! - `engine`: wasmtime and its settings. `grants`: what a plugin may import. `inspect`: what a component wants.
-//! - `generation`: a checked, callable version of a plugin; made by `load` alone.
-//! - `routes`: which request belongs to which operation. `wording`: failures in the interface's own words.
-//! - `exchange`: what passes between HTTP and a call.
-//! - `native`: a plugin without a sandbox, for measuring. `call`: one call, from the pinned generation to the durable answer.
-//! - `reload`: the one task that swaps. `compare`: what would change for callers. `registry`: what serves now.
-//! - `watch`: which files changed. `components`: bytes and compiled code on disk. `compile`: the processes that compile.
-//!   `compiling`: which plugins are being compiled. `backtrace`: errors of calls as text of bounded size.
-//! - `profile`: which functions the calls of a plugin spend their time in.
+//! - `engine`: wasmtime and its settings. `grants`: allowed imports. `inspect`: imports, exports and size of a
+//!   component.
+//! - `generation`: a checked, callable version of a plugin, created only by `load`.
+//! - `routes`: maps requests to operations. `error_bodies`: error responses in the format of the interface.
+//! - `exchange`: values that pass between HTTP and a call. `estimate`: memory estimates of calls.
+//! - `native`: a plugin without a sandbox, for measuring. `call`: one call, from the pinned generation to the durable
+//!   answer.
+//! - `reload`: the task that swaps generations. `compare`: changes for callers. `registry`: the serving table.
+//! - `watch`: detects changed files. `components`: bytes and compiled code on disk. `compile`: the processes that
+//!   compile. `compiling`: plugins that are being compiled. `backtrace`: formats errors of calls in bounded size.
+//! - `profile`: the functions in which the calls of a plugin spend their time.
 
 mod backtrace;
 pub mod call;
@@ -17,6 +19,7 @@ pub mod compile;
 pub mod compiling;
 pub mod components;
 pub mod engine;
+pub mod error_bodies;
 pub mod estimate;
 pub mod exchange;
 pub mod generation;
@@ -29,7 +32,6 @@ pub mod registry;
 pub mod reload;
 pub mod routes;
 pub mod watch;
-pub mod wording;
 
 #[cfg(test)]
 pub(crate) mod guest;

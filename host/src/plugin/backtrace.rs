@@ -1,8 +1,8 @@
-//! Errors of the engine as text of bounded size: causes, and the functions in which the component was.
+//! Formats errors of the engine in bounded size: their causes and the backtrace of the component.
 //!
-//! Names of functions come from the component. The engine's own text of a backtrace decodes names of C++, whose size and time
-//! double with every few bytes of a name: that text is never made here, and no other code may print an error that the engine
-//! returned from a call.
+//! Names of functions come from the component. The engine's own format of a backtrace decodes C++ names, whose size and
+//! time double with every few bytes of a name. This module never uses that format, and no other code may print an error
+//! that the engine returned from a call.
 
 use std::fmt::{self, Write};
 
@@ -11,30 +11,32 @@ use wasmtime::{FrameInfo, WasmBacktrace};
 
 use crate::limits::{FRAME_NAME_BYTES_MAX, REFUSAL_FRAMES_MAX, REFUSAL_OUTPUT_BYTES_MAX, REFUSAL_REASON_BYTES_MAX};
 
-/// First words of the engine's own text of a backtrace, which stands among the causes of an error.
+/// First words of the engine's own format of a backtrace, which is among the causes of an error.
 const BACKTRACE_HEADING: &str = "error while executing at wasm backtrace:";
 
-/// Causes of an error, the outermost first, without its backtrace.
+/// Returns the causes of an error, the outermost first, without its backtrace.
 pub fn causes(error: &wasmtime::Error) -> String {
     let causes = error.chain().filter_map(|cause| {
-        let is_backtrace = Cut::write(BACKTRACE_HEADING.len(), |out| write!(out, "{cause}")) == BACKTRACE_HEADING;
-        (!is_backtrace).then(|| Cut::write(REFUSAL_REASON_BYTES_MAX, |out| write!(out, "{cause}")))
+        let is_backtrace =
+            BoundedText::write(BACKTRACE_HEADING.len(), |out| write!(out, "{cause}")) == BACKTRACE_HEADING;
+        (!is_backtrace).then(|| BoundedText::write(REFUSAL_REASON_BYTES_MAX, |out| write!(out, "{cause}")))
     });
     let causes = causes.collect::<Vec<_>>().join(": ");
-    Cut::write(REFUSAL_REASON_BYTES_MAX, |out| out.write_str(&causes))
+    BoundedText::write(REFUSAL_REASON_BYTES_MAX, |out| out.write_str(&causes))
 }
 
-/// Frames of an error's backtrace, the innermost first; absent where it has none.
+/// Returns the frames of an error's backtrace, the innermost first. `None` if it has none.
 pub fn frames(error: &wasmtime::Error) -> Option<String> {
     let frames = error.downcast_ref::<WasmBacktrace>()?.frames();
     let named: Vec<String> = frames.iter().take(REFUSAL_FRAMES_MAX).enumerate().map(frame).collect();
     let named = named.join(" | ");
-    (!named.is_empty()).then(|| Cut::write(REFUSAL_OUTPUT_BYTES_MAX, |out| out.write_str(&named)))
+    (!named.is_empty()).then(|| BoundedText::write(REFUSAL_OUTPUT_BYTES_MAX, |out| out.write_str(&named)))
 }
 
 fn frame((number, frame): (usize, &FrameInfo)) -> String {
     let offset = frame.module_offset().map(|offset| format!("{offset:#x} - ")).unwrap_or_default();
-    let module = Cut::write(FRAME_NAME_BYTES_MAX, |out| out.write_str(frame.module().name().unwrap_or("<unknown>")));
+    let module =
+        BoundedText::write(FRAME_NAME_BYTES_MAX, |out| out.write_str(frame.module().name().unwrap_or("<unknown>")));
     let function = match frame.func_name() {
         Some(name) => function_name(name),
         None => format!("<wasm function {}>", frame.func_index()),
@@ -42,35 +44,35 @@ fn frame((number, frame): (usize, &FrameInfo)) -> String {
     format!("{number}: {offset}{module}!{function}")
 }
 
-/// A name of Rust decoded, any other as it is.
+/// Returns the name of a function. Rust names are decoded, others are unchanged.
 pub(super) fn function_name(name: &str) -> String {
-    Cut::write(FRAME_NAME_BYTES_MAX, |out| match try_demangle(name) {
+    BoundedText::write(FRAME_NAME_BYTES_MAX, |out| match try_demangle(name) {
         Ok(decoded) => write!(out, "{decoded:#}"),
         Err(_) => out.write_str(name),
     })
 }
 
-/// Text that ends the writing of what does not fit.
-struct Cut {
+/// A string of bounded size. Writing fails once it is full.
+struct BoundedText {
     text: String,
     bytes_max: usize,
 }
 
-impl Cut {
-    fn write(bytes_max: usize, write: impl FnOnce(&mut Cut) -> fmt::Result) -> String {
-        let mut cut = Cut { text: String::new(), bytes_max };
-        // An error is the end of the room: the text up to there is complete.
-        let _full = write(&mut cut);
-        cut.text
+impl BoundedText {
+    fn write(bytes_max: usize, write: impl FnOnce(&mut BoundedText) -> fmt::Result) -> String {
+        let mut bounded = BoundedText { text: String::new(), bytes_max };
+        // An error means that the string is full. It contains everything that fits.
+        let _full = write(&mut bounded);
+        bounded.text
     }
 }
 
-impl Write for Cut {
+impl Write for BoundedText {
     fn write_str(&mut self, more: &str) -> fmt::Result {
         let room = self.bytes_max.saturating_sub(self.text.len());
-        let fits = more.get(..more.floor_char_boundary(room)).unwrap_or_default();
-        self.text.push_str(fits);
-        if fits.len() == more.len() { Ok(()) } else { Err(fmt::Error) }
+        let fitting = more.get(..more.floor_char_boundary(room)).unwrap_or_default();
+        self.text.push_str(fitting);
+        if fitting.len() == more.len() { Ok(()) } else { Err(fmt::Error) }
     }
 }
 
@@ -80,7 +82,7 @@ mod tests {
 
     use super::*;
 
-    /// The trap of a module whose function of this name is `unreachable`.
+    /// Returns the trap of a module whose function of this name is `unreachable`.
     fn trap(name: &str) -> wasmtime::Error {
         let text = format!(r#"(module $traps (func $"{name}" (export "f") unreachable))"#);
         let engine = Engine::default();
@@ -91,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn error_has_its_cause_and_its_frames_apart() {
+    fn cause_and_frames_of_an_error_are_separate() {
         let error = trap("_RNvC6_123foo3bar");
         assert_eq!(causes(&error), "wasm trap: wasm `unreachable` instruction executed");
         let frames = frames(&error).unwrap();
@@ -109,23 +111,23 @@ mod tests {
     }
 
     #[test]
-    fn mangled_name_of_cpp_that_decodes_exponentially_stays_as_it_is() {
+    fn mangled_cpp_name_that_decodes_exponentially_is_not_decoded() {
         let name = crate::plugin::guest::exponential_name(60);
         let frames = frames(&trap(&name)).unwrap();
         assert!(frames.ends_with(&name[..FRAME_NAME_BYTES_MAX]) && frames.len() < 300, "{frames}");
     }
 
     #[test]
-    fn name_of_rust_is_decoded_as_far_as_it_fits() {
+    fn rust_name_is_decoded_up_to_the_limit() {
         let long = "a".repeat(300);
         assert_eq!(function_name("_ZN3foo3bar17h0123456789abcdefE"), "foo::bar");
         assert_eq!(function_name(&format!("_ZN3foo300{long}17h0123456789abcdefE")), format!("foo::{}", &long[..195]));
     }
 
     #[test]
-    fn text_is_cut_between_characters() {
-        assert_eq!(Cut::write(4, |out| out.write_str("aéé")), "aé");
-        assert_eq!(Cut::write(3, |out| out.write_str("aé").and_then(|()| out.write_str("b"))), "aé");
+    fn text_is_truncated_between_characters() {
+        assert_eq!(BoundedText::write(4, |out| out.write_str("aéé")), "aé");
+        assert_eq!(BoundedText::write(3, |out| out.write_str("aé").and_then(|()| out.write_str("b"))), "aé");
         assert_eq!(function_name("plain"), "plain");
     }
 }

@@ -1,25 +1,29 @@
-//! One call into a plugin: fresh store and instance, run, commit, run again after a conflict, answer.
+//! One call into a plugin: new store and instance, run, commit, retry after a conflict, answer.
 //!
 //! Owns the loop from the pinned generation to the durable answer. Never touches HTTP (that is `http`) nor the database
-//! (that is `changes`). Invariants: nothing is answered before what it rests on is durable; a call that was accepted is
-//! never reported as if nothing had happened; every re-run has the same time, ids, randomness and replies.
+//! (that is `changes`). Invariants: an answer is returned only after the data that it depends on is durable. A call
+//! whose commit was accepted is never reported as having changed nothing. Each run of a call has the same time, ids,
+//! random numbers and replies.
 //!
-//! - `answer_cache`: answers of calls that only read.
-//! - `running`: what requests and tasks share. `task`: a task that fell due. `follow`: the task that follows a failed request.
-//! - `attachment`: whether a call ends with its caller. `guest`: one run. `exports`: what it calls. `seeds`: its randomness. `message`: words in and out. `bulkhead`: permits. `turns`: at questions and passwords. `idempotency`: answers that are kept.
+//! - `answer_cache`: answers of read-only calls.
+//! - `running`: steps that requests and tasks share. `task`: runs a due task. `follow_up`: schedules the task that
+//!   follows a failed request.
+//! - `attachment`: whether a call ends with its caller. `guest`: one run. `exports`: the exports of a component.
+//!   `seeds`: random seeds of calls. `message`: converts requests and answers. `bulkhead`: permits for calls.
+//!   `limiter`: permits for questions and passwords. `idempotency`: idempotency records.
 
 mod answer_cache;
 mod attachment;
 mod bulkhead;
 mod exports;
-mod follow;
+mod follow_up;
 mod guest;
 mod idempotency;
+mod limiter;
 mod message;
 mod running;
 mod seeds;
 mod task;
-mod turns;
 
 use std::sync::Arc;
 
@@ -34,10 +38,10 @@ pub use attachment::Attachment;
 pub use bulkhead::{Bulkhead, PoolPart};
 pub use exports::Callable;
 pub use guest::GuestFault;
-pub use task::{Failed, SettledEffect, TaskEnd, Turn};
+pub use task::{SettledEffect, TaskFault, TaskPermit, TaskRunOutcome};
 
 use super::{
-    exchange::{Admitted, Answer, FeedWish, Reply},
+    exchange::{Admitted, Answer, CallResponse, StreamRequest},
     generation::Generation,
 };
 use crate::{
@@ -46,8 +50,8 @@ use crate::{
     commit::{committer::Committer, draft::Draft},
     db::disk::DiskGauge,
     destinations::Destinations,
-    failure::Failure,
     fair::{Request as FairRequest, cores::Cores, pace::Pacers},
+    host_error::HostError,
     limits::{
         BODY_COPIES, CACHED_ANSWER_BYTES_PER_CORE_US, CACHED_ANSWER_CORE_US, FAULT_CORE_US, PASSWORDS_AT_ONCE,
         QUESTIONS_RUNNING_MAX, RUNS_MAX, TENANT_PASSWORDS_AT_ONCE, TENANT_PASSWORDS_WAITING_MAX,
@@ -56,30 +60,29 @@ use crate::{
 };
 use answer_cache::{AnswerCache, RequestKey, key_of};
 use guest::Run;
-use idempotency::{Gates, Kept};
-use running::{Call, Caller, Contest, Unsettled};
-use turns::Turns;
+use idempotency::{IdempotencyLocks, IdempotentRequest};
+use limiter::TenantLimiter;
+use running::{Call, Caller, RetryState, RunError};
 
-/// Performs calls; one for the host, cheap to share.
+/// Performs calls. A host has one.
 pub struct Calls {
     committer: Committer,
     clock: Clock,
     disk: DiskGauge,
-    /// Slots of the engine's pool: an exhausted pool fails where a semaphore waits.
+    /// Slots of the engine's pool. An exhausted pool fails, whereas a semaphore waits.
     slots: Arc<Semaphore>,
     budget: Arc<Budget>,
     cores: Arc<Cores>,
-    /// Whom questions are put to.
+    /// Receivers of questions.
     destinations: Destinations,
-    asking: Turns,
-    /// At computing passwords.
-    computing: Turns,
-    gates: Gates,
-    /// Paces of callers whose calls fault: a fault costs more than an answer, and its reply holds no permit.
-    faults: Pacers<Payer>,
-    answers: AnswerCache,
-    /// Paces of callers whose answers come from the cache: these hold no permit.
-    cached: Pacers<Payer>,
+    question_limiter: TenantLimiter,
+    password_limiter: TenantLimiter,
+    idempotency_locks: IdempotencyLocks,
+    /// Paces callers whose calls fault: a fault costs more than an answer, and its response holds no permit.
+    fault_pacers: Pacers<Payer>,
+    answer_cache: AnswerCache,
+    /// Paces callers whose answers come from the cache: such requests hold no permit.
+    cached_answer_pacers: Pacers<Payer>,
 }
 
 /// Dependencies of calls.
@@ -92,42 +95,45 @@ pub struct Parts {
     pub destinations: Destinations,
 }
 
-/// A request on its way.
+/// A request that is being performed.
 struct RequestCall<'a> {
     call: Call<'a>,
     admitted: &'a Admitted<Arc<Generation>>,
     request: Request,
-    kept: Option<Kept>,
+    /// Present if the request has an idempotency key.
+    idempotent: Option<IdempotentRequest>,
     /// Cache key of the answer; `None` if it must not be cached.
     cache_key: Option<RequestKey>,
     attachment: &'a Attachment,
 }
 
-/// How a call ended without an answer.
+/// Reason why a call has no answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ended {
-    Failed(Failure),
-    /// The same; what broke was logged with its cause.
-    Broken(Failure),
-    /// Another generation has written what this one cannot read, or cannot read what this one would write: the request
-    /// belongs there. Nothing was applied.
+pub enum CallError {
+    Failed(HostError),
+    /// Like `Failed`; the cause was already logged as an error.
+    Broken(HostError),
+    /// Another generation has written data that this one cannot read, or cannot read data that this one would write.
+    /// The request must be performed on that generation. Nothing was applied.
     Outdated,
 }
 
-impl From<Failure> for Ended {
-    fn from(failure: Failure) -> Ended {
-        Ended::Failed(failure)
+impl From<HostError> for CallError {
+    fn from(failure: HostError) -> CallError {
+        CallError::Failed(failure)
     }
 }
 
 impl Calls {
-    /// `cores` counts the threads of the runtime that calls it.
+    /// Must be called within the runtime that performs the calls: the number of its threads bounds the cores.
     pub fn new(parts: Parts) -> Calls {
         let Parts { committer, clock, disk, slots, budget, destinations } = parts;
         let cores = Cores::of_runtime();
-        let asking = Turns::new(QUESTIONS_RUNNING_MAX, TENANT_QUESTIONS_RUNNING_MAX, TENANT_QUESTIONS_WAITING_MAX);
-        let computing = Turns::new(PASSWORDS_AT_ONCE, TENANT_PASSWORDS_AT_ONCE, TENANT_PASSWORDS_WAITING_MAX);
-        let gates = Gates::default();
+        let question_limiter =
+            TenantLimiter::new(QUESTIONS_RUNNING_MAX, TENANT_QUESTIONS_RUNNING_MAX, TENANT_QUESTIONS_WAITING_MAX);
+        let password_limiter =
+            TenantLimiter::new(PASSWORDS_AT_ONCE, TENANT_PASSWORDS_AT_ONCE, TENANT_PASSWORDS_WAITING_MAX);
+        let idempotency_locks = IdempotencyLocks::default();
         Calls {
             committer,
             clock,
@@ -136,106 +142,113 @@ impl Calls {
             budget,
             cores,
             destinations,
-            asking,
-            computing,
-            gates,
-            faults: Pacers::of_machine(),
-            answers: AnswerCache::default(),
-            cached: Pacers::of_machine(),
+            question_limiter,
+            password_limiter,
+            idempotency_locks,
+            fault_pacers: Pacers::of_machine(),
+            answer_cache: AnswerCache::default(),
+            cached_answer_pacers: Pacers::of_machine(),
         }
     }
 
-    /// From an admitted request to an answer whose effects are on disk. Whatever else it comes to was logged, once, and the
-    /// task that follows it, where its route has one, is durable.
-    pub async fn perform(&self, admitted: &Admitted<Arc<Generation>>, attachment: &Attachment) -> Result<Reply, Ended> {
-        let mut contest = Contest::default();
-        let ended = self.attempt(admitted, attachment, &mut contest).await;
-        if let Err(Ended::Failed(failure)) = &ended {
+    /// Performs an admitted request and returns its answer once its effects are durable.
+    ///
+    /// An error was logged once. If the route declares a task for it, that task is durable.
+    pub async fn perform(
+        &self,
+        admitted: &Admitted<Arc<Generation>>,
+        attachment: &Attachment,
+    ) -> Result<CallResponse, CallError> {
+        let mut state = RetryState::default();
+        let result = self.attempt(admitted, attachment, &mut state).await;
+        if let Err(CallError::Failed(failure)) = &result {
             log_failure(admitted, *failure);
         }
-        // The next generation performs a call that is outdated here: its failure is followed as well.
-        if contest.has_questions() {
+        // The next generation performs a call that is outdated here, and schedules the follow-up task if that fails
+        // too.
+        if state.has_questions() {
             attachment.note_question();
         }
-        if let Err(Ended::Failed(failure) | Ended::Broken(failure)) = &ended {
-            self.follow(admitted, *failure, attachment.has_questions()).await;
+        if let Err(CallError::Failed(failure) | CallError::Broken(failure)) = &result {
+            self.schedule_follow_up(admitted, *failure, attachment.has_questions()).await;
         }
-        if let Err(Ended::Broken(_)) = &ended {
-            self.faults.wait(&admitted.payer, FAULT_CORE_US).await;
+        if let Err(CallError::Broken(_)) = &result {
+            self.fault_pacers.wait(&admitted.payer, FAULT_CORE_US).await;
         }
-        ended
+        result
     }
 
-    /// A call that no generation could run: the failure that its caller gets.
-    pub async fn give_up(&self, admitted: &Admitted<Arc<Generation>>, attachment: &Attachment) -> Failure {
-        self.follow(admitted, Failure::PluginFailed, attachment.has_questions()).await;
-        Failure::PluginFailed
+    /// Ends a call that no generation could run. Returns the error for its caller.
+    pub async fn give_up(&self, admitted: &Admitted<Arc<Generation>>, attachment: &Attachment) -> HostError {
+        self.schedule_follow_up(admitted, HostError::PluginFailed, attachment.has_questions()).await;
+        HostError::PluginFailed
     }
 
     async fn attempt(
         &self,
         admitted: &Admitted<Arc<Generation>>,
         attachment: &Attachment,
-        contest: &mut Contest,
-    ) -> Result<Reply, Ended> {
+        state: &mut RetryState,
+    ) -> Result<CallResponse, CallError> {
         let generation = &admitted.mounted.owner;
         let _running = generation.enter();
-        if admitted.route.writes() && self.disk.refuses_writes(&admitted.principal.tenant) {
-            return Err(Failure::Unavailable.into());
+        if admitted.route.writes() && self.disk.rejects_writes(&admitted.principal.tenant) {
+            return Err(HostError::Unavailable.into());
         }
         let cache_key = key_of(admitted);
         if let Some(key) = &cache_key
-            && let Some(reply) = self.find_answer(admitted, key).await
+            && let Some(reply) = self.find_cached_answer(admitted, key).await
         {
             return Ok(reply);
         }
-        // The gate goes first: who waits for an equal request must not keep a seat from others meanwhile.
-        let kept = Kept::of(admitted);
-        let _gate = match &kept {
-            Some(kept) => Some(self.gates.pass(kept, admitted.deadline).await?),
+        // Locked before permits are taken: a request that waits for an equal one must not hold a permit.
+        let idempotent = IdempotentRequest::of(admitted);
+        let _guard = match &idempotent {
+            Some(idempotent) => Some(self.idempotency_locks.lock(idempotent, admitted.deadline).await?),
             None => None,
         };
-        let call = RequestCall { cache_key, ..self.prepare(admitted, kept, attachment)? };
+        let call = RequestCall { cache_key, ..self.prepare(admitted, idempotent, attachment)? };
         for _ in 0..RUNS_MAX {
-            match call.run(contest).await {
+            match call.run(state).await {
                 Ok(reply) => return Ok(reply),
-                Err(Unsettled::Failed(failure)) => return Err(failure.into()),
-                Err(Unsettled::Broken(failure)) => return Err(Ended::Broken(failure)),
-                Err(Unsettled::Outdated) => return Err(Ended::Outdated),
-                Err(Unsettled::Again) => generation.metrics.count_rerun(),
+                Err(RunError::Failed(failure)) => return Err(failure.into()),
+                Err(RunError::Broken(failure)) => return Err(CallError::Broken(failure)),
+                Err(RunError::Outdated) => return Err(CallError::Outdated),
+                Err(RunError::Retry) => generation.metrics.count_rerun(),
             }
         }
-        Err(Failure::Unavailable.into())
+        Err(HostError::Unavailable.into())
     }
 
-    /// Returns the cached answer to an equal request. `None` if there is none, or no memory to send it.
-    async fn find_answer(&self, admitted: &Admitted<Arc<Generation>>, key: &RequestKey) -> Option<Reply> {
-        let answer = self.answers.find(key)?;
+    /// Returns the cached answer to an equal request. `None` if there is none, or not enough memory to send it.
+    async fn find_cached_answer(&self, admitted: &Admitted<Arc<Generation>>, key: &RequestKey) -> Option<CallResponse> {
+        let answer = self.answer_cache.find(key)?;
         let bytes = answer.charged_bytes();
         let charge = self.budget.charge_call(&admitted.payer, FairRequest::of(bytes), Instant::now()).await.ok()?;
         let us = CACHED_ANSWER_CORE_US + bytes / CACHED_ANSWER_BYTES_PER_CORE_US;
-        // Late, the request is like any other that finds no permit in time.
-        timeout_at(admitted.deadline, self.cached.wait(&admitted.payer, us)).await.ok()?;
+        // After the deadline, the request continues like one without a cached answer and finds no permit in time.
+        timeout_at(admitted.deadline, self.cached_answer_pacers.wait(&admitted.payer, us)).await.ok()?;
         admitted.mounted.owner.metrics.count_cached_answer();
-        Some(Reply::Whole(answer, Some(self.budget.keep_answer(charge, bytes))))
+        Some(CallResponse::Whole(answer, Some(self.budget.keep_answer(charge, bytes))))
     }
 
-    /// Runs the guest once and drops what it collected: nothing is checked, committed or answered.
-    pub async fn rehearse(&self, admitted: &Admitted<Arc<Generation>>) -> Result<(), Failure> {
+    /// Runs the guest once and discards its draft: the answer is not checked, committed or returned.
+    pub async fn rehearse(&self, admitted: &Admitted<Arc<Generation>>) -> Result<(), HostError> {
         let attachment = Attachment::default();
         let RequestCall { call, request, .. } = self.prepare(admitted, None, &attachment)?;
-        let mut contest = Contest::default();
-        let permits = call.take_permits(&mut contest).await?;
-        let run = call.run(&request, call.begin(), &mut contest, permits).await;
-        run.outcome.map(|_answer| ()).map_err(|_fault| Failure::PluginFailed)
+        let mut state = RetryState::default();
+        let permits = call.take_permits(&mut state).await?;
+        let run = call.run(&request, call.begin(), &mut state, permits).await;
+        run.outcome.map(|_answer| ()).map_err(|_fault| HostError::PluginFailed)
     }
 
     fn prepare<'a>(
         &'a self,
         admitted: &'a Admitted<Arc<Generation>>,
-        kept: Option<Kept>,
+        // Present if the request has an idempotency key.
+        idempotent: Option<IdempotentRequest>,
         attachment: &'a Attachment,
-    ) -> Result<RequestCall<'a>, Failure> {
+    ) -> Result<RequestCall<'a>, HostError> {
         let caller = Caller {
             tenant: admitted.principal.tenant.clone(),
             payer: admitted.payer.clone(),
@@ -247,85 +260,85 @@ impl Calls {
         };
         let call = Call::new(self, &admitted.mounted.owner, caller, admitted.deadline)?;
         let request = message::request(admitted, call.inputs.now);
-        Ok(RequestCall { call, admitted, request, kept, cache_key: None, attachment })
+        Ok(RequestCall { call, admitted, request, idempotent, cache_key: None, attachment })
     }
 }
 
 impl RequestCall<'_> {
-    /// One run: look for a kept answer, run the guest, commit what it collected.
-    async fn run(&self, contest: &mut Contest) -> Result<Reply, Unsettled> {
+    /// Performs one run: finds an idempotency record, or runs the guest and commits its draft.
+    async fn run(&self, state: &mut RetryState) -> Result<CallResponse, RunError> {
         let call = &self.call;
-        if call.is_late() {
-            return Err(Unsettled::Failed(Failure::DeadlineExceeded));
+        if call.is_past_deadline() {
+            return Err(RunError::Failed(HostError::DeadlineExceeded));
         }
-        let permits = call.take_permits(contest).await.map_err(Unsettled::Failed)?;
+        let permits = call.take_permits(state).await.map_err(RunError::Failed)?;
         if !self.attachment.begin() {
-            return Err(Unsettled::Failed(Failure::Unavailable));
+            return Err(RunError::Failed(HostError::Unavailable));
         }
         let mut draft = call.begin();
-        if let Some(kept) = &self.kept {
-            let said = match timeout_at(call.deadline, kept.find(&mut draft)).await {
-                Err(_) => return Err(Unsettled::Failed(Failure::DeadlineExceeded)),
+        if let Some(idempotent) = &self.idempotent {
+            let recorded = match timeout_at(call.deadline, idempotent.find(&mut draft)).await {
+                Err(_) => return Err(RunError::Failed(HostError::DeadlineExceeded)),
                 Ok(found) => found.transpose(),
             };
-            if let Some(said) = said {
-                return self.replay(said, permits.into_charge(), draft, contest).await;
+            if let Some(recorded) = recorded {
+                return self.replay(recorded, permits.into_charge(), draft, state).await;
             }
         }
-        let Run { outcome, left, charge, is_repeatable, .. } = call.run(&self.request, draft, contest, permits).await;
+        let Run { outcome, left, charge, is_repeatable, .. } = call.run(&self.request, draft, state, permits).await;
         match (outcome, left) {
             (Ok(answer), Some((draft, questions))) => {
-                contest.keep_questions(questions, matches!(answer, GuestAnswer::Wait));
+                state.keep_questions(questions, matches!(answer, GuestAnswer::Wait));
                 match answer {
                     GuestAnswer::Commit(response) if is_repeatable && self.cache_key.is_some() => {
-                        self.answer_repeatable((response, charge), draft, contest).await
+                        self.answer_repeatable((response, charge), draft, state).await
                     }
-                    answer => self.conclude(answer, charge, draft, contest).await,
+                    answer => self.conclude(answer, charge, draft, state).await,
                 }
             }
-            (Err(GuestFault::NoCore), _) => Err(Unsettled::Failed(Failure::Unavailable)),
-            (Ok(_), None) => Err(self.fault(&GuestFault::Deadline, None, contest).await),
+            (Err(GuestFault::NoCore), _) => Err(RunError::Failed(HostError::Unavailable)),
+            (Ok(_), None) => Err(self.fault(&GuestFault::Deadline, None, state).await),
             (Err(fault), left) => {
                 drop(charge);
                 let (draft, questions) = left.unzip();
-                contest.keep_questions(questions.unwrap_or_default(), false);
-                if call.waits_for_memory(&fault, contest) {
-                    return Err(Unsettled::Again);
+                state.keep_questions(questions.unwrap_or_default(), false);
+                if call.waits_for_memory(&fault, state) {
+                    return Err(RunError::Retry);
                 }
-                match contest.questions.passwords.take_wanted() {
+                match state.questions.passwords.take_pending() {
                     Some(work) => {
-                        // The call holds no memory while it waits for its turn among passwords.
+                        // The call holds no memory while it waits for a permit to compute the password.
                         drop(draft);
-                        Err(call.compute(work, contest).await)
+                        Err(call.compute(work, state).await)
                     }
-                    None => Err(self.fault(&fault, draft, contest).await),
+                    None => Err(self.fault(&fault, draft, state).await),
                 }
             }
         }
     }
 
-    /// Answers with the idempotency record, which the estimate of the route may not cover. It changes nothing: it goes out
-    /// when what it rests on is durable.
+    /// Answers with the idempotency record. Nothing is changed; the answer is sent once the data that it depends on is
+    /// durable. The memory estimate of the route may not cover the record.
     async fn replay(
         &self,
-        said: Result<Answer, Failure>,
+        recorded: Result<Answer, HostError>,
         mut charge: Charge,
         draft: Box<Draft>,
-        contest: &mut Contest,
-    ) -> Result<Reply, Unsettled> {
+        state: &mut RetryState,
+    ) -> Result<CallResponse, RunError> {
         let call = &self.call;
-        if let Ok(answer) = &said
+        if let Ok(answer) = &recorded
             && !charge.grow_to(answer.charged_bytes())
         {
             let fault = GuestFault::Budget(answer.charged_bytes());
-            drop((said, charge));
-            return Err(match call.waits_for_memory(&fault, contest) {
-                true => Unsettled::Again,
-                false => Unsettled::Failed(Failure::Unavailable),
+            drop((recorded, charge));
+            return Err(match call.waits_for_memory(&fault, state) {
+                true => RunError::Retry,
+                false => RunError::Failed(HostError::Unavailable),
             });
         }
-        call.commit(draft.into_refusal().beside(charge.bytes()), contest).await?;
-        said.map(|answer| call.keep_answer(answer, Some(charge))).map_err(Unsettled::Failed)
+        call.commit(draft.into_refusal().with_held_bytes(charge.bytes()), state).await?;
+        recorded.map(|answer| call.charge_answer(answer, Some(charge))).map_err(RunError::Failed)
     }
 
     async fn conclude(
@@ -333,38 +346,38 @@ impl RequestCall<'_> {
         answer: GuestAnswer,
         charge: Option<Charge>,
         draft: Box<Draft>,
-        contest: &mut Contest,
-    ) -> Result<Reply, Unsettled> {
+        state: &mut RetryState,
+    ) -> Result<CallResponse, RunError> {
         match answer {
-            GuestAnswer::Commit(response) => self.answer((response, charge), true, draft, contest).await,
-            GuestAnswer::Refuse(response) => self.answer((response, charge), false, draft, contest).await,
+            GuestAnswer::Commit(response) => self.answer((response, charge), true, draft, state).await,
+            GuestAnswer::Refuse(response) => self.answer((response, charge), false, draft, state).await,
             GuestAnswer::Stream(feed) => {
                 drop(charge);
-                self.stream(feed, draft, contest).await
+                self.stream(feed, draft, state).await
             }
             GuestAnswer::Wait => {
                 // The call holds nothing while it waits for replies.
                 drop((draft, charge));
-                let waited = match self.charge_body(contest).await {
-                    Ok(()) => self.call.wait(contest).await,
+                let waited = match self.charge_body(state).await {
+                    Ok(()) => self.call.wait(state).await,
                     Err(fault) => Err(fault),
                 };
                 Err(match waited {
-                    Ok(()) => Unsettled::Again,
-                    Err(fault) => self.fault(&fault, None, contest).await,
+                    Ok(()) => RunError::Retry,
+                    Err(fault) => self.fault(&fault, None, state).await,
                 })
             }
         }
     }
 
-    /// A small body is part of its connection, which a call that waits may outlive.
-    async fn charge_body(&self, contest: &mut Contest) -> Result<(), GuestFault> {
-        if self.admitted.body_charge.is_some() || !contest.charges.is_empty() {
+    /// Charges a small body. It belongs to its connection, and a waiting call may outlive that.
+    async fn charge_body(&self, state: &mut RetryState) -> Result<(), GuestFault> {
+        if self.admitted.body_charge.is_some() || !state.charges.is_empty() {
             return Ok(());
         }
         let bytes = (self.admitted.content.bytes().len() as u64).saturating_mul(BODY_COPIES);
         let charge = self.call.calls.budget.charge_arrived(&self.admitted.payer, bytes).await;
-        contest.charges.push(charge.ok_or(GuestFault::Budget(bytes))?);
+        state.charges.push(charge.ok_or(GuestFault::Budget(bytes))?);
         Ok(())
     }
 
@@ -373,80 +386,81 @@ impl RequestCall<'_> {
         (response, charge): (Response, Option<Charge>),
         commits: bool,
         draft: Box<Draft>,
-        contest: &mut Contest,
-    ) -> Result<Reply, Unsettled> {
+        state: &mut RetryState,
+    ) -> Result<CallResponse, RunError> {
         let generation = self.call.generation;
         if let Err(fault) = guest::check_answer(&response, &generation.facts.limits) {
             drop((response, charge));
-            return Err(self.fault(&fault, Some(draft), contest).await);
+            return Err(self.fault(&fault, Some(draft), state).await);
         }
         let answer = message::answer(response);
         let answer_bytes = answer.charged_bytes();
-        let reply = self.call.keep_answer(answer, charge);
-        let changes = match &self.kept {
+        let reply = self.call.charge_answer(answer, charge);
+        let changes = match &self.idempotent {
             _ if !commits => draft.into_refusal(),
             None => draft.into_changes(None),
-            // Without its answer the effect must not be either: the key would not hold.
-            Some(kept) => draft.into_changes(kept.keep_reply(&reply).map_err(Unsettled::Failed)?),
+            // Both are in one commit: an effect without its record would allow a repeated request to run again.
+            Some(idempotent) => draft.into_changes(idempotent.make_record(&reply).map_err(RunError::Failed)?),
         };
-        let writes = commits && !changes.is_look();
-        self.call.commit(changes.beside(answer_bytes), contest).await?;
+        let writes = commits && !changes.is_read_only();
+        self.call.commit(changes.with_held_bytes(answer_bytes), state).await?;
         if writes {
             generation.metrics.count_commit();
         }
         Ok(reply)
     }
 
-    /// Answers, and caches the answer if what it rests on is unchanged.
+    /// Answers, and caches the answer if the data that it read is unchanged.
     async fn answer_repeatable(
         &self,
         (response, charge): (Response, Option<Charge>),
         draft: Box<Draft>,
-        contest: &mut Contest,
-    ) -> Result<Reply, Unsettled> {
+        state: &mut RetryState,
+    ) -> Result<CallResponse, RunError> {
         if let Err(fault) = guest::check_answer(&response, &self.call.generation.facts.limits) {
             drop((response, charge));
-            return Err(self.fault(&fault, Some(draft), contest).await);
+            return Err(self.fault(&fault, Some(draft), state).await);
         }
         let answer = message::answer(response);
-        let reads = self.call.register_reads(draft.into_changes(None), contest).await?;
+        let reads = self.call.register_reads(draft.into_changes(None), state).await?;
         if let (Some(key), Some(reads)) = (&self.cache_key, reads) {
-            self.call.calls.answers.insert(key.clone(), &answer, reads);
+            self.call.calls.answer_cache.insert(key.clone(), &answer, reads);
         }
-        Ok(self.call.keep_answer(answer, charge))
+        Ok(self.call.charge_answer(answer, charge))
     }
 
-    /// Nothing is changed; what the plugin decided on is durable before the stream begins.
-    async fn stream(&self, feed: Feed, draft: Box<Draft>, contest: &mut Contest) -> Result<Reply, Unsettled> {
+    /// Begins a stream of events. Changes nothing; the data that the plugin read is durable before the stream begins.
+    async fn stream(&self, feed: Feed, draft: Box<Draft>, state: &mut RetryState) -> Result<CallResponse, RunError> {
         let Some(scope) = self.call.identity.scope.clone() else {
-            let fault = GuestFault::BadAnswer("a stream on an open route, whose callers have no events".into());
-            return Err(self.fault(&fault, Some(draft), contest).await);
+            let fault = GuestFault::BadAnswer("a stream on an open route, whose callers have no tenant".into());
+            return Err(self.fault(&fault, Some(draft), state).await);
         };
-        if self.kept.is_some() {
-            let fault = GuestFault::BadAnswer("a stream cannot be kept for an idempotency key".into());
-            return Err(self.fault(&fault, Some(draft), contest).await);
+        if self.idempotent.is_some() {
+            let fault = GuestFault::BadAnswer("a stream as the answer to a request with an idempotency key".into());
+            return Err(self.fault(&fault, Some(draft), state).await);
         }
-        self.call.commit(draft.into_refusal(), contest).await?;
-        Ok(Reply::Feed(FeedWish { scope, event_types: feed.event_types, subjects: feed.subjects }))
+        self.call.commit(draft.into_refusal(), state).await?;
+        Ok(CallResponse::Stream(StreamRequest { scope, event_types: feed.event_types, subjects: feed.subjects }))
     }
 
-    /// A fault of a writing route counts only if what it read still holds: nobody is failed by a state that is gone.
-    async fn fault(&self, fault: &GuestFault, draft: Option<Box<Draft>>, contest: &mut Contest) -> Unsettled {
+    /// Returns the error for a fault. A fault of a writing route counts only if the data that it read is unchanged, so
+    /// that outdated data fails no call.
+    async fn fault(&self, fault: &GuestFault, draft: Option<Box<Draft>>, state: &mut RetryState) -> RunError {
         if let GuestFault::Outdated(_) = fault {
-            return Unsettled::Outdated;
+            return RunError::Outdated;
         }
         if let (Some(draft), true) = (draft, self.admitted.route.writes())
-            && let Err(Unsettled::Again) = self.call.commit(draft.into_refusal(), contest).await
+            && let Err(RunError::Retry) = self.call.commit(draft.into_refusal(), state).await
         {
-            return Unsettled::Again;
+            return RunError::Retry;
         }
-        Unsettled::Broken(self.call.log_fault(fault))
+        RunError::Broken(self.call.log_fault(fault))
     }
 }
 
-/// Logs a call that failed without a fault: too many at once, no time left, an idempotency key in use. Metrics count such calls;
-/// at a higher level one caller could fill the log.
-fn log_failure(admitted: &Admitted<Arc<Generation>>, failure: Failure) {
+/// Logs a call that failed without a fault: too many at once, no time left, an idempotency key in use. Metrics count
+/// such calls. The level is debug because one caller could fill the log.
+fn log_failure(admitted: &Admitted<Arc<Generation>>, failure: HostError) {
     let (plugin, generation) = (&*admitted.mounted.plugin, admitted.mounted.number);
     let (request_id, failed) = (&*admitted.request_id, failure.name());
     tracing::debug!(plugin, generation, request_id, failure = failed, "call failed");

@@ -1,10 +1,10 @@
-//! Compiles components, each in a child process: this program started again, with limits of memory and time.
+//! Compiles components, each in a child process: this program, started again with limits of memory and time.
 //!
-//! Never compiles in the process that serves, and never loads what was compiled: that is for `components`. Invariants: a
-//! compilation holds its permits until its process has ended and was reaped; one whose caller is gone is killed; of one
-//! plugin there is at most one at a time.
+//! Compiles nothing in the process that serves, and loads no compiled code: `components` does. Invariants: a
+//! compilation holds its permits until its process has ended and was reaped. It is killed if its caller cancels it. At
+//! most one compilation of a plugin runs at a time.
 //!
-//! - `child`: what runs in the child process. `process`: starts it, feeds it, ends it. `message`: what passes between them.
+//! - `child`: the program of the child process. `process`: runs it. `message`: the messages between them.
 //! - `functions`: machine code of single functions, reused by the next compilation of the same plugin.
 
 #![expect(clippy::disallowed_methods, reason = "a compilation outlives its caller until its process was reaped")]
@@ -36,23 +36,23 @@ use crate::{
     metrics::{CompileMetrics, CompileOutcome},
 };
 use message::{CompileRequest, Report};
-use process::Ended;
+use process::ProcessResult;
 
-/// Starts the program that runs: also where its file was replaced or removed since.
+/// Starts the running program, also if its file was replaced or removed since.
 const OWN_PROGRAM: &str = "/proc/self/exe";
 
-/// Whether a change that was refused is prepared again.
+/// Whether a failed change is prepared again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Retries {
+pub enum RetryPolicy {
     /// The cause lies in the component or its settings.
     None,
-    /// The cause probably lies in the component, as a crash of the compiler: a few times.
+    /// The cause probably lies in the component, as for a crash of the compiler: retried a few times.
     Limited,
-    /// The cause lies outside of the component, as a full disk: until it passes.
-    Endless,
+    /// The cause lies outside of the component, as for a full disk: retried until it succeeds.
+    Unlimited,
 }
 
-/// Why a component was not compiled, as a sentence for the operator.
+/// Reason why a component was not compiled, as a sentence for operators.
 #[derive(Debug, thiserror::Error)]
 pub enum CompileError {
     #[error("it cannot be compiled: {0}")]
@@ -72,12 +72,13 @@ pub enum CompileError {
 }
 
 impl CompileError {
-    /// The machine may be the cause of `Time`, which counts the waiting for a processor; computing for too long is `Computing`.
-    pub fn retries(&self) -> Retries {
+    /// Returns whether to retry. `Time` includes the waiting for a processor, so the machine may be its cause.
+    /// `Computing` does not.
+    pub fn retries(&self) -> RetryPolicy {
         match self {
-            CompileError::Process(_) | CompileError::Time(_) => Retries::Endless,
-            CompileError::Crashed(_) => Retries::Limited,
-            _ => Retries::None,
+            CompileError::Process(_) | CompileError::Time(_) => RetryPolicy::Unlimited,
+            CompileError::Crashed(_) => RetryPolicy::Limited,
+            _ => RetryPolicy::None,
         }
     }
 
@@ -96,33 +97,33 @@ impl CompileError {
 pub enum Program {
     /// A program that has the sub-command [`child::COMMAND`].
     File(PathBuf),
-    /// For tests of this crate, which are no such program.
+    /// For tests of this crate, which are not the program.
     #[cfg(test)]
     InProcess,
 }
 
 impl Program {
-    /// The program that runs now.
+    /// Returns the running program.
     pub fn own() -> io::Result<Program> {
         let own = Path::new(OWN_PROGRAM);
         Ok(Program::File(if own.exists() { own.to_owned() } else { std::env::current_exe()? }))
     }
 }
 
-/// What is to be compiled.
+/// Input of a compilation.
 pub struct Job {
     pub plugin: Arc<str>,
     pub component: Bytes,
-    pub places: Places,
-    /// Holds the plugin from the moment in which the compilation has its permit.
+    pub paths: CompilePaths,
+    /// Lists the plugin while its compilation holds a permit.
     pub progress: Compiling,
 }
 
 /// Files of one compilation.
-pub struct Places {
-    /// Does not exist yet; removed with the [`CompiledFile`].
+pub struct CompilePaths {
+    /// Path for the code. The file does not exist yet, and is removed with the [`CompiledFile`].
     pub code: PathBuf,
-    /// Machine code that an earlier compilation of the plugin left, replaced by that of this one. May not exist.
+    /// Machine code from an earlier compilation of the plugin. Replaced by that of this one. May not exist.
     pub functions: PathBuf,
     /// Path for the machine code of this component's functions. The file does not exist yet.
     pub new_functions: PathBuf,
@@ -139,17 +140,13 @@ pub struct CompiledFile {
 #[cfg(test)]
 impl CompiledFile {
     /// Compiled in this process.
-    pub fn of_test(places: Places, component: &[u8]) -> CompiledFile {
+    pub fn of_test(paths: CompilePaths, component: &[u8]) -> CompiledFile {
         let compiler = Compiler::of_test();
-        let job = Job {
-            plugin: "notes".into(),
-            component: component.to_vec().into(),
-            places,
-            progress: Compiling::default(),
-        };
+        let job =
+            Job { plugin: "notes".into(), component: component.to_vec().into(), paths, progress: Compiling::default() };
         let report = child::perform(&compiler.request(&job), component);
         let Report::Compiled { digest, .. } = report else { panic!("{report:?}") };
-        CompiledFile { path: job.places.code, digest }
+        CompiledFile { path: job.paths.code, digest }
     }
 }
 
@@ -208,7 +205,7 @@ impl Compiler {
         result
     }
 
-    /// Forgets plugins that are not compiled now.
+    /// Returns the semaphore of a plugin. Removes those of plugins that are not being compiled.
     fn permit_of(&self, plugin: &Arc<str>) -> Arc<Semaphore> {
         let mut plugins = self.plugins.lock();
         plugins.retain(|_, permit| Arc::strong_count(permit) > 1);
@@ -217,29 +214,36 @@ impl Compiler {
 
     async fn perform(&self, job: Job, abandoned: oneshot::Receiver<()>) -> Result<CompiledFile, CompileError> {
         let request = self.request(&job);
-        // Removes what the process wrote wherever this ends early.
+        // Removes the file of the process on an early return.
         let mut file = CompiledFile { path: request.code.clone(), digest: String::new() };
-        let ended = self.start(&request, &job.component, abandoned).await;
-        let result = match ended {
-            Ended::Reported(Report::Compiled { digest, reused, compiled }) => {
+        let result_of_process = self.start(&request, &job.component, abandoned).await;
+        let result = match result_of_process {
+            ProcessResult::Reported(Report::Compiled { digest, reused, compiled }) => {
                 tracing::debug!(plugin = &*job.plugin, reused, compiled, "functions of a compiled component");
                 keep_functions(&request.functions_after, &request.functions_before);
                 file.digest = digest;
                 Ok(file)
             }
-            Ended::Reported(Report::Refused { reason }) => Err(CompileError::Invalid(reason)),
-            Ended::Memory => Err(CompileError::Memory(request.memory_bytes)),
-            Ended::Time => Err(CompileError::Time(self.settings.time_ms)),
-            Ended::Computing => Err(CompileError::Computing(request.cpu_seconds)),
-            Ended::Abandoned => Err(CompileError::Cancelled),
-            Ended::Crashed(reason) => Err(CompileError::Crashed(reason)),
-            Ended::Failed(reason) | Ended::Reported(Report::Failed { reason }) => Err(CompileError::Process(reason)),
+            ProcessResult::Reported(Report::Refused { reason }) => Err(CompileError::Invalid(reason)),
+            ProcessResult::Memory => Err(CompileError::Memory(request.memory_bytes)),
+            ProcessResult::Time => Err(CompileError::Time(self.settings.time_ms)),
+            ProcessResult::Computing => Err(CompileError::Computing(request.cpu_seconds)),
+            ProcessResult::Abandoned => Err(CompileError::Cancelled),
+            ProcessResult::Crashed(reason) => Err(CompileError::Crashed(reason)),
+            ProcessResult::Failed(reason) | ProcessResult::Reported(Report::Failed { reason }) => {
+                Err(CompileError::Process(reason))
+            }
         };
         remove(&request.functions_after);
         result
     }
 
-    async fn start(&self, request: &CompileRequest, component: &Bytes, abandoned: oneshot::Receiver<()>) -> Ended {
+    async fn start(
+        &self,
+        request: &CompileRequest,
+        component: &Bytes,
+        abandoned: oneshot::Receiver<()>,
+    ) -> ProcessResult {
         match &self.program {
             Program::File(program) => {
                 let time = Duration::from_millis(self.settings.time_ms);
@@ -253,9 +257,9 @@ impl Compiler {
     fn request(&self, job: &Job) -> CompileRequest {
         CompileRequest {
             component_bytes: job.component.len() as u64,
-            code: job.places.code.clone(),
-            functions_before: job.places.functions.clone(),
-            functions_after: job.places.new_functions.clone(),
+            code: job.paths.code.clone(),
+            functions_before: job.paths.functions.clone(),
+            functions_after: job.paths.new_functions.clone(),
             memory_bytes: memory_bytes(self.settings.memory_bytes, job.component.len() as u64),
             cpu_seconds: cpu_seconds(self.settings.time_ms, job.component.len() as u64),
             threads: limits::COMPILE_THREADS,
@@ -263,14 +267,14 @@ impl Compiler {
     }
 }
 
-/// Half of what a compilation may have, and more by the size of the component.
+/// Returns the memory limit: half of the maximum, and more by the size of the component.
 fn memory_bytes(bytes_max: u64, component_bytes: u64) -> u64 {
     let base = (bytes_max / 2).max(limits::COMPILE_MEMORY_BYTES);
     base.saturating_add(component_bytes.saturating_mul(limits::COMPILE_MEMORY_FACTOR)).min(bytes_max)
 }
 
-/// Limit of the processor time of all threads of a compilation together. It grows with the component, because a small one
-/// that takes long was built to do so.
+/// Returns the limit of the processor time of all threads of a compilation together. It grows with the component,
+/// because a small one that takes long was built for that.
 fn cpu_seconds(time_ms: u64, component_bytes: u64) -> u64 {
     let part_ms = time_ms / limits::COMPILE_TIME_DIVISOR;
     let more_ms = u128::from(part_ms) * u128::from(component_bytes) / u128::from(limits::COMPILE_STEP_BYTES);
@@ -278,17 +282,17 @@ fn cpu_seconds(time_ms: u64, component_bytes: u64) -> u64 {
 }
 
 #[cfg(test)]
-async fn run_in_process(request: CompileRequest, component: Bytes) -> Ended {
+async fn run_in_process(request: CompileRequest, component: Bytes) -> ProcessResult {
     let report = tokio::task::spawn_blocking(move || child::perform(&request, &component)).await;
-    Ended::Reported(report.unwrap())
+    ProcessResult::Reported(report.unwrap())
 }
 
-/// Best effort: without it the next compilation takes longer, and nothing else.
+/// Stores the machine code of functions. An error is only logged: the next compilation takes longer.
 fn keep_functions(written: &Path, place: &Path) {
     if let Err(error) = fs::rename(written, place)
         && error.kind() != io::ErrorKind::NotFound
     {
-        tracing::warn!(file = %place.display(), %error, "failed to keep the machine code of functions");
+        tracing::warn!(file = %place.display(), %error, "failed to store the machine code of functions");
     }
 }
 
@@ -306,9 +310,9 @@ mod tests {
 
     #[test]
     fn memory_grows_with_the_component() {
-        let most = CompileConfig::default().memory_bytes;
-        assert!(memory_bytes(most, 3 << 20) <= 512 << 20, "a bomb of the usual size");
-        assert_eq!(memory_bytes(most, 18 << 20), most, "an interpreter, which needs 0.6 GB");
+        let max = CompileConfig::default().memory_bytes;
+        assert!(memory_bytes(max, 3 << 20) <= 512 << 20, "a bomb of the usual size");
+        assert_eq!(memory_bytes(max, 18 << 20), max, "an interpreter, which needs 0.6 GB");
         assert_eq!((memory_bytes(64 << 20, 0), memory_bytes(2 << 30, 0)), (64 << 20, 1 << 30));
     }
 

@@ -11,7 +11,7 @@ pub struct Compiling {
 }
 
 impl Compiling {
-    /// Adds a plugin until the returned value is dropped.
+    /// Lists a plugin until the returned value is dropped.
     pub fn begin(&self, plugin: &Arc<str>) -> Compilation {
         self.plugins.send_modify(|plugins| {
             if !plugins.contains(plugin) {

@@ -1,8 +1,9 @@
-//! wasmtime and its settings: the engine that serves, the engines that compile, the ticker that ends endless loops.
+//! wasmtime and its settings: the engine that serves, the engines that compile, and the ticker that interrupts endless
+//! loops.
 //!
-//! Never knows a plugin. Invariants: a process has one engine that serves and one that tries components out, and neither
-//! compiles: code is made by an engine in a process of its own (`compile`). All have the same code settings, so that what
-//! the compiler makes the others accept (their fingerprints are compared).
+//! Independent of plugins. Invariants: a process has one engine that serves and one that runs `describe`, and neither
+//! compiles: an engine in a separate process does (`compile`). All have the same code settings, so that the engines
+//! accept the code of the compiler (their fingerprints are compared).
 
 use std::{
     hash::{DefaultHasher, Hash, Hasher},
@@ -21,8 +22,8 @@ use crate::{fair::machine_cores, limits, metrics::PoolReading};
 pub enum EngineError {
     #[error("the WebAssembly engine cannot start: {0:#}")]
     Start(wasmtime::Error),
-    #[error("the thread for {what} cannot start: {cause}")]
-    Thread { what: &'static str, cause: String },
+    #[error("the thread for {purpose} cannot start: {cause}")]
+    Thread { purpose: &'static str, cause: String },
     #[error("{0:#}")]
     Compile(wasmtime::Error),
 }
@@ -41,8 +42,9 @@ pub struct ServingEngine {
 }
 
 impl ServingEngine {
-    /// `calls`: how many calls all plugins may run at the same time, by their limits. Where the system does not give
-    /// the address space for a pool (`ulimit -v`, small machines), instances are allocated one by one: slower, the same.
+    /// Starts the engine. `calls`: number of calls that all plugins may run at the same time, by their limits. If the
+    /// system has no address space for a pool (`ulimit -v`, small machines), instances are allocated one by one, which
+    /// is slower.
     pub fn start(calls: usize) -> Result<ServingEngine, EngineError> {
         let pool = pool_calls(calls);
         let (engine, pooled) = match Engine::new(&pooled_config(pool)) {
@@ -50,7 +52,7 @@ impl ServingEngine {
             Err(error) => {
                 tracing::warn!(
                     error = format!("{error:#}"),
-                    "no room for a pool of instances; they are made one by one"
+                    "failed to reserve a pool of instances; they are allocated one by one"
                 );
                 (Engine::new(&code_config()).map_err(EngineError::Start)?, false)
             }
@@ -66,27 +68,27 @@ impl ServingEngine {
         &self.engine
     }
 
-    /// Runs the code of [`ServingEngine::engine`] for a component that is tried out. It has no pool: `describe` writes half a
-    /// megabyte, and a slot of the pool would reset that much memory after each later call.
+    /// Runs the code of [`ServingEngine::engine`] for a component that is tried out. It has no pool: `describe` writes
+    /// half a megabyte, and a slot of the pool would reset that much memory after each later call.
     pub fn trial(&self) -> &Engine {
         &self.trial
     }
 
-    /// Returns one permit for each slot of the pool. A run that instantiates in it holds [`Generation::slots`] of them, because an
-    /// exhausted pool fails where a semaphore waits.
+    /// Returns one permit for each slot of the pool. A run that instantiates in it holds [`Generation::slots`] of them,
+    /// because an exhausted pool fails, whereas a semaphore waits.
     ///
     /// [`Generation::slots`]: super::generation::Generation
     pub fn slots(&self) -> &Arc<Semaphore> {
         &self.slots
     }
 
-    /// Slots that a plugin which may run so many calls adds to the pool. It may hold no more of them, so that each of the
-    /// others finds its own.
+    /// Returns the slots of the pool that a plugin with so many calls may hold. The parts of all plugins fit into the
+    /// pool.
     pub fn part(&self, calls: usize) -> usize {
         part_of_pool(calls, self.calls, self.pool)
     }
 
-    /// Sixteen hex digits; equal where compiled code of one engine runs in the other.
+    /// Returns sixteen hex digits. They are equal if compiled code of one engine runs in the other.
     pub fn fingerprint(&self) -> &Arc<str> {
         &self.fingerprint
     }
@@ -95,7 +97,7 @@ impl ServingEngine {
         self.pooled
     }
 
-    /// Zeros where there is no pool.
+    /// Returns the state of the pool, or zeros without a pool.
     pub fn read_pool(&self) -> PoolReading {
         let Some(pool) = self.engine.pooling_allocator_metrics() else { return PoolReading::default() };
         let bytes = pool.unused_memory_bytes_resident() + pool.unused_table_bytes_resident();
@@ -107,8 +109,8 @@ impl ServingEngine {
     }
 }
 
-/// Compiles on so many threads; `functions` is read and filled. Takes 50 ms for a small component, seconds for an
-/// interpreter.
+/// Compiles a component on `threads` threads. Reads and fills `functions`. Takes 50 ms for a small component, seconds
+/// for an interpreter.
 pub fn precompile(bytes: &[u8], threads: usize, functions: Arc<dyn CacheStore>) -> Result<Vec<u8>, EngineError> {
     let mut config = code_config();
     config.enable_incremental_compilation(functions).map_err(EngineError::Start)?;
@@ -117,11 +119,11 @@ pub fn precompile(bytes: &[u8], threads: usize, functions: Arc<dyn CacheStore>) 
         .num_threads(threads)
         .thread_name(|_| "tenon-compile".into())
         .build()
-        .map_err(|error| EngineError::Thread { what: "compiling", cause: error.to_string() })?;
+        .map_err(|error| EngineError::Thread { purpose: "compiling", cause: error.to_string() })?;
     pool.install(|| engine.precompile_component(bytes)).map_err(EngineError::Compile)
 }
 
-/// All that decides which code is made and what it assumes: shared by serving and compiling.
+/// Returns the settings that determine the generated code. Shared by serving and compiling.
 fn code_config() -> Config {
     let mut config = Config::new();
     config
@@ -164,22 +166,23 @@ fn pooled_config(calls: usize) -> Config {
     config
 }
 
-/// As many as calls run at the same time, and some for those that wait.
+/// Returns the number of warm slots: as many as calls run at the same time, and some for waiting ones.
 fn warm_slots() -> u32 {
     limits::POOL_WARM_SLOTS_PER_CORE.saturating_mul(u32::try_from(machine_cores()).unwrap_or(u32::MAX))
 }
 
-/// Twice what the plugins ask for: while a swap drains, the calls of two generations run side by side.
+/// Returns the slots of the pool: twice the calls of all plugins, because the calls of two generations overlap during a
+/// swap.
 fn pool_calls(calls: usize) -> usize {
     calls.saturating_mul(2).clamp(limits::POOL_CALLS_MIN, limits::POOL_CALLS_MAX)
 }
 
-/// Less than the plugin asks for where the pool is smaller than all plugins ask for.
+/// Returns the part of a plugin. It is reduced in proportion if the pool is smaller than all parts.
 fn part_of_pool(calls: usize, all_calls: usize, pool: usize) -> usize {
-    let (wanted, all_wanted) = (calls.saturating_mul(2), all_calls.saturating_mul(2));
-    match all_wanted > pool {
-        true => wanted.saturating_mul(pool) / all_wanted,
-        false => wanted,
+    let (part, all_parts) = (calls.saturating_mul(2), all_calls.saturating_mul(2));
+    match all_parts > pool {
+        true => part.saturating_mul(pool) / all_parts,
+        false => part,
     }
     .clamp(1, pool)
 }
@@ -190,14 +193,14 @@ fn fingerprint(engine: &Engine) -> String {
     format!("{:016x}", hasher.finish())
 }
 
-/// The thread that counts the epoch up. Ends with the serving engine.
+/// The thread that increments the epoch. It ends with the serving engine.
 struct Ticker {
     stop: Option<mpsc::Sender<()>>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Ticker {
-    /// `slots`: all of them are free where no guest runs, and nobody is waiting for a tick.
+    /// Starts the thread. If all `slots` are free, no guest runs, and the thread ticks slowly.
     fn start(engines: [EngineWeak; 2], slots: Arc<Semaphore>) -> Result<Ticker, EngineError> {
         let calls = slots.available_permits();
         let (stop, stopped) = mpsc::channel();
@@ -215,7 +218,7 @@ impl Ticker {
                     }
                 }
             })
-            .map_err(|error| EngineError::Thread { what: "the epoch", cause: error.to_string() })?;
+            .map_err(|error| EngineError::Thread { purpose: "the epoch", cause: error.to_string() })?;
         Ok(Ticker { stop: Some(stop), thread: Some(thread) })
     }
 }
@@ -234,9 +237,9 @@ mod tests {
     use super::*;
 
     #[derive(Debug)]
-    struct Forgetful;
+    struct EmptyCache;
 
-    impl CacheStore for Forgetful {
+    impl CacheStore for EmptyCache {
         fn get(&self, _: &[u8]) -> Option<std::borrow::Cow<'_, [u8]>> {
             None
         }
@@ -250,7 +253,7 @@ mod tests {
     fn code_of_the_compiling_engine_fits_the_serving_one() {
         let serving = ServingEngine::start(1).unwrap();
         let mut config = code_config();
-        config.enable_incremental_compilation(Arc::new(Forgetful)).unwrap();
+        config.enable_incremental_compilation(Arc::new(EmptyCache)).unwrap();
         let compiling = Engine::new(&config).unwrap();
         assert_eq!(&*serving.fingerprint, fingerprint(&compiling));
     }
@@ -274,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_a_component_does_not_compile() {
-        assert!(matches!(precompile(b"not wasm", 1, Arc::new(Forgetful)), Err(EngineError::Compile(_))));
+    fn bytes_that_are_no_component_do_not_compile() {
+        assert!(matches!(precompile(b"not wasm", 1, Arc::new(EmptyCache)), Err(EngineError::Compile(_))));
     }
 }

@@ -1,4 +1,4 @@
-//! Estimate of the memory of one operation's calls, by recent calls: the next one is admitted with about that much.
+//! Estimates the memory of an operation's calls from recent calls. The next call is admitted with about that much.
 
 use std::{
     array,
@@ -11,8 +11,8 @@ use crate::{
     limits::{CALL_MEMORY_BYTES_MIN, MEMORY_ESTIMATES, MEMORY_STEP_BYTES},
 };
 
-/// Moving averages in bytes; each call moves one by an eighth of the difference. Payers are spread over them by hash, so that
-/// large calls of one tenant do not raise what others are charged.
+/// Moving averages in bytes; each call moves one by an eighth of the difference. Payers are spread over them by hash,
+/// so that large calls of one tenant do not raise what others are charged.
 #[derive(Debug)]
 pub struct MemoryEstimate {
     averages: [AtomicU64; MEMORY_ESTIMATES],
@@ -27,14 +27,14 @@ impl Default for MemoryEstimate {
 }
 
 impl MemoryEstimate {
-    /// Rounded up, so that the average of equal calls covers each of them.
+    /// Returns the estimate, rounded up so that the average of equal calls covers each of them.
     pub fn bytes(&self, payer: &Payer) -> u64 {
         let average = self.find(payer).map_or(0, |average| average.load(Ordering::Relaxed));
         average.next_multiple_of(MEMORY_STEP_BYTES).max(CALL_MEMORY_BYTES_MIN)
     }
 
-    /// Two calls that end at the same time may lose one of their changes, which harms nothing.
-    pub fn note(&self, payer: &Payer, bytes: u64) {
+    /// Adds the memory of a call. If two calls end at the same time, one update may be lost, which is harmless.
+    pub fn record(&self, payer: &Payer, bytes: u64) {
         let Some(average) = self.find(payer) else { return };
         let old = average.load(Ordering::Relaxed);
         let new = if bytes > old { old + (bytes - old).div_ceil(8) } else { old - (old - bytes) / 8 };
@@ -56,17 +56,17 @@ mod tests {
     #[test]
     fn estimate_follows_what_calls_need() {
         let (estimate, acme) = (MemoryEstimate::default(), Payer::from("acme/test"));
-        (0..100).for_each(|_| estimate.note(&acme, 40 << 20));
+        (0..100).for_each(|_| estimate.record(&acme, 40 << 20));
         assert_eq!(estimate.bytes(&acme), 40 << 20);
-        (0..100).for_each(|_| estimate.note(&acme, 2 << 20));
+        (0..100).for_each(|_| estimate.record(&acme, 2 << 20));
         let bytes = estimate.bytes(&acme);
         assert!((2 << 20..3 << 20).contains(&bytes), "{bytes}");
     }
 
     #[test]
-    fn large_calls_of_one_tenant_leave_the_estimates_of_others() {
+    fn large_calls_of_one_tenant_do_not_change_the_estimates_of_others() {
         let (estimate, acme) = (MemoryEstimate::default(), Payer::from("acme/test"));
-        (0..100).for_each(|_| estimate.note(&acme, 64 << 20));
+        (0..100).for_each(|_| estimate.record(&acme, 64 << 20));
         let others = (0..1_000).map(|number| Payer::from(format!("tenant-{number}/test")));
         let raised = others.filter(|other| estimate.bytes(other) > CALL_MEMORY_BYTES_MIN).count();
         assert!(raised <= 50, "{raised} of 1,000");

@@ -1,6 +1,6 @@
-//! What passes between HTTP and a call: a request that was let in, and the answer to it.
+//! Values that pass between HTTP and a call: an admitted request, and its answer.
 //!
-//! Plain values. Never carries a credential: the key is gone from headers and query before anything gets here.
+//! Plain values without credentials: the key is removed from headers and query before a request is admitted.
 
 use std::sync::Arc;
 
@@ -16,36 +16,36 @@ use crate::{
     limits::HEADER_OVERHEAD_BYTES,
 };
 
-/// A request that was routed, authenticated, limited and read; pinned to one generation.
+/// A request that was routed, authenticated, rate-limited and read. It is pinned to one generation.
 pub struct Admitted<G> {
     pub mounted: Arc<Mounted<G>>,
     pub route: Arc<Route>,
-    /// As sent; a HEAD arrives as GET.
+    /// Method of the request; a HEAD request arrives as GET.
     pub method: Method,
-    /// As sent, the mount included.
+    /// Path of the request as sent, including the mount.
     pub path: String,
-    /// Percent-decoded parameters of the path, by name.
+    /// Percent-decoded parameters of the path.
     pub parameters: Vec<(String, String)>,
-    /// Percent-decoded, in the order of the address, without the credential.
+    /// Percent-decoded query parameters in their order, without the credential.
     pub query: Vec<(String, String)>,
-    /// As sent, without the question mark and the credential; with `path`, what a fingerprint covers.
+    /// Query as sent, without the question mark and the credential. The fingerprint covers it and `path`.
     pub raw_query: String,
-    /// Those that the route asks for; names in lower case.
+    /// Headers that the route requests, with names in lower case.
     pub headers: Vec<(String, String)>,
     pub content: Content,
     /// Charge of a large body.
     pub body_charge: Option<Charge>,
     pub principal: Arc<Principal>,
-    /// Party whose share of the host it uses: a tenant, or an address without a key.
+    /// Party whose share of the host the request uses: a tenant, or the address of a caller without a key.
     pub payer: Payer,
     pub request_id: Arc<str>,
-    /// What else the route asks for.
+    /// Context values that the route requests.
     pub context: Vec<(String, String)>,
     /// 1 to 255 visible ASCII characters; only on routes that write.
     pub idempotency_key: Option<String>,
-    /// Deliveries and calls between hosts that led to the request.
+    /// Number of deliveries and calls between hosts that led to the request.
     pub hops: u8,
-    /// When the caller gives up, from the first byte.
+    /// Deadline, counted from the first byte.
     pub deadline: Instant,
 }
 
@@ -53,7 +53,7 @@ pub struct Admitted<G> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Content {
     Empty,
-    /// UTF-8, not parsed: the SDK refuses bad JSON.
+    /// UTF-8 that was not parsed: the SDK rejects invalid JSON.
     Json(String),
     Other {
         media_type: String,
@@ -62,7 +62,7 @@ pub enum Content {
 }
 
 impl Content {
-    /// The bytes as they came; for the fingerprint.
+    /// Returns the bytes as they were received, for the fingerprint.
     pub fn bytes(&self) -> &[u8] {
         match self {
             Content::Empty => &[],
@@ -72,28 +72,28 @@ impl Content {
     }
 }
 
-/// What goes back to HTTP.
-pub enum Reply {
-    /// And what its bytes are charged to until they are sent.
+/// Response of a call to HTTP.
+pub enum CallResponse {
+    /// A complete answer, and the charge of its bytes until they are sent.
     Whole(Answer, Option<Charge>),
     /// A stream of the tenant's events.
-    Feed(FeedWish),
+    Stream(StreamRequest),
 }
 
-/// Which events a stream shows. Empty lists mean all.
+/// Selects the events of a stream. An empty list selects all.
 #[derive(Clone, Debug)]
-pub struct FeedWish {
+pub struct StreamRequest {
     pub scope: Scope,
     pub event_types: Vec<String>,
     pub subjects: Vec<String>,
 }
 
-/// What a plugin answered, or what was kept for the idempotency key.
+/// The answer of a plugin, or of an idempotency record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Answer {
-    /// 200 to 599; anything else is a fault of the plugin.
+    /// 200 to 599; any other status is a fault of the plugin.
     pub status: u16,
-    /// Those of the host and of the connection are dropped; one that cannot be sent is a fault of the plugin.
+    /// Headers of the host and of the connection are dropped. A header that cannot be sent is a fault of the plugin.
     pub headers: Vec<(String, String)>,
     /// `None` for an empty body.
     pub media_type: Option<String>,
@@ -101,7 +101,7 @@ pub struct Answer {
 }
 
 impl Answer {
-    /// Memory that it is charged with until it is sent.
+    /// Returns the bytes of memory that are charged until the answer is sent.
     pub fn charged_bytes(&self) -> u64 {
         let field = |(name, value): &(String, String)| name.len() + value.len() + HEADER_OVERHEAD_BYTES;
         (self.body.len() + self.headers.iter().map(field).sum::<usize>()) as u64

@@ -1,7 +1,7 @@
 //! A generation: a checked, callable version of a plugin. Immutable; requests hold it by `Arc` and finish on it.
 //!
-//! Invariant: only `load::Loader` makes one, after every step of the pipeline before *compare* has passed. Counts the
-//! calls that run on it, so that an operator sees when the last one has ended.
+//! Invariant: only `load::Loader` creates one, after every step of the pipeline before *compare* has passed. Counts the
+//! calls that run on it, so that operators see when the last one has ended.
 
 use std::sync::{
     Arc,
@@ -14,30 +14,30 @@ pub use crate::capability::Facts;
 
 use super::{
     call::{Bulkhead, Callable, PoolPart},
+    error_bodies::ErrorBodies,
     estimate::MemoryEstimate,
     native::Native,
-    wording::Wording,
 };
-use crate::manifest::{Manifest, Task};
 use crate::{
     config::PluginConfig,
     db::model::DataModel,
     limits::TASK_DELAYS_MS,
+    manifest::{Manifest, Task},
     metrics::{self, GenerationMetrics},
 };
 
 pub struct Generation {
-    /// What its running calls need to know of it.
+    /// Properties of the generation that its calls need.
     pub facts: Arc<Facts>,
     /// Hex SHA-256 of the component.
     pub hash: Arc<str>,
     pub manifest: Arc<Manifest>,
     pub config: Arc<PluginConfig>,
     pub model: Arc<DataModel>,
-    /// The host's failures in the words of the interface.
-    pub wording: Arc<Wording>,
+    /// Error responses in the format of the interface.
+    pub error_bodies: Arc<ErrorBodies>,
     pub bulkhead: Bulkhead,
-    /// Shared by the generations of the plugin.
+    /// The plugin's part of the pool, shared by its generations.
     pub pool: Arc<PoolPart>,
     /// Memory that tasks need; requests have an estimate for each route.
     pub task_memory: MemoryEstimate,
@@ -50,10 +50,10 @@ pub struct Generation {
     pub(super) calls: Calls,
 }
 
-/// What a call runs.
+/// The code that a call runs.
 pub enum Code {
     Component(Callable),
-    /// See `native`: never in the `tenon` program.
+    /// Only in programs that link a plugin, never in `tenon` (see `native`).
     Native(Arc<dyn Native>),
 }
 
@@ -66,12 +66,12 @@ impl Generation {
         self.facts.generation
     }
 
-    /// What is declared of the task of this name.
+    /// Returns the declaration of a task.
     pub fn find_task(&self, name: &str) -> Option<&Task> {
         self.manifest.tasks.iter().find(|task| task.name == name)
     }
 
-    /// Between its runs that end in a fault: as the operator says, else as it is declared.
+    /// Returns the delays between runs that end in a fault: those of the configuration, else those of the declaration.
     pub fn task_delays_ms(&self, name: &str) -> &[u64] {
         let declared = || self.find_task(name)?.delays_ms.as_deref();
         self.config.tasks.delays_ms.as_deref().or_else(declared).unwrap_or(&TASK_DELAYS_MS)
@@ -83,13 +83,13 @@ impl Generation {
         InFlight { generation: self, _gauge: self.metrics.enter() }
     }
 
-    /// Calls that are running on it now.
+    /// Returns the number of calls that run on the generation.
     pub fn in_flight(&self) -> u64 {
         self.calls.running.load(Ordering::Acquire)
     }
 
-    /// Returns when no call runs on it. A request that took the old table just before a publish may still enter
-    /// afterwards, and is served: a drained generation is parked, not dismantled.
+    /// Returns when no call runs on the generation. A request that took the old table just before a publish may still
+    /// enter afterwards and is served: a drained generation is parked and not destroyed.
     pub async fn drained(&self) {
         loop {
             let ended = self.calls.ended.notified();
@@ -101,7 +101,7 @@ impl Generation {
     }
 }
 
-/// Counts what runs on a generation.
+/// Counts the calls that run on a generation.
 #[derive(Default)]
 pub(super) struct Calls {
     running: AtomicU64,

@@ -1,61 +1,64 @@
-//! What a plugin may import: the contract's interfaces that the operator granted, and closed WASI. Nothing else.
+//! Decides what a plugin may import: granted interfaces of the contract, and closed WASI.
 //!
-//! Pure: names in, sentences out. Never looks at a component itself (that is `inspect`).
+//! Pure: checks names and returns messages. `inspect` reads the component.
 
 use crate::capability::{OFFERED, UNGRANTED};
 
-/// The version of the contract that this host speaks; a component names it with a patch number.
+/// The version of the contract that this host supports. A component names it with a patch number.
 pub const CONTRACT: &str = "0.1";
-/// Where every plugin starts.
+/// The interface that every plugin exports.
 pub const HANDLER: &str = "tenon:plugin/handler";
-/// Packages of WASI 0.2 that a guest's standard library may want; all of them lead nowhere.
+/// Packages of WASI 0.2 that a guest's standard library may import. The host provides them without effects.
 const CLOSED_WASI: [&str; 6] = ["cli", "io", "clocks", "random", "filesystem", "sockets"];
 
-/// End of an objection to an interface without a grant. The name of the plugin follows.
+/// End of the error about an interface without a grant. The name of the plugin follows.
 const WITHOUT_GRANT: &str = ", which plugins.toml does not grant to ";
 
-/// An imported or exported name, taken apart: `package/interface@version`.
+/// A parsed name of an import or export: `package/interface@version`.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Named<'a> {
+pub struct ImportName<'a> {
     /// "tenon:plugin"; empty for a bare name.
     pub package: &'a str,
     pub interface: &'a str,
-    /// "0.1.0"; empty where none is given.
+    /// "0.1.0"; empty if the name has none.
     pub version: &'a str,
 }
 
-pub fn take_apart(name: &str) -> Named<'_> {
+pub fn parse_name(name: &str) -> ImportName<'_> {
     let (path, version) = name.split_once('@').unwrap_or((name, ""));
     let (package, interface) = path.split_once('/').unwrap_or(("", path));
-    Named { package, interface, version }
+    ImportName { package, interface, version }
 }
 
-/// Whether a component built for `version` ("0.1.3") may run on this host. Before 1.0 each minor version stands alone.
-pub fn speaks(version: &str) -> bool {
+/// Returns true if a component built for `version` ("0.1.3") may run on this host. Before 1.0, minor versions are
+/// incompatible.
+pub fn supports(version: &str) -> bool {
     version == CONTRACT || version.strip_prefix(CONTRACT).is_some_and(|rest| rest.starts_with('.'))
 }
 
-/// Why `plugin` may not import `import`, in plain words with what to do about it; `None`: it may.
-pub fn find_objection(plugin: &str, import: &str, grants: &[String]) -> Option<String> {
-    let name = take_apart(import);
+/// Returns the reason why `plugin` may not import `import`, with a remedy. `None` if it may.
+pub fn check_import(plugin: &str, import: &str, grants: &[String]) -> Option<String> {
+    let name = parse_name(import);
     match name.package {
-        "tenon:plugin" => object_to_contract(plugin, &name, grants),
+        "tenon:plugin" => check_contract_import(plugin, &name, grants),
         package => match package.strip_prefix("wasi:") {
-            Some(wasi) if CLOSED_WASI.contains(&wasi) => object_to_wasi_version(import, name.version),
-            Some(_) => Some(format!("imports {import}, which no plugin gets: the host does such things on its behalf")),
-            None => Some(format!("imports {import}, which this host does not know")),
+            Some(wasi) if CLOSED_WASI.contains(&wasi) => check_wasi_version(import, name.version),
+            Some(_) => Some(format!(
+                "imports {import}, which no plugin may import: the host provides its own interfaces instead"
+            )),
+            None => Some(format!("imports {import}, which this host does not provide")),
         },
     }
 }
 
-fn object_to_contract(plugin: &str, name: &Named<'_>, grants: &[String]) -> Option<String> {
+fn check_contract_import(plugin: &str, name: &ImportName<'_>, grants: &[String]) -> Option<String> {
     let interface = name.interface;
     let known = UNGRANTED.contains(&interface) || OFFERED.contains(&interface);
     if !known {
         return Some(format!("imports {interface}, which is not an interface of contract {CONTRACT}"));
     }
-    if !speaks(name.version) {
-        return Some(object_to_version(interface, name.version));
+    if !supports(name.version) {
+        return Some(version_mismatch(interface, name.version));
     }
     if UNGRANTED.contains(&interface) {
         return None;
@@ -66,35 +69,38 @@ fn object_to_contract(plugin: &str, name: &Named<'_>, grants: &[String]) -> Opti
     Some(format!("imports {interface}{WITHOUT_GRANT}{plugin}: add \"{interface}\" to grants"))
 }
 
-/// Whether an objection is to an interface that was not granted: the component may be that of another plugin.
-pub fn is_ungranted(objection: &str) -> bool {
-    objection.contains(WITHOUT_GRANT)
+/// Returns true if the error is about an interface without a grant: the component may be that of another plugin.
+pub fn is_ungranted(error_for: &str) -> bool {
+    error_for.contains(WITHOUT_GRANT)
 }
 
-/// `interface` was imported or exported for another version of the contract.
-pub fn object_to_version(interface: &str, version: &str) -> String {
+/// Returns the error about an interface of another version of the contract.
+pub fn version_mismatch(interface: &str, version: &str) -> String {
     let built_for = match version.rsplit_once('.') {
         Some((minor, _patch)) if minor.contains('.') => minor,
         _ if version.is_empty() => "no version",
         _ => version,
     };
-    format!("{interface} was built for contract {built_for}, this host speaks {CONTRACT}")
+    format!("{interface} was built for contract {built_for}, this host supports {CONTRACT}")
 }
 
-fn object_to_wasi_version(import: &str, version: &str) -> Option<String> {
+fn check_wasi_version(import: &str, version: &str) -> Option<String> {
     if version.starts_with("0.2.") {
         return None;
     }
     Some(format!("imports {import}, but this host has WASI 0.2 only: build for the target wasm32-wasip2"))
 }
 
-/// What is wrong with the grants themselves: names that no interface has.
+/// Returns errors for grants that name no interface.
 pub fn check_grants(plugin: &str, grants: &[String]) -> Vec<String> {
     grants
         .iter()
         .filter(|grant| !OFFERED.contains(&grant.as_str()))
         .map(|grant| {
-            format!("{plugin} is granted \"{grant}\", which is no interface; there are: {}", OFFERED.join(", "))
+            format!(
+                "{plugin} is granted \"{grant}\", which is no interface; the interfaces are: {}",
+                OFFERED.join(", ")
+            )
         })
         .collect()
 }
@@ -103,9 +109,9 @@ pub fn check_grants(plugin: &str, grants: &[String]) -> Vec<String> {
 mod tests {
     use super::*;
 
-    fn objection(import: &str, grants: &[&str]) -> Option<String> {
+    fn error_for(import: &str, grants: &[&str]) -> Option<String> {
         let grants: Vec<String> = grants.iter().map(|grant| grant.to_string()).collect();
-        find_objection("notes", import, &grants)
+        check_import("notes", import, &grants)
     }
 
     #[test]
@@ -117,39 +123,39 @@ mod tests {
             "wasi:cli/environment@0.2.3",
             "wasi:io/streams@0.2.0",
         ] {
-            assert_eq!(objection(import, &["records"]), None, "{import}");
+            assert_eq!(error_for(import, &["records"]), None, "{import}");
         }
     }
 
     #[test]
-    fn each_objection_says_what_to_do() {
-        let said = |import, part: &str| {
-            let text = objection(import, &["log"]).unwrap();
+    fn each_error_contains_a_remedy() {
+        let assert_error = |import, part: &str| {
+            let text = error_for(import, &["log"]).unwrap();
             assert!(text.contains(part), "{text}");
         };
-        said("tenon:plugin/records@0.1.0", "does not grant to notes: add \"records\" to grants");
-        said("tenon:plugin/telepathy@0.1.0", "not an interface of contract 0.1");
-        said("tenon:plugin/log@0.2.0", "was built for contract 0.2, this host speaks 0.1");
-        said("wasi:http/outgoing-handler@0.2.3", "which no plugin gets");
-        said("wasi:cli/environment@0.3.0", "WASI 0.2 only");
-        said("acme:other/thing@1.0.0", "which this host does not know");
-        said("reach", "which this host does not know");
+        assert_error("tenon:plugin/records@0.1.0", "does not grant to notes: add \"records\" to grants");
+        assert_error("tenon:plugin/telepathy@0.1.0", "not an interface of contract 0.1");
+        assert_error("tenon:plugin/log@0.2.0", "was built for contract 0.2, this host supports 0.1");
+        assert_error("wasi:http/outgoing-handler@0.2.3", "which no plugin may import");
+        assert_error("wasi:cli/environment@0.3.0", "WASI 0.2 only");
+        assert_error("acme:other/thing@1.0.0", "which this host does not provide");
+        assert_error("reach", "which this host does not provide");
     }
 
     #[test]
-    fn objections_to_interfaces_without_a_grant_are_distinguished() {
-        assert!(is_ungranted(&objection("tenon:plugin/records@0.1.0", &["log"]).unwrap()));
-        assert!(!is_ungranted(&objection("tenon:plugin/telepathy@0.1.0", &["log"]).unwrap()));
+    fn errors_about_missing_grants_are_distinguished() {
+        assert!(is_ungranted(&error_for("tenon:plugin/records@0.1.0", &["log"]).unwrap()));
+        assert!(!is_ungranted(&error_for("tenon:plugin/telepathy@0.1.0", &["log"]).unwrap()));
     }
 
     #[test]
-    fn a_patch_of_the_contract_is_spoken_and_a_lookalike_is_not() {
-        assert!(speaks("0.1.0") && speaks("0.1.7") && speaks("0.1"));
-        assert!(!speaks("0.10.0") && !speaks("0.2.0") && !speaks("1.1.0") && !speaks(""));
+    fn patch_version_is_supported_and_a_similar_version_is_not() {
+        assert!(supports("0.1.0") && supports("0.1.7") && supports("0.1"));
+        assert!(!supports("0.10.0") && !supports("0.2.0") && !supports("1.1.0") && !supports(""));
     }
 
     #[test]
-    fn the_world_of_the_contract_offers_exactly_these() {
+    fn world_of_the_contract_offers_exactly_these_interfaces() {
         let worlds = include_str!("../../../wit/worlds.wit");
         let offered = worlds.split("world offered {").nth(1).unwrap().split('}').next().unwrap();
         let imports: Vec<&str> =

@@ -1,10 +1,10 @@
-//! Small plugins as component text, for tests of this room: what they say of themselves and how they misbehave.
+//! Small plugins as component text, for tests of this module.
 
 use std::collections::BTreeMap;
 
 use crate::config::{PluginConfig, PluginLimits, TaskConfig, WebhookConfig};
 
-/// A plugin section with these grants and the usual limits.
+/// Returns a plugin section with these grants and the default limits.
 pub fn config(grants: &[&str]) -> PluginConfig {
     PluginConfig {
         component: "notes.wasm".into(),
@@ -21,7 +21,7 @@ pub fn config(grants: &[&str]) -> PluginConfig {
     }
 }
 
-/// The manifest of the plugin "notes" with one route.
+/// Returns the manifest of the plugin "notes" with one route.
 pub fn manifest(version: &str) -> serde_json::Value {
     serde_json::json!({
         "contract": "0.1", "name": "notes", "version": version,
@@ -29,7 +29,7 @@ pub fn manifest(version: &str) -> serde_json::Value {
     })
 }
 
-/// A component that exports `handler`; `describe` returns a fixed text.
+/// A component that exports `handler`. `describe` returns a fixed string.
 pub struct Guest {
     describe: String,
     manifest: String,
@@ -39,15 +39,15 @@ pub struct Guest {
 
 impl Guest {
     pub fn notes(version: &str) -> Guest {
-        Guest::saying(manifest(version).to_string())
+        Guest::with_manifest(manifest(version).to_string())
     }
 
-    pub fn saying(manifest: String) -> Guest {
+    pub fn with_manifest(manifest: String) -> Guest {
         Guest { describe: "i32.const 0".into(), manifest, memory_pages: 2, imports: String::new() }
     }
 
     /// Replaces the body of `describe`: instructions that leave the address of the result.
-    pub fn describing(mut self, body: &str) -> Guest {
+    pub fn with_describe(mut self, body: &str) -> Guest {
         self.describe = body.into();
         self
     }
@@ -58,7 +58,7 @@ impl Guest {
     }
 
     /// Imports one function `f` of an interface, callable in `describe` as `call $f`.
-    pub fn importing(mut self, interface: &str) -> Guest {
+    pub fn with_import(mut self, interface: &str) -> Guest {
         self.imports = interface.into();
         self
     }
@@ -99,18 +99,18 @@ impl Guest {
     }
 }
 
-/// A mangled name of C++, valid, each of whose types holds the one before it twice. Few bytes; decoded, 2 to the power of
-/// `levels`.
+/// Returns a valid mangled C++ name in which each type contains the one before it twice. It has few bytes, and 2 to the
+/// power of `levels` when it is decoded.
 pub fn exponential_name(levels: u32) -> String {
     let digit = |number: u32| char::from_digit(number % 36, 36).unwrap_or('_').to_ascii_uppercase();
-    let place = |number: u32| match number.checked_sub(1) {
+    let reference = |number: u32| match number.checked_sub(1) {
         None => "S_".to_owned(),
         Some(number) if number < 36 => format!("S{}_", digit(number)),
         Some(number) => format!("S{}{}_", digit(number / 36), digit(number)),
     };
-    let later = (3..levels + 2).map(|number| format!("{}I{1}{1}E", place(2), place(number)));
-    format!("_Z1f1aIiiE1bI{0}{0}E{1}", place(1), later.collect::<String>())
+    let later = (3..levels + 2).map(|number| format!("{}I{1}{1}E", reference(2), reference(number)));
+    format!("_Z1f1aIiiE1bI{0}{0}E{1}", reference(1), later.collect::<String>())
 }
 
-/// `handler` as text: the same for the components of host tests and of border tests.
+/// `handler` as text, shared with the components of the integration tests.
 const HANDLER: &str = include_str!("../../../tests/guests/handler.wat");

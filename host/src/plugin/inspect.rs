@@ -1,7 +1,7 @@
-//! What a component wants, read from its bytes before anything is compiled: size, kind, imports, exports.
+//! Inspects the bytes of a component before it is compiled: size, kind, imports, exports.
 //!
-//! Finds everything that is wrong at once. Never compiles or runs anything; whether the code itself is sound is found
-//! by the compiler afterwards. `size`: what makes compiling it expensive.
+//! Finds all mistakes at once. Compiles and runs nothing; the compiler validates the code afterwards. `size`: counts
+//! that make compiling expensive.
 
 mod size;
 
@@ -14,51 +14,51 @@ use crate::{config::PluginConfig, limits};
 
 const WASM_PAGE_BYTES: u64 = 64 << 10;
 
-/// The outermost imports and exports of a component, by full name, and the size of its code.
+/// Summary of a component: its outermost imports and exports by full name, and the size of its code.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Shape {
+pub struct ComponentSummary {
     pub imports: Vec<String>,
     pub exports: Vec<String>,
     size: Size,
-    /// The largest memory that one of its modules starts with.
+    /// Largest initial memory of a module.
     pub memory_bytes: u64,
 }
 
-/// Every reason why this component cannot be `plugin`, item by item, in plain words.
-pub fn inspect(plugin: &str, bytes: &[u8], config: &PluginConfig) -> Result<Shape, Vec<String>> {
+/// Inspects a component. The error contains all reasons why it cannot be `plugin`.
+pub fn inspect(plugin: &str, bytes: &[u8], config: &PluginConfig) -> Result<ComponentSummary, Vec<String>> {
     let size = bytes.len() as u64;
     if size > config.limits.component_bytes {
-        let most = config.limits.component_bytes;
-        return Err(vec![format!("has {size} bytes, {plugin} may have {most} (limits.component-bytes)")]);
+        let max = config.limits.component_bytes;
+        return Err(vec![format!("has {size} bytes, {plugin} may have {max} (limits.component-bytes)")]);
     }
-    let shape = read_shape(bytes).map_err(|reason| vec![reason])?;
+    let summary = summarize(bytes).map_err(|reason| vec![reason])?;
     let mut reasons: Vec<String> =
-        shape.imports.iter().filter_map(|import| grants::find_objection(plugin, import, &config.grants)).collect();
-    reasons.extend(object_to_exports(&shape.exports));
-    reasons.extend(shape.size.find_objections(plugin, &config.limits));
-    reasons.extend(object_to_memory(shape.memory_bytes, config));
-    if reasons.is_empty() { Ok(shape) } else { Err(reasons) }
+        summary.imports.iter().filter_map(|import| grants::check_import(plugin, import, &config.grants)).collect();
+    reasons.extend(check_exports(&summary.exports));
+    reasons.extend(summary.size.find_exceeded_limits(plugin, &config.limits));
+    reasons.extend(check_memory(summary.memory_bytes, config));
+    if reasons.is_empty() { Ok(summary) } else { Err(reasons) }
 }
 
-fn object_to_exports(exports: &[String]) -> Option<String> {
+fn check_exports(exports: &[String]) -> Option<String> {
     let handler = exports.iter().find_map(|export| export.strip_prefix(grants::HANDLER));
     match handler {
         None => Some("does not export handler: it is a component, but not a plugin".into()),
         Some(rest) => {
             let version = rest.strip_prefix('@').unwrap_or(rest);
-            (!grants::speaks(version)).then(|| grants::object_to_version("handler", version))
+            (!grants::supports(version)).then(|| grants::version_mismatch("handler", version))
         }
     }
 }
 
-/// Before it is compiled: the engine would refuse the compiled code, for a reason of its own.
-fn object_to_memory(bytes: u64, config: &PluginConfig) -> Option<String> {
-    let most = config.limits.memory_bytes.min(limits::POOL_MEMORY_BYTES as u64);
-    (bytes > most).then(|| format!("starts with {bytes} bytes of memory, {most} are the limit (limits.memory-bytes)"))
+/// Checks the initial memory before compilation. The engine would reject the compiled code with a less specific error.
+fn check_memory(bytes: u64, config: &PluginConfig) -> Option<String> {
+    let max = config.limits.memory_bytes.min(limits::POOL_MEMORY_BYTES as u64);
+    (bytes > max).then(|| format!("starts with {bytes} bytes of memory, {max} are the limit (limits.memory-bytes)"))
 }
 
-/// The outermost names of a component and its largest memory; an error in plain words where it is none.
-fn read_shape(bytes: &[u8]) -> Result<Shape, String> {
+/// Summarizes a component. Returns a sentence if the bytes are none.
+fn summarize(bytes: &[u8]) -> Result<ComponentSummary, String> {
     if bytes.is_empty() {
         return Err("is empty".into());
     }
@@ -68,61 +68,65 @@ fn read_shape(bytes: &[u8]) -> Result<Shape, String> {
     if !Parser::is_component(bytes) {
         return Err("is a core module and not a component: build it for the target wasm32-wasip2".into());
     }
-    let mut shape = Shape::default();
+    let mut summary = ComponentSummary::default();
     let mut depth = 0_u32;
     for payload in Parser::new(0).parse_all(bytes) {
         let broken = |error: wasmparser::BinaryReaderError| format!("is not a whole component: {error}");
         let payload = payload.map_err(broken)?;
-        shape.size.add(&payload);
+        summary.size.add(&payload);
         match payload {
             Payload::Version { .. } => depth = depth.saturating_add(1),
             Payload::End(_) => depth = depth.saturating_sub(1),
             Payload::MemorySection(memories) => {
                 for memory in memories {
                     let bytes = memory.map_err(broken)?.initial.saturating_mul(WASM_PAGE_BYTES);
-                    shape.memory_bytes = shape.memory_bytes.max(bytes);
+                    summary.memory_bytes = summary.memory_bytes.max(bytes);
                 }
             }
             Payload::ComponentImportSection(imports) if depth == 1 => {
                 for import in imports {
-                    shape.imports.push(import.map_err(broken)?.name.name.to_owned());
+                    summary.imports.push(import.map_err(broken)?.name.name.to_owned());
                 }
             }
             Payload::ComponentExportSection(exports) if depth == 1 => {
                 for export in exports {
-                    shape.exports.push(export.map_err(broken)?.name.name.to_owned());
+                    summary.exports.push(export.map_err(broken)?.name.name.to_owned());
                 }
             }
             _ => {}
         }
     }
-    Ok(shape)
+    Ok(summary)
 }
 
-/// Why one instance of a component would take more than an instance may.
+/// Checks the resources of one instance. The error contains all exceeded limits.
 pub fn check_resources(component: &Component, config: &PluginConfig) -> Result<(), Vec<String>> {
-    let Some(needs) = component.resources_required() else {
-        return Err(vec!["wants to be given core modules at run time, which no plugin gets".into()]);
+    let Some(required) = component.resources_required() else {
+        return Err(vec!["imports core modules at run time, which no plugin may do".into()]);
     };
     let mut reasons = Vec::new();
-    if needs.num_memories > limits::COMPONENT_MEMORIES_MAX {
-        reasons.push(format!("has {} memories, {} are the limit", needs.num_memories, limits::COMPONENT_MEMORIES_MAX));
+    if required.num_memories > limits::COMPONENT_MEMORIES_MAX {
+        reasons.push(format!(
+            "has {} memories, {} are the limit",
+            required.num_memories,
+            limits::COMPONENT_MEMORIES_MAX
+        ));
     }
-    if needs.num_tables > limits::COMPONENT_TABLES_MAX {
-        reasons.push(format!("has {} tables, {} are the limit", needs.num_tables, limits::COMPONENT_TABLES_MAX));
+    if required.num_tables > limits::COMPONENT_TABLES_MAX {
+        reasons.push(format!("has {} tables, {} are the limit", required.num_tables, limits::COMPONENT_TABLES_MAX));
     }
-    let elements = needs.max_initial_table_size.unwrap_or(0);
+    let elements = required.max_initial_table_size.unwrap_or(0);
     if elements > limits::TABLE_ELEMENTS_MAX as u64 {
         reasons.push(format!("has a table of {elements} entries, {} are the limit", limits::TABLE_ELEMENTS_MAX));
     }
-    let memory = needs.max_initial_memory_size.unwrap_or(0).saturating_mul(WASM_PAGE_BYTES);
-    reasons.extend(object_to_memory(memory, config));
+    let memory = required.max_initial_memory_size.unwrap_or(0).saturating_mul(WASM_PAGE_BYTES);
+    reasons.extend(check_memory(memory, config));
     if reasons.is_empty() { Ok(()) } else { Err(reasons) }
 }
 
-/// How many slots of the pool one instance takes.
+/// Returns how many slots of the pool one instance takes.
 pub fn count_slots(component: &Component) -> u32 {
-    component.resources_required().map_or(1, |needs| slots(needs.num_memories, needs.num_tables))
+    component.resources_required().map_or(1, |required| slots(required.num_memories, required.num_tables))
 }
 
 /// A slot holds one memory and a few tables; an instance with more of them takes several slots.
@@ -140,14 +144,14 @@ mod tests {
     }
 
     #[test]
-    fn a_plugin_within_its_grants_passes() {
-        let shape = inspect("notes", &Guest::notes("0.1.0").build(), &config(&[])).unwrap();
-        assert!(shape.exports.iter().any(|export| export == "tenon:plugin/handler@0.1.0"));
-        assert!(shape.imports.is_empty());
+    fn plugin_within_its_grants_passes() {
+        let summary = inspect("notes", &Guest::notes("0.1.0").build(), &config(&[])).unwrap();
+        assert!(summary.exports.iter().any(|export| export == "tenon:plugin/handler@0.1.0"));
+        assert!(summary.imports.is_empty());
     }
 
     #[test]
-    fn everything_that_is_missing_is_named_at_once() {
+    fn all_mistakes_are_reported_at_once() {
         let found = reasons(
             r#"(component
                 (import "tenon:plugin/records@0.1.0" (instance))
@@ -162,30 +166,30 @@ mod tests {
     }
 
     #[test]
-    fn imports_of_an_inner_component_are_its_own_affair() {
+    fn imports_of_an_inner_component_are_not_checked() {
         let found = reasons(r#"(component (component (import "tenon:plugin/records@0.1.0" (instance))))"#, &[]);
         assert_eq!(found.len(), 1, "{found:?}");
     }
 
     #[test]
-    fn a_core_module_a_text_and_half_a_component_are_told_apart() {
+    fn core_module_text_and_half_a_component_have_different_errors() {
         assert!(reasons("(module)", &[])[0].contains("core module"));
-        let said = |bytes: &[u8]| inspect("notes", bytes, &config(&[])).unwrap_err().remove(0);
-        assert!(said(b"hello").contains("is not WebAssembly"));
-        assert!(said(b"").contains("is empty"));
+        let error_of = |bytes: &[u8]| inspect("notes", bytes, &config(&[])).unwrap_err().remove(0);
+        assert!(error_of(b"hello").contains("is not WebAssembly"));
+        assert!(error_of(b"").contains("is empty"));
         let whole = Guest::notes("0.1.0").build();
-        assert!(said(&whole[..whole.len() / 2]).contains("not a whole component"));
+        assert!(error_of(&whole[..whole.len() / 2]).contains("not a whole component"));
     }
 
     #[test]
-    fn a_component_over_its_size_is_refused_before_it_is_read() {
+    fn component_over_its_size_is_rejected_before_it_is_read() {
         let mut config = config(&[]);
         config.limits.component_bytes = 3;
         assert!(inspect("notes", b"hello", &config).unwrap_err()[0].contains("limits.component-bytes"));
     }
 
     #[test]
-    fn component_with_too_many_or_too_large_functions_is_refused_with_the_key_to_raise() {
+    fn component_with_too_many_or_too_large_functions_is_rejected_with_the_setting() {
         let mut config = config(&[]);
         let component = Guest::notes("0.1.0").build();
         (config.limits.functions, config.limits.function_bytes) = (6, 5);
@@ -202,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn few_bytes_that_stand_for_much_are_refused_before_they_are_compiled() {
+    fn few_bytes_with_large_counts_are_rejected_before_compilation() {
         let types = |count: usize| format!("(component (core module {}))", "(type (func))".repeat(count));
         assert!(reasons(&types(20_001), &[])[1].contains("has 20001 types, 20000 are the limit"));
         assert_eq!(reasons(&types(20_000), &[]).len(), 1);
@@ -217,20 +221,21 @@ mod tests {
             reasons(&format!("(component {nested} (instance (instantiate $c)))"), &[])
         };
         assert!(doubled(80)[1].ends_with("instances of modules and components, 10000 are the limit"));
-        // Of the innermost 1, of each level twice that below it and 2 more, and of the whole 1 more.
+        // The innermost component makes 1 instance, each level twice those below it and 2 more, and the outermost 1
+        // more.
         assert!(doubled(12)[1].contains("has 12287 instances"), "{:?}", doubled(12));
         assert_eq!(doubled(11).len(), 1);
     }
 
     #[test]
-    fn components_side_by_side_are_no_bomb() {
+    fn components_side_by_side_are_within_the_limits() {
         let side = r#"(component $c (core module $m) (core instance (instantiate $m)))
             (instance (instantiate $c)) (instance (instantiate $c))"#;
         assert_eq!(reasons(&format!("(component {})", side.replace("$c", "$d") + side), &[]).len(), 1);
     }
 
     #[test]
-    fn memory_over_the_limit_is_refused_before_it_is_compiled() {
+    fn memory_over_the_limit_is_rejected_before_compilation() {
         let found = reasons("(component (core module (memory 65536)))", &[]);
         assert!(found[1].contains("starts with 4294967296 bytes of memory, 67108864 are the limit"), "{found:?}");
     }

@@ -1,10 +1,11 @@
-//! From the bytes of a component to a generation: inspect, compile, link, try. The only maker of a `Generation`.
+//! Loads a generation from the bytes of a component: inspect, compile, link, try. Only this module creates a
+//! `Generation`.
 //!
-//! Never publishes anything and never looks at what serves now. Everything that can be wrong with a component is found
-//! here, and each step's time is noted.
+//! Publishes nothing and does not depend on the serving generations. Finds every mistake of a component, and measures
+//! the time of each step.
 
 mod describe;
-mod soundness;
+mod validation;
 
 use std::{
     collections::HashMap,
@@ -22,67 +23,67 @@ use wasmtime::component::{Component, Linker};
 
 use super::{
     call::{Bulkhead, CallState, Callable, PoolPart},
-    compile::{CompileError, Compiler, Job, Retries},
+    compile::{CompileError, Compiler, Job, RetryPolicy},
     compiling::Compiling,
     components::{ComponentStore, LoadedCode},
     engine::ServingEngine,
+    error_bodies::ErrorBodies,
     generation::{Code, Facts, Generation},
     grants, inspect,
     native::Natives,
-    wording::Wording,
 };
-use crate::manifest::{EventType, Manifest};
 use crate::{
     capability::{LogLimits, Shared, sampler::Sampling},
     changes::{change_set::DecidedBy, envelope::Envelope},
     config::{PluginConfig, PluginLimits},
     db::model::DataModel,
     limits,
+    manifest::{EventType, Manifest},
     metrics::Metrics,
 };
 
-/// Fills the linker of one plugin: closed WASI, and the interfaces that it was granted.
+/// Fills the linker of one plugin with closed WASI and the granted interfaces.
 pub type LinkCalls = Arc<dyn Fn(&mut Linker<CallState>, &[String]) -> wasmtime::Result<()> + Send + Sync>;
 
-/// Why a component does not serve: the reasons that were found, as sentences for the operator. Names and texts of the component
-/// stand in them: they are cut, and so are their number.
+/// Reasons why a swap failed, as sentences for operators. They contain names and strings of the component, so their
+/// length and number are bounded.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}", reasons.join("; "))]
-pub struct SwapRefusal {
+pub struct SwapError {
     pub reasons: Vec<String>,
-    /// Whether the same change may pass later.
-    pub retries: Retries,
+    /// Whether the same change is prepared again.
+    pub retries: RetryPolicy,
 }
 
-impl SwapRefusal {
-    pub fn because(reason: impl Into<String>) -> SwapRefusal {
+impl SwapError {
+    pub fn new(reason: impl Into<String>) -> SwapError {
         let reason = cut(reason.into(), limits::REFUSAL_BYTES_MAX);
-        SwapRefusal { reasons: vec![reason], retries: Retries::None }
+        SwapError { reasons: vec![reason], retries: RetryPolicy::None }
     }
 
-    /// The same for a cause outside of the component.
-    pub fn transient(reason: impl Into<String>) -> SwapRefusal {
-        SwapRefusal { retries: Retries::Endless, ..SwapRefusal::because(reason) }
+    /// Returns an error whose cause is outside of the component.
+    pub fn transient(reason: impl Into<String>) -> SwapError {
+        SwapError { retries: RetryPolicy::Unlimited, ..SwapError::new(reason) }
     }
 }
 
-impl From<Vec<String>> for SwapRefusal {
-    fn from(reasons: Vec<String>) -> SwapRefusal {
+impl From<Vec<String>> for SwapError {
+    fn from(reasons: Vec<String>) -> SwapError {
         let mut reasons: Vec<String> =
             reasons.into_iter().map(|reason| cut(reason, limits::REFUSAL_REASON_BYTES_MAX)).collect();
         let more = reasons.len().saturating_sub(limits::REFUSAL_REASONS_MAX);
         if more > 0 {
-            // The last one may say what to do about the others.
+            // The last reason is kept: it may contain a hint about the others.
             let first = limits::REFUSAL_REASONS_MAX.saturating_sub(1);
             reasons.splice(first..first.saturating_add(more), [format!("and {more} more")]);
         }
-        SwapRefusal { reasons, retries: Retries::None }
+        SwapError { reasons, retries: RetryPolicy::None }
     }
 }
 
-impl From<CompileError> for SwapRefusal {
-    fn from(error: CompileError) -> SwapRefusal {
-        SwapRefusal { retries: error.retries(), ..SwapRefusal::because(error.to_string()) }
+impl From<CompileError> for SwapError {
+    fn from(error: CompileError) -> SwapError {
+        SwapError { retries: error.retries(), ..SwapError::new(error.to_string()) }
     }
 }
 
@@ -95,7 +96,7 @@ fn cut(mut reason: String, bytes_max: usize) -> String {
     reason
 }
 
-/// The steps of a swap that were taken, in order, with milliseconds.
+/// The completed steps of a swap in order, with milliseconds.
 #[derive(Clone, Debug)]
 pub struct Steps {
     pub taken: Vec<(String, f64)>,
@@ -107,7 +108,7 @@ impl Steps {
         Steps { taken: Vec::new(), since: Instant::now() }
     }
 
-    /// Ends a step that began where the last one ended.
+    /// Ends a step that began at the end of the last one.
     pub fn end(&mut self, step: &str) {
         let now = Instant::now();
         let ms = now.duration_since(self.since).as_secs_f64() * 1_000.0;
@@ -115,13 +116,13 @@ impl Steps {
         self.since = now;
     }
 
-    /// What happened since the last step counts for none.
+    /// Begins the next step now. The time since the last one counts for no step.
     pub fn resume(&mut self) {
         self.since = Instant::now();
     }
 }
 
-/// What may become a generation.
+/// Input of a load.
 #[derive(Clone)]
 pub struct Candidate {
     pub plugin: Arc<str>,
@@ -131,9 +132,9 @@ pub struct Candidate {
     pub config: Arc<PluginConfig>,
 }
 
-/// Resources that the host has for routes; a manifest cannot require more.
+/// Features of the host for routes. A manifest cannot require more.
 #[derive(Clone, Copy, Debug)]
-pub struct Offers {
+pub struct HostFeatures {
     /// Limit of a request's body.
     pub body_bytes_max: u64,
     /// True if the configuration names an address that absolute links begin with.
@@ -148,10 +149,10 @@ pub struct LoaderParts {
     pub link: LinkCalls,
     pub metrics: Metrics,
     pub shared: Shared,
-    pub offers: Offers,
+    pub features: HostFeatures,
 }
 
-/// Makes generations. Shared by the task that swaps and by `tenon plugin check`.
+/// Loads generations. Shared by the task that swaps and `tenon plugin check`.
 pub struct Loader {
     engine: Arc<ServingEngine>,
     components: Arc<ComponentStore>,
@@ -160,19 +161,31 @@ pub struct Loader {
     metrics: Metrics,
     shared: Shared,
     natives: Natives,
-    offers: Offers,
+    features: HostFeatures,
     progress: Compiling,
-    /// Of plugins with a generation.
-    parts: Mutex<HashMap<Arc<str>, Weak<PoolPart>>>,
-    made: AtomicU64,
+    /// Parts of the pool, of plugins with a generation.
+    pool_parts: Mutex<HashMap<Arc<str>, Weak<PoolPart>>>,
+    generation_count: AtomicU64,
 }
 
 impl Loader {
     pub fn new(parts: LoaderParts) -> Loader {
-        let LoaderParts { engine, components, compiler, link, metrics, shared, offers } = parts;
-        let (made, natives, progress) = (AtomicU64::new(0), Natives::new(), Compiling::default());
-        let parts = Mutex::default();
-        Loader { engine, components, compiler, link, metrics, shared, natives, offers, progress, parts, made }
+        let LoaderParts { engine, components, compiler, link, metrics, shared, features } = parts;
+        let (generation_count, natives, progress) = (AtomicU64::new(0), Natives::new(), Compiling::default());
+        let pool_parts = Mutex::default();
+        Loader {
+            engine,
+            components,
+            compiler,
+            link,
+            metrics,
+            shared,
+            natives,
+            features,
+            progress,
+            pool_parts,
+            generation_count,
+        }
     }
 
     /// Plugins of these names run without a sandbox.
@@ -202,8 +215,9 @@ impl Loader {
         &self.progress
     }
 
-    /// All steps from *inspect* to *try*. Dropping the future abandons it and kills the process that compiles.
-    pub async fn load(&self, candidate: &Candidate, steps: &mut Steps) -> Result<Arc<Generation>, SwapRefusal> {
+    /// Performs all steps from *inspect* to *try*. Dropping the future cancels the load and kills the process that
+    /// compiles.
+    pub async fn load(&self, candidate: &Candidate, steps: &mut Steps) -> Result<Arc<Generation>, SwapError> {
         let Candidate { plugin, config, .. } = candidate;
         let LoadedCode { serving: component, trial } = self.inspect_and_compile(candidate, steps).await?;
         inspect::check_resources(&component, config)?;
@@ -215,7 +229,7 @@ impl Loader {
 
         let facts = Facts {
             plugin: plugin.clone(),
-            generation: self.made.fetch_add(1, Ordering::Relaxed).saturating_add(1),
+            generation: self.generation_count.fetch_add(1, Ordering::Relaxed).saturating_add(1),
             decided_by: Arc::new(DecidedBy {
                 version: manifest.version.clone(),
                 component: candidate.hash.to_string(),
@@ -224,8 +238,8 @@ impl Loader {
             settings: config.settings.clone(),
             shared: self.shared.clone(),
             shows_private_keys: config.shows_private_keys,
-            named: config.destinations.clone(),
-            event_types: event_types(&manifest).map_err(SwapRefusal::because)?,
+            operator_destinations: config.destinations.clone(),
+            event_types: event_types(&manifest).map_err(SwapError::new)?,
             tasks: manifest.tasks.iter().map(|task| task.name.clone()).collect(),
             log: LogLimits::new(&self.metrics.dropped_log_lines(plugin)),
             sampling: Sampling::default(),
@@ -234,7 +248,7 @@ impl Loader {
         let (slots, pool) = (inspect::count_slots(&component), self.pool_part(plugin, &config.limits));
         Ok(Arc::new(Generation {
             model: Arc::new(model_of(plugin, &manifest)?),
-            wording: Arc::new(Wording::compile(&manifest).map_err(SwapRefusal::because)?),
+            error_bodies: Arc::new(ErrorBodies::compile(&manifest).map_err(SwapError::new)?),
             bulkhead: Bulkhead::new(&config.limits, pool.instances(slots)),
             pool,
             task_memory: Default::default(),
@@ -252,24 +266,24 @@ impl Loader {
         }))
     }
 
-    /// That of the plugin's other generations, unless its limits were changed.
+    /// Returns the part of the pool that the plugin's other generations use, unless its limits were changed.
     fn pool_part(&self, plugin: &Arc<str>, limits: &PluginLimits) -> Arc<PoolPart> {
         let slots = self.engine.part(limits.calls);
-        let mut parts = self.parts.lock();
-        parts.retain(|_, part| part.strong_count() > 0);
-        let known = parts.get(plugin).and_then(Weak::upgrade).filter(|part| part.is_of(slots, limits));
+        let mut pool_parts = self.pool_parts.lock();
+        pool_parts.retain(|_, part| part.strong_count() > 0);
+        let known = pool_parts.get(plugin).and_then(Weak::upgrade).filter(|part| part.matches(slots, limits));
         known.unwrap_or_else(|| {
             let part = Arc::new(PoolPart::new(slots, limits));
-            parts.insert(plugin.clone(), Arc::downgrade(&part));
+            pool_parts.insert(plugin.clone(), Arc::downgrade(&part));
             part
         })
     }
 
-    async fn inspect_and_compile(&self, candidate: &Candidate, steps: &mut Steps) -> Result<LoadedCode, SwapRefusal> {
+    async fn inspect_and_compile(&self, candidate: &Candidate, steps: &mut Steps) -> Result<LoadedCode, SwapError> {
         let Candidate { plugin, bytes, config, .. } = candidate;
-        let wrong_grants = grants::check_grants(plugin, &config.grants);
-        if !wrong_grants.is_empty() {
-            return Err(wrong_grants.into());
+        let invalid_grants = grants::check_grants(plugin, &config.grants);
+        if !invalid_grants.is_empty() {
+            return Err(invalid_grants.into());
         }
         let (name, bytes, section) = (plugin.clone(), bytes.clone(), config.clone());
         blocking(move || inspect::inspect(&name, &bytes, &section)).await??;
@@ -279,76 +293,76 @@ impl Loader {
         Ok(code)
     }
 
-    /// Cached code, or that of a compilation whose result is cached.
-    async fn compile(&self, candidate: &Candidate) -> Result<LoadedCode, SwapRefusal> {
+    /// Returns cached code, or compiles the component and caches the code.
+    async fn compile(&self, candidate: &Candidate) -> Result<LoadedCode, SwapError> {
         let (engine, components, hash) = (self.engine.clone(), self.components.clone(), candidate.hash.clone());
         let found = blocking(move || components.find_compiled(&engine, &hash)).await?;
         if let Some(code) = found {
             return Ok(code);
         }
         let Candidate { plugin, bytes, hash, .. } = candidate;
-        let places = self.components.places(&self.engine, plugin, hash).map_err(not_kept)?;
+        let paths = self.components.compile_paths(&self.engine, plugin, hash).map_err(store_error)?;
         let progress = self.progress.clone();
-        let job = Job { plugin: plugin.clone(), component: bytes.clone(), places, progress };
+        let job = Job { plugin: plugin.clone(), component: bytes.clone(), paths, progress };
         let code = self.compiler.compile(job).await?;
         let (engine, components, hash) = (self.engine.clone(), self.components.clone(), hash.clone());
-        let load = move || components.keep_compiled(&engine, &hash, code).map_err(not_kept);
+        let load = move || components.keep_compiled(&engine, &hash, code).map_err(store_error);
         blocking(load).await?
     }
 
-    fn link(&self, component: &Component, grants: &[String]) -> Result<Callable, SwapRefusal> {
+    fn link(&self, component: &Component, grants: &[String]) -> Result<Callable, SwapError> {
         let mut linker = Linker::new(self.engine.engine());
         let linked = (self.link)(&mut linker, grants).and_then(|()| Callable::new(linker.instantiate_pre(component)?));
-        let code = linked.map_err(|error| SwapRefusal::because(format!("does not fit the contract: {error:#}")))?;
+        let code = linked.map_err(|error| SwapError::new(format!("does not fit the contract: {error:#}")))?;
         component
             .initialize_copy_on_write_image()
-            .map_err(|error| SwapRefusal::because(format!("its memory cannot be prepared: {error:#}")))?;
+            .map_err(|error| SwapError::new(format!("its memory cannot be prepared: {error:#}")))?;
         Ok(code)
     }
 
-    /// Lets it describe itself, twice: the same component must always give the same text.
-    async fn try_out(&self, component: Component, candidate: &Candidate) -> Result<Manifest, SwapRefusal> {
+    /// Calls `describe` twice: a component must always return the same manifest.
+    async fn try_out(&self, component: Component, candidate: &Candidate) -> Result<Manifest, SwapError> {
         let limits = &candidate.config.limits;
-        let text = describe::describe(&self.engine, &component, limits).await.map_err(SwapRefusal::because)?;
-        if describe::describe(&self.engine, &component, limits).await.map_err(SwapRefusal::because)? != text {
-            return Err(SwapRefusal::because("describe gave two different texts, one after the other"));
+        let text = describe::describe(&self.engine, &component, limits).await.map_err(SwapError::new)?;
+        if describe::describe(&self.engine, &component, limits).await.map_err(SwapError::new)? != text {
+            return Err(SwapError::new("describe returned two different manifests"));
         }
-        let (plugin, config, offers) = (candidate.plugin.clone(), candidate.config.clone(), self.offers);
+        let (plugin, config, features) = (candidate.plugin.clone(), candidate.config.clone(), self.features);
         let check = move || {
-            soundness::sizes::check_text(&text).map_err(SwapRefusal::because)?;
-            let manifest: Manifest =
-                serde_json::from_str(&text).map_err(|error| SwapRefusal::because(format!("its manifest: {error}")))?;
-            let reasons = soundness::check(&manifest, &plugin, &config, &offers);
+            validation::sizes::check_text(&text).map_err(SwapError::new)?;
+            let manifest: Manifest = serde_json::from_str(&text)
+                .map_err(|error| SwapError::new(format!("its manifest is not valid: {error}")))?;
+            let reasons = validation::check(&manifest, &plugin, &config, &features);
             if reasons.is_empty() { Ok(manifest) } else { Err(reasons.into()) }
         };
         blocking(check).await?
     }
 }
 
-/// The folder's errors have a kind; an error of the kind "other" is the engine's.
-fn not_kept(error: io::Error) -> SwapRefusal {
+/// Converts an error of storing code. The kind "other" is an error of the engine; the folder's errors have other kinds.
+fn store_error(error: io::Error) -> SwapError {
     match error.kind() {
-        io::ErrorKind::Other => SwapRefusal::because(format!("the engine refuses its compiled code: {error}")),
-        _ => SwapRefusal::transient(format!("its compiled code cannot be kept in the data folder: {error}")),
+        io::ErrorKind::Other => SwapError::new(format!("the engine rejects its compiled code: {error}")),
+        _ => SwapError::transient(format!("its compiled code cannot be stored in the data folder: {error}")),
     }
 }
 
-/// Runs what reads files or computes for milliseconds where that holds up nothing else.
-async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, SwapRefusal> {
-    spawn_blocking(work).await.map_err(|_panicked| SwapRefusal::because("the host failed while it read the component"))
+/// Runs work that reads files or computes for milliseconds on a thread for blocking work.
+async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, SwapError> {
+    spawn_blocking(work).await.map_err(|_panicked| SwapError::new("the host failed while it read the component"))
 }
 
-/// What it may emit, each with what surrounds it.
+/// Returns the event types with their envelopes.
 fn event_types(manifest: &Manifest) -> Result<HashMap<String, Envelope>, String> {
     let envelope = |event: &EventType| event.envelope.as_ref().or(manifest.envelope.as_ref()).map(Envelope::compile);
     let entry = |event: &EventType| Ok((event.name.clone(), envelope(event).transpose()?.unwrap_or_default()));
     manifest.event_types.iter().map(entry).collect()
 }
 
-/// The collections that it declares, as the database keeps them.
-pub fn model_of(plugin: &str, manifest: &Manifest) -> Result<DataModel, SwapRefusal> {
+/// Returns the data model of the declared collections.
+pub fn model_of(plugin: &str, manifest: &Manifest) -> Result<DataModel, SwapError> {
     DataModel::new(plugin, &manifest.collections, manifest.data_version, manifest.reads_data_from)
-        .map_err(|error| SwapRefusal::because(error.to_string()))
+        .map_err(|error| SwapError::new(error.to_string()))
 }
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
-//! Plugins that are linked into a program instead of being components: to measure what the sandbox costs, and to step
-//! through rules with native tools. The `tenon` program has none; a component of the same name still has to pass the whole
+//! Plugins that are linked into a program instead of being components: to measure the cost of the sandbox, and to debug
+//! rules with native tools. The `tenon` program has none. A component of the same name must still pass the whole
 //! pipeline, and only its code is replaced.
 //!
-//! Never isolated: what such a plugin does wrong, the host does wrong.
+//! Not isolated: errors of such a plugin affect the whole host.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -12,12 +12,12 @@ use crate::capability::CallState;
 
 /// The handler of a plugin, as a function of this process.
 pub trait Native: Send + Sync + 'static {
-    /// `Err` is a fault, as in the contract. May block for as long as a read of the database takes.
+    /// Handles a request. `Err` is a fault, as in the contract. May block for the duration of a database read.
     fn handle(&self, request: &Request, state: &mut CallState) -> Result<Answer, String>;
 
-    /// The same for a task.
+    /// Runs a task.
     fn run(&self, task: &Task, state: &mut CallState) -> Result<Verdict, String>;
 }
 
-/// By the name in plugins.toml.
+/// Native plugins by their name in plugins.toml.
 pub type Natives = BTreeMap<Arc<str>, Arc<dyn Native>>;

@@ -1,10 +1,10 @@
-//! Profiles of plugins: at each tick of the engine's clock, the stack of each guest that runs.
+//! Profiles of plugins: samples the stack of each running guest at each tick of the engine's clock.
 //!
-//! Never waits and never decides when a profile is long enough: `boot` does. Invariants: a host has one profile at a time. A
-//! dropped profile takes no more samples, and frees those that it has.
+//! `boot` decides when a profile ends. Invariants: a host has one profile at a time. A dropped profile takes no more
+//! samples and frees its samples.
 //!
-//! - `capability::sampler` takes the samples. `document`: the file of the Firefox profiler. `functions`: the functions with the
-//!   most samples.
+//! - `capability::sampler` takes the samples. `document`: the file of the Firefox profiler. `functions`: the functions
+//!   with the most samples.
 
 mod document;
 mod functions;
@@ -22,12 +22,12 @@ pub use functions::FunctionSamples;
 /// Begins the profiles of a host.
 #[derive(Default)]
 pub struct Profiler {
-    /// Held by the profile that runs.
+    /// Held by the running profile.
     exclusive: Arc<Mutex<()>>,
 }
 
 impl Profiler {
-    /// Returns `None` while another profile runs. `slots`: [`ServingEngine::slots`].
+    /// Begins a profile. Returns `None` while another one runs. `slots`: [`ServingEngine::slots`].
     ///
     /// [`ServingEngine::slots`]: super::engine::ServingEngine::slots
     pub fn begin(&self, generation: Arc<Generation>, slots: &Arc<Semaphore>) -> Option<RunningProfile> {
@@ -44,7 +44,7 @@ pub struct RunningProfile {
     generation: Arc<Generation>,
     sampler: Arc<Sampler>,
     _exclusive: OwnedMutexGuard<()>,
-    /// The clock of the engine ticks at its full speed only while a slot is taken. Absent where guests take all of them.
+    /// The clock of the engine ticks at full speed only while a slot is taken. Absent if guests hold all slots.
     _slot: Option<OwnedSemaphorePermit>,
 }
 
@@ -58,7 +58,7 @@ impl RunningProfile {
         self.sampler.full().await;
     }
 
-    /// Ends sampling. `now`: for the times in the file.
+    /// Ends the profile. `now`: for the times in the file.
     pub fn end(self, now: Timestamp) -> Profile {
         let duration = self.sampler.began().elapsed();
         let samples = self.sampler.end().unwrap_or_default();
@@ -93,7 +93,7 @@ impl Profile {
         self.samples.is_full()
     }
 
-    /// Returns the functions with the most samples of their own, and the text of the file. Takes some ten milliseconds.
+    /// Returns the functions with the most own samples, and the content of the file. Takes some ten milliseconds.
     pub fn render(&self) -> serde_json::Result<(Vec<FunctionSamples>, String)> {
         let names: Vec<String> = self.samples.frames.iter().map(name).collect();
         let functions = functions::list(&self.samples, &names);
@@ -103,7 +103,7 @@ impl Profile {
     }
 }
 
-/// The name of a frame for people.
+/// Returns the displayed name of a frame.
 fn name(frame: &Frame) -> String {
     match frame {
         Frame::Operation(name) => name.to_string(),

@@ -1,7 +1,7 @@
-//! What serves now: one table behind one pointer. A request takes the table once and keeps what it found in it.
+//! The serving table behind one pointer. A request loads the table once and uses it to its end.
 //!
-//! Never decides what should serve (that is `reload`). Invariant: a table is replaced as a whole, by one store; nobody
-//! ever sees half of a swap.
+//! `reload` decides which generations serve. Invariant: a table is replaced as a whole by one store, so that no request
+//! sees half of a swap.
 
 use std::sync::Arc;
 
@@ -10,10 +10,10 @@ use tokio::sync::watch;
 
 use super::generation::Generation;
 
-/// Makes the table from everything that is to serve; every clash between plugins at once where it cannot.
+/// Builds the table of all serving generations. The error contains all conflicts between plugins.
 pub type BuildTable<T> = fn(&[Arc<Generation>]) -> Result<T, Vec<String>>;
 
-/// `T` is the table of routes; a parameter, so that swapping can be tested without any.
+/// `T` is the table of routes. It is a parameter so that tests of swaps need no routes.
 pub struct Registry<T> {
     table: ArcSwap<T>,
     build: BuildTable<T>,
@@ -21,30 +21,30 @@ pub struct Registry<T> {
 }
 
 impl<T: Send + Sync + 'static> Registry<T> {
-    /// Begins with nothing to serve.
+    /// Returns a registry with an empty table.
     pub fn new(build: BuildTable<T>) -> Result<Registry<T>, Vec<String>> {
         let (published, _) = watch::channel(0);
         Ok(Registry { table: ArcSwap::from_pointee(build(&[])?), build, published })
     }
 
-    /// What serves now. One atomic read.
+    /// Returns the serving table. One atomic read.
     pub fn current(&self) -> Arc<T> {
         self.table.load_full()
     }
 
-    /// Counts the publications, for those who wait for the next one.
+    /// Returns a receiver of the number of publications, to wait for the next one.
     pub fn publications(&self) -> watch::Receiver<u64> {
         self.published.subscribe()
     }
 }
 
-/// The half of the registry that the task of the swap sees.
+/// The interface of the registry for the task that swaps.
 pub trait Publish: Send + Sync + 'static {
-    /// Builds the table aside. Calling what it returns publishes it.
+    /// Builds a table without publishing it. Calling the returned function publishes it.
     fn prepare(self: Arc<Self>, serving: &[Arc<Generation>]) -> Result<PublishNow, Vec<String>>;
 }
 
-/// Stores the pointer. Dropped uncalled, nothing has happened.
+/// Publishes a table when called. Dropping it has no effect.
 pub type PublishNow = Box<dyn FnOnce() + Send>;
 
 impl<T: Send + Sync + 'static> Publish for Registry<T> {

@@ -1,12 +1,13 @@
-//! The one task that swaps: what asks for a swap, what comes of it, and the handle that everybody else holds.
+//! The task that swaps generations, its outcomes, and the handle for its callers.
 //!
-//! All swaps of a host pass through one task, so that they are decided one after the other. Preparing (settle … compare)
-//! happens beside it, for several plugins at once, though only one component is compiled at a time; of one plugin the
-//! newest wins, and a preparation that was overtaken is dropped. New settings drop no deploy and no rollback, but have it
-//! prepared again. Invariants: nothing is published that the journal does not hold; whatever fails leaves what serves as it
-//! was, and says why; settings take effect, or it is said why not, whatever overtook them.
+//! One task performs all swaps of a host, one after the other. Preparations (settle … compare) run beside it, for
+//! several plugins at once, though only one component is compiled at a time. Of one plugin, the newest change wins, and
+//! an overtaken preparation is dropped. New settings drop no deploy and no rollback; they restart its preparation.
+//! Invariants: nothing is published that is not in the journal. A failed change leaves the serving generations
+//! unchanged and reports its reasons. Settings take effect, or their reasons are reported, whatever change overtook
+//! them.
 
-#![expect(clippy::disallowed_methods, reason = "the task that swaps and its preparations; `shutdown` ends them")]
+#![expect(clippy::disallowed_methods, reason = "starts the task that swaps and its preparations; `shutdown` ends them")]
 
 mod announce;
 pub mod check;
@@ -30,70 +31,71 @@ use self::{
     journal::{SwapAction, SwapJournal},
     worker::{Message, Worker},
 };
-pub use super::load::SwapRefusal;
+pub use super::load::SwapError;
 use super::{components, load::Loader, registry::Publish};
 use crate::manifest::Manifest;
 use crate::{config::PluginConfig, limits};
 
-/// The `[plugins.*]` sections as they are now; every mistake at once where the file is wrong.
+/// Reads the `[plugins.*]` sections. The error contains all mistakes of the file.
 pub type ReadPlugins = Arc<dyn Fn() -> Result<BTreeMap<Arc<str>, PluginConfig>, Vec<String>> + Send + Sync>;
 
-/// What the data says to a new generation. Reasons are sentences for the operator.
-pub trait DataGate: Send + Sync + 'static {
-    /// Whether it can read what was written and its indexes can be built; changes nothing. Returns notes (cost).
+/// Checks and prepares the data for a new generation. Reasons are sentences for operators.
+pub trait DataMigrator: Send + Sync + 'static {
+    /// Checks that the generation can read the stored data and that its indexes can be built. Changes nothing. Returns
+    /// notes (cost).
     fn check<'a>(
         &'a self,
         plugin: &'a Arc<str>,
         manifest: &'a Manifest,
-        passing: Passing,
+        allowed: AllowedChanges,
     ) -> BoxFuture<'a, Result<Vec<String>, Vec<String>>>;
-    /// Makes its tables and indexes. What an older generation uses stays.
+    /// Creates its tables and indexes. Those of an older generation stay.
     fn prepare<'a>(
         &'a self,
         plugin: &'a Arc<str>,
         manifest: &'a Manifest,
-        passing: Passing,
+        allowed: AllowedChanges,
     ) -> BoxFuture<'a, Result<(), Vec<String>>>;
-    /// Immediately before it is published: asks once more whether it can read what was written, and sees to it that from
-    /// now on nothing else is written, by whatever generation.
+    /// Called immediately before the publication: checks again that the generation can read the stored data, and
+    /// prevents writes of any generation that it could not read.
     fn admit<'a>(&'a self, plugin: &'a Arc<str>, manifest: &'a Manifest) -> BoxFuture<'a, Result<(), Vec<String>>>;
 }
 
-/// What the task works with.
+/// Dependencies of the task.
 pub struct ReloadParts {
     pub loader: Arc<Loader>,
     pub registry: Arc<dyn Publish>,
     pub journal: Arc<dyn SwapJournal>,
-    pub data: Arc<dyn DataGate>,
+    pub data: Arc<dyn DataMigrator>,
     pub read_plugins: ReadPlugins,
-    /// plugins.toml, to be watched; reading it is for `read_plugins`.
+    /// plugins.toml, to be watched. `read_plugins` reads it.
     pub config_file: PathBuf,
     /// Milliseconds since 1970.
     pub clock: Arc<dyn Fn() -> u64 + Send + Sync>,
 }
 
-/// What may pass because somebody said so.
+/// Changes that an operator allows explicitly.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Passing {
-    /// Differences that break callers of today.
+pub struct AllowedChanges {
+    /// Differences that break existing callers.
     pub breaking: bool,
     /// Indexes that stop all writes for longer than `limits::INDEX_SECONDS_MAX`.
     pub slow_indexes: bool,
 }
 
-impl Passing {
-    pub const COMPATIBLE: Passing = Passing { breaking: false, slow_indexes: false };
-    pub const BREAKING: Passing = Passing { breaking: true, slow_indexes: false };
+impl AllowedChanges {
+    pub const COMPATIBLE: AllowedChanges = AllowedChanges { breaking: false, slow_indexes: false };
+    pub const BREAKING: AllowedChanges = AllowedChanges { breaking: true, slow_indexes: false };
 }
 
 #[derive(Clone, Debug)]
 pub struct DeployOptions {
-    /// For the journal.
-    pub who: String,
-    pub passing: Passing,
+    /// Name of the operator for the journal.
+    pub actor: String,
+    pub allowed: AllowedChanges,
 }
 
-/// A version of a plugin, as people and as machines name it.
+/// A version of a plugin: its name for people, and its hash.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Version {
     pub version: String,
@@ -109,7 +111,7 @@ pub struct SwapReport {
     pub from: Option<Version>,
     pub to: Version,
     pub generation: u64,
-    /// Differences that an operator should know of.
+    /// Differences that operators should know.
     pub notes: Vec<String>,
     /// Milliseconds of each step, in order.
     pub steps_ms: Vec<(String, f64)>,
@@ -120,9 +122,9 @@ pub enum PluginState {
     Serving,
     /// Serving, while calls still run on an older generation.
     Draining,
-    /// The next generation is being prepared; what serves, serves.
+    /// The next generation is being prepared. The current one keeps serving.
     Preparing,
-    /// Nothing was ever published.
+    /// No generation serves.
     Down,
 }
 
@@ -134,7 +136,7 @@ pub struct ServingStatus {
     pub generation: u64,
     /// Milliseconds since 1970.
     pub since: u64,
-    /// Calls on it, and on older generations that drain.
+    /// Calls on this generation and on draining ones.
     pub in_flight: u64,
 }
 
@@ -143,16 +145,17 @@ pub struct PluginStatus {
     pub name: Arc<str>,
     pub mount: String,
     pub state: PluginState,
-    /// Why the last attempt was refused; empty where all is well.
+    /// Reasons why the last change was refused; empty if it was published.
     pub reasons: Vec<String>,
     pub serving: Option<ServingStatus>,
-    /// What a rollback would publish without loading anything.
+    /// The parked version that a rollback would publish without loading.
     pub parked: Option<Version>,
-    /// Hash of what a rollback would load from the data folder, where nothing is parked: as after a restart.
+    /// Hash of the component that a rollback would load from the data folder. Present if no version is parked, as after
+    /// a restart.
     pub kept: Option<Arc<str>>,
 }
 
-/// The way to the task that swaps. Cheap to clone; when the last one is gone, the task ends.
+/// Handle of the task that swaps. Cheap to clone. The task ends when the last handle is dropped.
 #[derive(Clone)]
 pub struct Reloader {
     messages: mpsc::Sender<Message>,
@@ -167,58 +170,58 @@ impl Reloader {
         (Reloader { messages }, task)
     }
 
-    /// Publishes a component that an operator sends, whatever its file says.
-    pub async fn deploy(&self, plugin: &str, bytes: Bytes, options: DeployOptions) -> Result<SwapReport, SwapRefusal> {
+    /// Publishes a component that an operator sends, whatever the file contains.
+    pub async fn deploy(&self, plugin: &str, bytes: Bytes, options: DeployOptions) -> Result<SwapReport, SwapError> {
         let hash = components::hash(&bytes);
         let content = settle::Content { bytes, hash };
         let message = |reply| Message::Deploy { plugin: plugin.into(), content, options, reply };
-        self.ask(message).await?.unwrap_or_else(|_| Err(stopping()))
+        self.request(message).await?.unwrap_or_else(|_| Err(stopping()))
     }
 
-    /// Publishes what served before. Twice is there and back again.
-    pub async fn rollback(&self, plugin: &str, who: &str) -> Result<SwapReport, SwapRefusal> {
-        let message = |reply| Message::Rollback { plugin: plugin.into(), who: who.into(), reply };
-        self.ask(message).await?.unwrap_or_else(|_| Err(stopping()))
+    /// Publishes the version that served before. A second rollback undoes the first.
+    pub async fn rollback(&self, plugin: &str, actor: &str) -> Result<SwapReport, SwapError> {
+        let message = |reply| Message::Rollback { plugin: plugin.into(), actor: actor.into(), reply };
+        self.request(message).await?.unwrap_or_else(|_| Err(stopping()))
     }
 
-    /// Empty where the task has ended.
+    /// Returns the status of all plugins; empty if the task has ended.
     pub async fn status(&self) -> Vec<PluginStatus> {
-        self.ask(|reply| Message::Status { reply }).await.ok().and_then(Result::ok).unwrap_or_default()
+        self.request(|reply| Message::Status { reply }).await.ok().and_then(Result::ok).unwrap_or_default()
     }
 
-    /// Reads plugins.toml and all components again. Returns when nothing is being read or prepared: each plugin serves, or
-    /// its status has the reasons.
-    pub async fn reload_all(&self) -> Result<Vec<PluginStatus>, SwapRefusal> {
-        self.ask(|reply| Message::ReloadAll { reply }).await?.unwrap_or_else(|_| Err(stopping()))
+    /// Reads plugins.toml and all components again. Returns when nothing is being read or prepared: each plugin serves,
+    /// or its status contains the reasons.
+    pub async fn reload_all(&self) -> Result<Vec<PluginStatus>, SwapError> {
+        self.request(|reply| Message::ReloadAll { reply }).await?.unwrap_or_else(|_| Err(stopping()))
     }
 
-    /// True if the task has ended: nothing is swapped any more.
+    /// Returns true if the task has ended.
     pub fn has_ended(&self) -> bool {
         self.messages.is_closed()
     }
 
     /// Returns when each plugin has served or was refused once, also while newer versions are being prepared.
     pub async fn wait_for_first_loads(&self) {
-        let _ended = self.ask(|reply| Message::FirstLoads { reply }).await;
+        let _ended = self.request(|reply| Message::FirstLoads { reply }).await;
     }
 
-    /// Ends the task; what serves goes on serving. What is being prepared is dropped.
+    /// Ends the task. Serving generations keep serving, and preparations are dropped.
     pub async fn shutdown(&self) {
-        let _ended = self.ask(|reply| Message::Shutdown { reply }).await;
+        let _ended = self.request(|reply| Message::Shutdown { reply }).await;
     }
 
-    async fn ask<T>(
+    async fn request<T>(
         &self,
         message: impl FnOnce(oneshot::Sender<T>) -> Message,
-    ) -> Result<Result<T, oneshot::error::RecvError>, SwapRefusal> {
-        let (reply, answer) = oneshot::channel();
+    ) -> Result<Result<T, oneshot::error::RecvError>, SwapError> {
+        let (reply, response) = oneshot::channel();
         self.messages.send(message(reply)).await.map_err(|_| stopping())?;
-        Ok(answer.await)
+        Ok(response.await)
     }
 }
 
-fn stopping() -> SwapRefusal {
-    SwapRefusal::because("the host is stopping")
+fn stopping() -> SwapError {
+    SwapError::new("the host is stopping")
 }
 
 #[cfg(test)]

@@ -1,12 +1,12 @@
-//! Which request belongs to which operation of which plugin. Built from the manifests, replaced as a whole at a swap.
+//! Routes requests to operations of plugins. A table is built from the manifests and replaced as a whole by a swap.
 //!
-//! Owns the matching of addresses. Never authenticates, never words a failure. Rules:
-//! - Addresses are matched as they were sent: no slash at the end is added or removed, two slashes in a row and "." or
-//!   ".." match nothing, a percent-encoded letter is not the letter. One address has one spelling, so that what was
-//!   signed or kept for an idempotency key is what was routed.
-//! - A parameter is one segment, percent-decoded once; `%2F` becomes a slash within it. One that is empty, "." or "..",
-//!   not UTF-8, or holds control characters matches nothing.
-//! - Addresses of two plugins never meet, whatever the methods.
+//! Owns the matching of paths. Does not authenticate, and does not render errors. Rules:
+//! - Paths are matched as they were sent: no slash at the end is added or removed, two slashes in a row and "." or ".."
+//!   match nothing, a percent-encoded letter is not the letter. A path has one spelling, so that the path that was
+//!   signed, or that an idempotency record covers, is the path that was routed.
+//! - A parameter is one segment, percent-decoded once; `%2F` becomes a slash within it. A parameter that is empty, "."
+//!   or "..", not UTF-8, or contains control characters matches nothing.
+//! - No path matches routes of two plugins, whatever the methods.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -17,7 +17,7 @@ use std::{
 use http::{HeaderName, HeaderValue, Method};
 use percent_encoding::percent_decode_str;
 
-use super::{estimate::MemoryEstimate, wording::Wording};
+use super::{error_bodies::ErrorBodies, estimate::MemoryEstimate};
 use crate::config::PluginConfig;
 use crate::manifest;
 
@@ -29,7 +29,8 @@ mod rendered;
 #[cfg(test)]
 mod tests;
 
-/// A plugin that serves requests: what routing and HTTP must know of a generation. `owner` is the generation itself.
+/// A plugin that serves requests: the properties of a generation that routing and HTTP need. `owner` is the generation
+/// itself.
 pub struct Mounted<G> {
     pub owner: G,
     pub plugin: Arc<str>,
@@ -37,13 +38,13 @@ pub struct Mounted<G> {
     pub number: u64,
     pub manifest: Arc<manifest::Manifest>,
     pub config: Arc<PluginConfig>,
-    pub wording: Arc<Wording>,
+    pub error_bodies: Arc<ErrorBodies>,
 }
 
 /// One operation, prepared for requests.
 #[derive(Debug)]
 pub struct Route {
-    /// As in the manifest.
+    /// Declaration in the manifest.
     pub declared: manifest::Route,
     pub method: Method,
     /// Request headers that the plugin sees.
@@ -51,18 +52,18 @@ pub struct Route {
     pub context: Vec<ContextValue>,
     /// Names of the parameters, in the order of the path.
     parameters: Vec<String>,
-    /// Memory that its recent calls have needed.
+    /// Estimate of the memory of a call.
     pub memory: MemoryEstimate,
 }
 
 impl Route {
-    /// GET is for looking: such a call takes no idempotency key.
+    /// Returns true unless the method is GET. A GET request takes no idempotency key.
     pub fn writes(&self) -> bool {
         self.method != Method::GET
     }
 }
 
-/// A value that a route may ask for.
+/// A context value that a route may request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ContextValue {
     BaseUrl,
@@ -73,7 +74,7 @@ pub enum ContextValue {
 impl ContextValue {
     const ALL: [ContextValue; 3] = [ContextValue::BaseUrl, ContextValue::ClientAddress, ContextValue::IdempotencyKey];
 
-    /// The name in the manifest and in `request.context`.
+    /// Returns the name in the manifest and in `request.context`.
     pub fn name(self) -> &'static str {
         match self {
             ContextValue::BaseUrl => "base-url",
@@ -83,22 +84,22 @@ impl ContextValue {
     }
 }
 
-/// Why a set of plugins cannot be served together, or one of them at all. Each is a sentence for the operator.
+/// Reason why plugins cannot be served together, or why a route is not valid. The message is for operators.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Clash {
+pub enum RouteConflict {
     #[error("plugin \"{plugin}\": {route}: {reason}")]
-    Unsound { plugin: Arc<str>, route: String, reason: String },
-    #[error("plugin \"{plugin}\": {route} and {other} have the same method and the same addresses")]
-    Twice { plugin: Arc<str>, route: String, other: String },
-    #[error("plugin \"{plugin}\": {route} would hide the host's own page {page}")]
+    Invalid { plugin: Arc<str>, route: String, reason: String },
+    #[error("plugin \"{plugin}\": {route} and {other} have the same method and the same paths")]
+    Duplicate { plugin: Arc<str>, route: String, other: String },
+    #[error("plugin \"{plugin}\": {route} would hide the host's page {page}")]
     HostPage { plugin: Arc<str>, route: String, page: &'static str },
-    #[error("plugin \"{plugin}\": {route} meets {other} of plugin \"{other_plugin}\": some address matches both")]
-    Plugins { plugin: Arc<str>, route: String, other_plugin: Arc<str>, other: String },
+    #[error("plugin \"{plugin}\": {route} overlaps with {other} of plugin \"{other_plugin}\": some path matches both")]
+    OtherPlugin { plugin: Arc<str>, route: String, other_plugin: Arc<str>, other: String },
 }
 
-/// What became of an address.
+/// Result of routing a request.
 #[derive(Debug)]
-pub enum Found<'t, G> {
+pub enum RouteMatch<'t, G> {
     Route {
         owner: &'t Arc<Mounted<G>>,
         route: &'t Arc<Route>,
@@ -113,11 +114,11 @@ pub enum Found<'t, G> {
         owner: &'t Arc<Mounted<G>>,
         allow: &'t HeaderValue,
     },
-    /// The address would match in another version that this plugin serves.
+    /// The path would match in another version that this plugin serves.
     UnsupportedVersion {
         owner: &'t Arc<Mounted<G>>,
     },
-    /// The plugin that should word it, if one is nearest.
+    /// The plugin whose error body applies, if one is nearest.
     NotFound {
         owner: Option<&'t Arc<Mounted<G>>>,
     },
@@ -128,20 +129,20 @@ pub struct RouteTable<G> {
     mounted: Vec<Arc<Mounted<G>>>,
     paths: matchit::Router<Path<G>>,
     versions: Vec<Versions<G>>,
-    /// Static beginnings of routes; `None` where several plugins have it.
+    /// Static prefixes of routes. `None` if several plugins have the prefix.
     prefixes: HashMap<String, Option<Arc<Mounted<G>>>>,
-    /// Pages of the host about it.
+    /// Pages of the host about the table.
     pub rendered: Rendered,
 }
 
-/// One shape of address and what may be done with it.
+/// One normalized pattern and its routes.
 struct Path<G> {
     owner: Arc<Mounted<G>>,
     routes: Vec<Arc<Route>>,
     allow: HeaderValue,
 }
 
-/// What one plugin serves below its mount, the version segment taken away.
+/// The paths of one plugin below its mount, without the version segment.
 struct Versions<G> {
     owner: Arc<Mounted<G>>,
     /// "" for the mount "/".
@@ -151,7 +152,7 @@ struct Versions<G> {
 }
 
 impl<G> RouteTable<G> {
-    /// A table that serves nothing but the host's own pages.
+    /// Returns a table without plugins.
     pub fn empty() -> RouteTable<G> {
         RouteTable {
             mounted: Vec::new(),
@@ -162,25 +163,28 @@ impl<G> RouteTable<G> {
         }
     }
 
+    /// Builds a table.
+    ///
     /// # Errors
-    /// Every clash, not only the first.
-    pub fn build(mounted: Vec<Mounted<G>>) -> Result<RouteTable<G>, Vec<Clash>> {
+    ///
+    /// All conflicts, not only the first.
+    pub fn build(mounted: Vec<Mounted<G>>) -> Result<RouteTable<G>, Vec<RouteConflict>> {
         build::build(mounted)
     }
 
-    /// The plugins that are served, in the order in which they were given.
+    /// Returns the plugins that are served, in the order in which they were given.
     pub fn mounted(&self) -> &[Arc<Mounted<G>>] {
         &self.mounted
     }
 
-    /// "v1": the version segments that a plugin serves, in the order of its routes.
+    /// Returns the version segments ("v1") that a plugin serves, in the order of its routes.
     pub fn served_versions(&self, plugin: &str) -> &[String] {
         let of_plugin = |versions: &&Versions<G>| &*versions.owner.plugin == plugin;
         self.versions.iter().find(of_plugin).map_or(&[], |versions| &versions.served)
     }
 
-    /// Returns true if a path that has no route here may belong to a plugin below one of `mounts`: no plugin of this table
-    /// has a longer mount in front of the path.
+    /// Returns true if a path that has no route here may belong to a plugin below one of `mounts`: no plugin of this
+    /// table has a longer mount in front of the path.
     pub fn may_belong_below(&self, path: &str, mounts: &[&str]) -> bool {
         let lengths = |mount: &str| below_mount(path, mount).map(|_| mount.len());
         let served = self.versions.iter().filter_map(|versions| lengths(&versions.mount)).max();
@@ -188,45 +192,45 @@ impl<G> RouteTable<G> {
         absent.is_some_and(|absent| served.is_none_or(|served| absent >= served))
     }
 
-    pub fn find(&self, method: &Method, path: &str) -> Found<'_, G> {
+    pub fn find(&self, method: &Method, path: &str) -> RouteMatch<'_, G> {
         let Ok(matched) = self.paths.at(path) else { return self.find_miss(path) };
         let Path { owner, routes, allow } = matched.value;
-        let wanted = if *method == Method::HEAD { &Method::GET } else { method };
-        let Some(route) = routes.iter().find(|route| route.method == *wanted) else {
+        let routed = if *method == Method::HEAD { &Method::GET } else { method };
+        let Some(route) = routes.iter().find(|route| route.method == *routed) else {
             return if *method == Method::OPTIONS {
-                Found::Options { owner, allow }
+                RouteMatch::Options { owner, allow }
             } else {
-                Found::MethodNotAllowed { owner, allow }
+                RouteMatch::MethodNotAllowed { owner, allow }
             };
         };
         match decode_parameters(&route.parameters, matched.params.iter().map(|(_, value)| value)) {
-            Some(parameters) => Found::Route { owner, route, parameters },
-            None => Found::NotFound { owner: Some(owner) },
+            Some(parameters) => RouteMatch::Route { owner, route, parameters },
+            None => RouteMatch::NotFound { owner: Some(owner) },
         }
     }
 
-    fn find_miss(&self, path: &str) -> Found<'_, G> {
+    fn find_miss(&self, path: &str) -> RouteMatch<'_, G> {
         match self.versions.iter().find(|versions| versions.would_match(path)) {
-            Some(versions) => Found::UnsupportedVersion { owner: &versions.owner },
-            None => Found::NotFound { owner: self.find_nearest(path) },
+            Some(versions) => RouteMatch::UnsupportedVersion { owner: &versions.owner },
+            None => RouteMatch::NotFound { owner: self.find_nearest(path) },
         }
     }
 
-    /// The longest static beginning of two segments or more that a single plugin has; else the only plugin of the longest
-    /// mount that the address lies below.
+    /// Returns the plugin with the longest static prefix of two segments or more, else the only plugin of the longest
+    /// mount in front of the path. `None` if several plugins qualify.
     fn find_nearest(&self, path: &str) -> Option<&Arc<Mounted<G>>> {
-        // No further than the longest beginning there is: an address of 60 000 slashes must cost nothing.
+        // Not beyond the longest prefix: a path of 60 000 slashes must be cheap.
         let longest = self.prefixes.keys().map(String::len).max().unwrap_or_default();
         let ends = path.match_indices('/').map(|(at, _)| at).take_while(|at| *at <= longest);
-        let whole = (path.len() <= longest).then_some(path.len());
-        let ends: Vec<usize> = ends.chain(whole).collect();
+        let full_length = (path.len() <= longest).then_some(path.len());
+        let ends: Vec<usize> = ends.chain(full_length).collect();
         let known = ends.iter().rev().find_map(|end| self.prefixes.get(path.get(..*end)?));
         if let Some(owner) = known {
             return owner.as_ref();
         }
-        let below = |versions: &&Versions<G>| below_mount(path, &versions.mount).is_some();
-        let longest = self.versions.iter().filter(below).map(|versions| versions.mount.len()).max()?;
-        let mut nearest = self.versions.iter().filter(below).filter(|versions| versions.mount.len() == longest);
+        let is_below = |versions: &&Versions<G>| below_mount(path, &versions.mount).is_some();
+        let longest = self.versions.iter().filter(is_below).map(|versions| versions.mount.len()).max()?;
+        let mut nearest = self.versions.iter().filter(is_below).filter(|versions| versions.mount.len() == longest);
         match (nearest.next(), nearest.next()) {
             (Some(only), None) => Some(&only.owner),
             _ => None,
@@ -245,7 +249,7 @@ impl<G> Versions<G> {
     }
 }
 
-/// What follows the mount: empty, or beginning with a slash.
+/// Returns the rest of the path after the mount: empty, or with a slash at the start.
 fn below_mount<'p>(path: &'p str, mount: &str) -> Option<&'p str> {
     path.strip_prefix(mount).filter(|rest| rest.is_empty() || rest.starts_with('/'))
 }
@@ -254,11 +258,11 @@ fn decode_parameters<'p>(names: &[String], values: impl Iterator<Item = &'p str>
     names.iter().zip(values).map(|(name, value)| Some((name.clone(), decode(value)?))).collect()
 }
 
-/// One segment, decoded once. `None` for what no id can be.
+/// Decodes a segment once. Returns `None` if no id can have the value.
 fn decode(segment: &str) -> Option<String> {
     let text = percent_decode_str(segment).decode_utf8().ok()?;
-    let sound = !text.is_empty() && text != "." && text != ".." && !text.chars().any(char::is_control);
-    sound.then(|| text.into_owned())
+    let valid = !text.is_empty() && text != "." && text != ".." && !text.chars().any(char::is_control);
+    valid.then(|| text.into_owned())
 }
 
 impl<G> fmt::Debug for Mounted<G> {
@@ -273,5 +277,5 @@ impl<G> fmt::Debug for RouteTable<G> {
     }
 }
 
-/// By shape: what `build` gathers before it fills the router.
-type Shapes<G> = BTreeMap<String, Path<G>>;
+/// Paths by normalized pattern, collected before the router is filled.
+type PathsByPattern<G> = BTreeMap<String, Path<G>>;

@@ -1,11 +1,12 @@
-//! Which of the files that matter have changed: the components and plugins.toml.
+//! Detects changes of the components and of plugins.toml.
 //!
-//! Watches folders, not files, because a file is usually replaced by renaming another one over it; where a folder does
-//! not exist yet, the nearest one above it. Only says *that* something happened; reading is `reload::settle`'s.
-//! Reading a file is an event as well: those are left out, or the host would wake itself for ever.
+//! Watches folders and not files, because a file is usually replaced by renaming another one over it. If a folder does
+//! not exist, the nearest existing one above it is watched. Reports only that a file changed; `reload::settle` reads
+//! it. Events of reading are ignored, because the host's own reads would cause further events.
 //!
-//! Watches do not see where a symbolic link leads, and stay with a folder that is moved away. So a poller compares the metadata of each
-//! file every `limits::FILES_POLL_MS`, by the path that was given. It also finds the changes if the system has no watches left.
+//! Watches do not follow symbolic links, and stay with a folder that is moved away. Therefore a poller compares the
+//! metadata of each file every `limits::FILES_POLL_MS`, by the given path. It also finds the changes if the system has
+//! no watches left.
 
 use std::{
     collections::{BTreeSet, HashMap},
@@ -28,14 +29,14 @@ use tokio::{
 
 use crate::limits;
 
-/// A component does not lie deeper than this below the first folder that exists.
+/// Maximum depth of a component below the first folder that exists.
 const FOLDERS_APPEARING_MAX: usize = 32;
 
-/// How an operator gets watches again.
+/// Remedy for missing watches, for operators.
 const REMEDY: &str =
     "raise fs.inotify.max_user_watches or fs.inotify.max_user_instances with sysctl, and restart the host";
 
-/// Tells about changes of a set of files. Ends when it is dropped.
+/// Detects changes of a set of files until it is dropped.
 pub struct Watch {
     /// `None` if the system has no watches left.
     watcher: Option<RecommendedWatcher>,
@@ -45,10 +46,10 @@ pub struct Watch {
     _poller: JoinSet<()>,
 }
 
-/// Device and inode. A folder that takes the place of another one of its name has to be watched as well.
+/// Device and inode. A folder that replaces another one of the same name must be watched as well.
 type FolderId = (u64, u64);
 
-/// What has changed and was not looked at yet. Many events of one file are one change.
+/// Files that have changed and were not reported yet. Several events of one file are one change.
 #[derive(Default)]
 pub struct Changes {
     state: Mutex<State>,
@@ -57,15 +58,15 @@ pub struct Changes {
 
 #[derive(Default)]
 struct State {
-    /// By the path that was given.
-    wanted: HashMap<PathBuf, Wanted>,
+    /// Watched files by the given path.
+    watched: HashMap<PathBuf, WatchedFile>,
     changed: BTreeSet<PathBuf>,
 }
 
-struct Wanted {
+struct WatchedFile {
     /// The path as events spell it.
     resolved: PathBuf,
-    /// Metadata at the last comparison; `None` if there was no file.
+    /// Metadata at the last comparison. `None` if there was no file.
     stamp: Option<Stamp>,
 }
 
@@ -95,15 +96,15 @@ impl Stamp {
 }
 
 impl Watch {
-    /// Without watches of the system, the poller finds the changes.
+    /// Starts to watch. If the system has no watches left, the poller finds the changes.
     pub fn start() -> Watch {
         let changes = Arc::new(Changes::default());
-        let noted = changes.clone();
+        let recorded = changes.clone();
         let watcher = notify::recommended_watcher(move |event: notify::Result<Event>| match event {
-            Ok(event) => noted.note(&event),
+            Ok(event) => recorded.record_event(&event),
             Err(error) => {
-                tracing::warn!(%error, "watching files failed once; looking at all of them");
-                noted.note_all();
+                tracing::warn!(%error, "watching files failed, so all of them are checked");
+                recorded.record_all();
             }
         });
         Watch::new(watcher, changes)
@@ -123,14 +124,15 @@ impl Watch {
         self.changes.clone()
     }
 
-    /// From now on these files matter, by absolute paths. Call it again when a folder has appeared or was replaced.
+    /// Replaces the set of files, given by absolute paths. Must be called again when a folder has appeared or was
+    /// replaced.
     pub fn set_files(&mut self, files: impl IntoIterator<Item = PathBuf>) {
         let files: Vec<PathBuf> = files.into_iter().collect();
         self.changes.set_files(&files);
         if self.watcher.is_none() {
             return;
         }
-        // A folder may appear between the question and the watch; the next one below it is then asked for again.
+        // A folder may appear between the lookup and the watch. The next loop finds the one below it.
         for _ in 0..FOLDERS_APPEARING_MAX {
             let folders: HashMap<PathBuf, FolderId> =
                 files.iter().filter_map(|file| nearest_folder(&resolve(file))).collect();
@@ -162,74 +164,74 @@ impl Watch {
 }
 
 impl Changes {
-    /// Waits for the next changes; several at once where they came close together.
+    /// Waits for the next changes. Returns several if they occurred close together.
     pub async fn next(&self) -> Vec<PathBuf> {
         loop {
             let happened = self.happened.notified();
             let changed = std::mem::take(&mut self.state.lock().changed);
             if !changed.is_empty() {
-                self.note_seen(&changed);
+                self.record_reported(&changed);
                 return changed.into_iter().collect();
             }
             happened.await;
         }
     }
 
-    /// The next comparison does not note what is handed out now.
-    fn note_seen(&self, files: &BTreeSet<PathBuf>) {
+    /// Stores the metadata of reported files, so that the next comparison does not report them again.
+    fn record_reported(&self, files: &BTreeSet<PathBuf>) {
         let stamps: Vec<_> = files.iter().map(|file| Stamp::read(file)).collect();
         let mut state = self.state.lock();
         for (file, stamp) in std::iter::zip(files, stamps) {
-            if let Some(known) = state.wanted.get_mut(file) {
+            if let Some(known) = state.watched.get_mut(file) {
                 known.stamp = stamp;
             }
         }
     }
 
-    fn note(&self, event: &Event) {
+    fn record_event(&self, event: &Event) {
         if event.need_rescan() {
-            return self.note_all();
+            return self.record_all();
         }
         if is_reading(event.kind) {
             return;
         }
         let mut state = self.state.lock();
-        let State { wanted, changed } = &mut *state;
-        // A folder on the way to a file counts for the file: it may have appeared with it.
-        let is_touched = |wanted: &Wanted| event.paths.iter().any(|path| wanted.resolved.starts_with(path));
-        changed.extend(wanted.iter().filter(|(_, wanted)| is_touched(wanted)).map(|(file, _)| file.clone()));
+        let State { watched, changed } = &mut *state;
+        // An event of a parent folder counts as one of the file: the file may have appeared with it.
+        let is_touched = |file: &WatchedFile| event.paths.iter().any(|path| file.resolved.starts_with(path));
+        changed.extend(watched.iter().filter(|(_, file)| is_touched(file)).map(|(path, _)| path.clone()));
         if !changed.is_empty() {
             self.happened.notify_one();
         }
     }
 
-    fn note_all(&self) {
+    fn record_all(&self) {
         let mut state = self.state.lock();
-        let State { wanted, changed } = &mut *state;
-        changed.extend(wanted.keys().cloned());
+        let State { watched, changed } = &mut *state;
+        changed.extend(watched.keys().cloned());
         self.happened.notify_one();
     }
 
     fn set_files(&self, files: &[PathBuf]) {
         let found: Vec<_> = files.iter().map(|file| (resolve(file), Stamp::read(file))).collect();
         let mut state = self.state.lock();
-        let before = std::mem::take(&mut state.wanted);
-        state.wanted = std::iter::zip(files, found)
+        let before = std::mem::take(&mut state.watched);
+        state.watched = std::iter::zip(files, found)
             .map(|(file, (resolved, stamp))| {
                 let stamp = before.get(file).map_or(stamp, |known| known.stamp);
-                (file.clone(), Wanted { resolved, stamp })
+                (file.clone(), WatchedFile { resolved, stamp })
             })
             .collect();
     }
 
-    /// Notes the files whose metadata differ from those of the last comparison. Blocking.
+    /// Records the files whose metadata differ from those of the last comparison. Blocking.
     fn compare(&self) {
-        let files: Vec<PathBuf> = self.state.lock().wanted.keys().cloned().collect();
+        let files: Vec<PathBuf> = self.state.lock().watched.keys().cloned().collect();
         let stamps: Vec<_> = files.iter().map(|file| Stamp::read(file)).collect();
         let mut state = self.state.lock();
-        let State { wanted, changed } = &mut *state;
+        let State { watched, changed } = &mut *state;
         for (file, stamp) in std::iter::zip(files, stamps) {
-            if let Some(known) = wanted.get_mut(&file).filter(|known| known.stamp != stamp) {
+            if let Some(known) = watched.get_mut(&file).filter(|known| known.stamp != stamp) {
                 known.stamp = stamp;
                 changed.insert(file);
             }
@@ -240,7 +242,7 @@ impl Changes {
     }
 }
 
-/// A file system that does not answer holds up this loop and one thread, and nothing else.
+/// Polls the files. A file system that does not respond blocks only this loop and one thread.
 async fn poll(changes: Arc<Changes>) {
     loop {
         tokio::time::sleep(Duration::from_millis(limits::FILES_POLL_MS)).await;
@@ -257,12 +259,12 @@ fn is_reading(kind: EventKind) -> bool {
     }
 }
 
-/// The path from the root, with links as they are: they may lead elsewhere later.
+/// Returns the absolute path. Links are not resolved, because their targets may change.
 pub fn absolute(file: &Path) -> PathBuf {
     std::path::absolute(file).unwrap_or_else(|_| file.to_owned())
 }
 
-/// The path as events spell it: the folder with links resolved as far as it exists, then the rest.
+/// Returns the path as events spell it: links are resolved in the part that exists.
 fn resolve(file: &Path) -> PathBuf {
     let whole = absolute(file);
     for folder in whole.ancestors().skip(1) {
@@ -291,7 +293,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_file_that_is_renamed_into_its_place_has_changed() {
+    async fn file_that_is_replaced_by_rename_has_changed() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("a.wasm");
         let mut watch = Watch::start();
@@ -302,7 +304,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_file_in_a_folder_that_does_not_exist_yet_is_found() {
+    async fn file_in_a_folder_that_does_not_exist_yet_is_found() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("target/deep/a.wasm");
         let mut watch = Watch::start();
@@ -325,7 +327,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn folder_that_takes_the_place_of_another_is_watched() {
+    async fn folder_that_replaces_another_is_watched() {
         let folder = tempfile::tempdir().unwrap();
         let (place, new) = (folder.path().join("c"), folder.path().join("c_new"));
         fs::create_dir(&place).unwrap();
@@ -346,7 +348,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn comparison_finds_what_a_link_leads_to() {
+    async fn comparison_follows_links() {
         let folder = tempfile::tempdir().unwrap();
         let (target, link) = (folder.path().join("target"), folder.path().join("current"));
         for release in ["1", "2"] {
@@ -363,7 +365,7 @@ mod tests {
         assert!(changes.state.lock().changed.is_empty());
 
         fs::write(&target, "of an event").unwrap();
-        changes.note(&Event::new(EventKind::Any).add_path(resolve(&second)));
+        changes.record_event(&Event::new(EventKind::Any).add_path(resolve(&second)));
         assert_eq!(changes.next().await, std::slice::from_ref(&second));
         changes.compare();
         assert!(changes.state.lock().changed.is_empty());
@@ -372,7 +374,7 @@ mod tests {
         symlink(folder.path().join("2"), &link).unwrap();
         changes.compare();
         assert_eq!(changes.next().await, [first]);
-        fs::write(&target, "once more").unwrap();
+        fs::write(&target, "again").unwrap();
         changes.compare();
         assert_eq!(changes.next().await, [second]);
         changes.compare();
@@ -380,13 +382,13 @@ mod tests {
     }
 
     #[test]
-    fn other_files_and_reading_are_no_changes() {
+    fn events_of_other_files_and_reads_are_ignored() {
         let changes = Changes::default();
         changes.set_files(&["/a/b".into()]);
-        changes.note(&Event::new(EventKind::Any).add_path("/a/other".into()));
-        changes.note(&Event::new(EventKind::Access(AccessKind::Open(AccessMode::Any))).add_path("/a/b".into()));
+        changes.record_event(&Event::new(EventKind::Any).add_path("/a/other".into()));
+        changes.record_event(&Event::new(EventKind::Access(AccessKind::Open(AccessMode::Any))).add_path("/a/b".into()));
         assert!(changes.state.lock().changed.is_empty());
-        changes.note(&Event::new(EventKind::Any).add_path("/a/b".into()));
+        changes.record_event(&Event::new(EventKind::Any).add_path("/a/b".into()));
         assert_eq!(changes.state.lock().changed.len(), 1);
     }
 }

@@ -1,9 +1,10 @@
-//! Caches answers of read-only calls until something that they read is written.
+//! Caches answers of read-only calls until data that they read is written.
 //!
-//! A call is a function of its request and of what it reads. If the guest states that its answer depends on nothing else
-//! (`answers.repeatable`), an equal request gets the same answer without a run, until something that the call read is written.
-//! Never decides whether that is so (`commit::overlay::read_sets`). Invariants: an answer belongs to one generation and
-//! one principal; it is given only if no accepted write has changed what it rests on; the bytes of all answers are bounded.
+//! A call is a function of its request and of what it reads. If the guest states that its answer depends on nothing
+//! else (`answers.repeatable`), an equal request gets the same answer without a run, until data that the call read is
+//! written. `commit::overlay::read_sets` decides whether the data is unchanged. Invariants: an answer belongs to one
+//! generation and one principal. It is returned only if no accepted write has changed the data that it depends on. The
+//! bytes of all answers are bounded.
 
 use std::sync::{
     Arc,
@@ -19,14 +20,14 @@ use crate::{
     plugin::exchange::{Admitted, Answer, Content},
 };
 
-/// Everything of a request that its answer may depend on.
+/// All parts of a request that its answer may depend on.
 pub type RequestKey = Arc<[u8]>;
 
 struct Entry {
     answer: Answer,
     reads: RegisteredReads,
     bytes: usize,
-    /// Given since the clock hand last passed.
+    /// True if the answer was returned since the clock hand last passed.
     touched: AtomicBool,
 }
 
@@ -47,7 +48,7 @@ impl AnswerCache {
     /// Returns the answer to an equal request, if what it read is unchanged.
     pub fn find(&self, key: &RequestKey) -> Option<Answer> {
         let entry = self.entries.lock().by_request.get(key).cloned()?;
-        // Under the committer's lock, and so not under the one of the cache.
+        // Takes the committer's lock, so the lock of the cache must not be held.
         if entry.reads.are_unchanged() {
             entry.touched.store(true, Ordering::Relaxed);
             return Some(entry.answer.clone());
@@ -78,15 +79,15 @@ impl AnswerCache {
 }
 
 impl Entries {
-    /// Removes this entry, unless another one has taken its place.
+    /// Removes this entry, unless another one has replaced it.
     fn remove(&mut self, key: &RequestKey, entry: &Arc<Entry>) -> Option<Arc<Entry>> {
-        let stands = self.by_request.get(key).is_some_and(|found| Arc::ptr_eq(found, entry));
-        let removed = stands.then(|| self.by_request.swap_remove(key)).flatten()?;
+        let is_current = self.by_request.get(key).is_some_and(|found| Arc::ptr_eq(found, entry));
+        let removed = is_current.then(|| self.by_request.swap_remove(key)).flatten()?;
         self.bytes -= removed.bytes;
         Some(removed)
     }
 
-    /// Returns the entries that gave way.
+    /// Inserts an entry and returns the entries that were evicted or replaced.
     fn insert(&mut self, key: RequestKey, entry: Arc<Entry>) -> Vec<Arc<Entry>> {
         self.bytes += entry.bytes;
         let mut removed: Vec<Arc<Entry>> = self.by_request.insert(key, entry).into_iter().collect();
@@ -98,7 +99,8 @@ impl Entries {
         removed
     }
 
-    /// Moves the clock hand by one entry, and evicts it if it was not given since the hand passed. `None` if there is no entry.
+    /// Moves the clock hand by one entry, and evicts it if it was not returned since the hand passed. `None` if there
+    /// is no entry.
     fn step(&mut self) -> Option<Option<Arc<Entry>>> {
         if self.hand >= self.by_request.len() {
             self.hand = 0;
@@ -141,7 +143,7 @@ pub fn key_of<G>(admitted: &Admitted<G>) -> Option<RequestKey> {
     Some(key.into())
 }
 
-/// Each part has its length in front, so that no two requests have one key.
+/// Each part is prefixed with its length, so that no two requests have the same key.
 fn push(key: &mut Vec<u8>, part: &str) {
     push_count(key, part.len());
     key.extend_from_slice(part.as_bytes());
@@ -182,7 +184,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn answer_is_given_until_what_it_read_is_written() {
+    async fn answer_is_returned_until_its_reads_are_written() {
         let (bench, cache) = (Bench::open().await, AnswerCache::default());
         cache.insert(key(1), &answer(10), reads(&bench).await);
         assert_eq!(cache.find(&key(1)), Some(answer(10)));
@@ -193,7 +195,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn bytes_of_answers_are_bounded_and_those_in_use_stay() {
+    async fn bytes_of_answers_are_bounded_and_used_answers_stay() {
         let (bench, cache) = (Bench::open().await, AnswerCache::default());
         let largest = usize::try_from(CACHED_ANSWER_BYTES_MAX).unwrap();
         let fitting = ANSWER_CACHE_BYTES_MAX / largest;
@@ -214,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_of_a_key_do_not_run_together() {
+    fn key_separates_its_parts() {
         let keyed = |parts: &[&str]| {
             let mut key = Vec::new();
             parts.iter().for_each(|part| push(&mut key, part));

@@ -1,4 +1,4 @@
-//! The tie between a call and its caller: until it is cut, the call ends when the caller is gone.
+//! Connects a call with its caller: until the call begins, it ends when the caller disconnects.
 
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 
@@ -6,8 +6,8 @@ const WAITING: u8 = 0;
 const BEGUN: u8 = 1;
 const ABANDONED: u8 = 2;
 
-/// Shared by a caller and the task that performs its call. Until the first run of the call begins, the call is dropped together
-/// with its caller. From then on it is performed to its end, because it may have sent a question.
+/// Shared by a caller and the task that performs its call. Until the first run of the call begins, the call is dropped
+/// together with its caller. From then on it is performed to its end, because it may have sent a question.
 #[derive(Debug, Default)]
 pub struct Attachment {
     state: AtomicU8,
@@ -15,17 +15,17 @@ pub struct Attachment {
 }
 
 impl Attachment {
-    /// Detaches the call from its caller. Returns `false` if the caller has gone already; then nothing may be run.
+    /// Detaches the call from its caller. Returns `false` if the caller has disconnected; nothing may be run then.
     pub fn begin(&self) -> bool {
         self.state.compare_exchange(WAITING, BEGUN, Ordering::AcqRel, Ordering::Acquire) != Err(ABANDONED)
     }
 
-    /// The caller goes away. Returns whether the call has not begun, and has to be dropped.
+    /// Records that the caller has disconnected. Returns true if the call has not begun and must be dropped.
     pub fn abandon(&self) -> bool {
         self.state.compare_exchange(WAITING, ABANDONED, Ordering::AcqRel, Ordering::Acquire).is_ok()
     }
 
-    /// Records that the call has sent a question, on whichever generation.
+    /// Records that the call has sent a question, on any generation.
     pub fn note_question(&self) {
         self.has_questions.store(true, Ordering::Release);
     }
@@ -40,10 +40,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_call_is_dropped_with_its_caller_until_it_begins() {
+    fn call_is_dropped_with_its_caller_until_it_begins() {
         let waits = Attachment::default();
         assert!(waits.abandon());
-        assert!(!waits.begin(), "it must not run any more");
+        assert!(!waits.begin(), "it must not run");
         let runs = Attachment::default();
         assert!(runs.begin());
         assert!(!runs.abandon());

@@ -1,8 +1,8 @@
-//! How many calls of one plugin run at the same time, and how many may wait: a rush of one plugin is its own, and within a
-//! plugin permits, slots of the pool, and places in the queue are shared by tenant.
+//! Limits how many calls of one plugin run at the same time and how many wait. Many calls of one plugin do not delay
+//! those of others. Within a plugin, tenants share the permits, the slots of the pool, and the queue.
 //!
-//! Each generation has a bulkhead of its own, so that a new one does not wait for the calls of the one before. All
-//! generations of a plugin share its part of the pool, which bounds what they hold together.
+//! Each generation has its own bulkhead, so that a new one does not wait for calls of the last one. All generations of
+//! a plugin share its part of the pool, which bounds the slots that they hold together.
 
 use std::sync::Arc;
 
@@ -10,8 +10,8 @@ use tokio::time::Instant;
 
 use crate::{
     config::PluginLimits,
-    failure::Failure,
-    fair::{Bounds, Fair, NotGranted, Permit, Queueing, Request, machine_cores},
+    fair::{AcquireError, Bounds, Fair, Permit, Queueing, Request, machine_cores},
+    host_error::HostError,
     limits::TENANT_RUNS_PER_CORE,
 };
 
@@ -24,20 +24,20 @@ pub type CallPermit = Permit<Arc<str>>;
 /// Slots of the engine's pool for the calls of one plugin.
 pub struct PoolPart(Arc<Fair<Arc<str>>>);
 
-/// Part of `whole` that one tenant may hold.
+/// Returns the part of `whole` that one tenant may hold.
 fn share(whole: usize, limits: &PluginLimits) -> u64 {
     (whole as u64).saturating_mul(limits.tenant_percent).div_ceil(100).max(1)
 }
 
-/// Calls of one tenant that run at the same time. More of them would only keep the threads busy in turn: each call of another
-/// tenant would wait for all of them whenever the database has answered it.
+/// Returns how many calls of one tenant may run at the same time. More of them would only compete for the threads, and
+/// each call of another tenant would wait for all of them whenever the database has answered it.
 fn tenant_runs_max() -> u64 {
     TENANT_RUNS_PER_CORE.saturating_mul(machine_cores() as u64)
 }
 
 impl Bulkhead {
-    /// `instances`: how many of the component fit into the plugin's part of the pool. More calls would hold memory while
-    /// they wait for slots.
+    /// `instances`: number of instances of the component that fit into the plugin's part of the pool. More calls would
+    /// hold memory while they wait for slots.
     pub fn new(limits: &PluginLimits, instances: usize) -> Bulkhead {
         let calls = limits.calls.min(instances);
         Bulkhead(Fair::new(Bounds {
@@ -48,18 +48,19 @@ impl Bulkhead {
         }))
     }
 
-    /// `payer`: the tenant, or the address of a caller without a key. Waits until the deadline; `Unavailable` where the
-    /// queue, or the tenant's part of it, is full already. A call that had a permit before waits outside of these bounds.
+    /// Waits until the deadline for a permit. `payer`: the tenant, or the address of a caller without a key. Fails with
+    /// `Unavailable` if the queue, or the tenant's part of it, is full. `Queueing::Reserved` waits outside of these
+    /// bounds.
     pub async fn take_permit(
         &self,
         payer: &Arc<str>,
         queueing: Queueing,
         until: Instant,
-    ) -> Result<CallPermit, Failure> {
+    ) -> Result<CallPermit, HostError> {
         let request = Request { queueing, ..Request::of(1) };
         self.0.acquire(payer, request, until).await.map_err(|error| match error {
-            NotGranted::Full => Failure::Unavailable,
-            NotGranted::Late => Failure::DeadlineExceeded,
+            AcquireError::QueueFull => HostError::Unavailable,
+            AcquireError::TimedOut => HostError::DeadlineExceeded,
         })
     }
 }
@@ -71,22 +72,22 @@ impl PoolPart {
         PoolPart(Fair::new(Bounds { capacity, share: share(slots, limits), waiting_max, waiting_each_max }))
     }
 
-    /// Whether `new` would return the same.
-    pub fn is_of(&self, slots: usize, limits: &PluginLimits) -> bool {
+    /// Returns true if `new` would return an equal value.
+    pub fn matches(&self, slots: usize, limits: &PluginLimits) -> bool {
         let bounds = self.0.bounds();
         (bounds.capacity, bounds.share) == (slots as u64, share(slots, limits))
     }
 
-    /// At least one, so that an instance that needs more than the part runs alone.
+    /// Returns how many instances fit. At least one, so that an instance that needs more than the part runs alone.
     pub fn instances(&self, slots: u32) -> usize {
         let instances = self.0.bounds().capacity / u64::from(slots.max(1));
         usize::try_from(instances).unwrap_or(usize::MAX).max(1)
     }
 
     /// Waits until the deadline for the slots of one instance. The queue is bounded by the bulkhead.
-    pub async fn take_slots(&self, payer: &Arc<str>, slots: u32, until: Instant) -> Result<CallPermit, Failure> {
+    pub async fn take_slots(&self, payer: &Arc<str>, slots: u32, until: Instant) -> Result<CallPermit, HostError> {
         let request = Request { queueing: Queueing::Reserved, ..Request::of(slots.into()) };
-        self.0.acquire(payer, request, until).await.map_err(|_late| Failure::DeadlineExceeded)
+        self.0.acquire(payer, request, until).await.map_err(|_late| HostError::DeadlineExceeded)
     }
 }
 
@@ -107,13 +108,13 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn full_queue_refuses_at_once_and_a_free_permit_goes_to_the_first_in_line() {
+    async fn full_queue_rejects_at_once_and_a_free_permit_goes_to_the_first_waiting_call() {
         let (bulkhead, acme) = (bulkhead(1, 1), Arc::from("acme/test"));
         let permit = bulkhead.take_permit(&acme, Queueing::Bounded, soon()).await.ok().unwrap();
         let mut first = Box::pin(bulkhead.take_permit(&acme, Queueing::Bounded, soon()));
         assert!((&mut first).now_or_never().is_none());
-        let refused = bulkhead.take_permit(&acme, Queueing::Bounded, soon()).await;
-        assert_eq!(refused.err(), Some(Failure::Unavailable));
+        let rejected = bulkhead.take_permit(&acme, Queueing::Bounded, soon()).await;
+        assert_eq!(rejected.err(), Some(HostError::Unavailable));
         drop(permit);
         assert!(first.await.is_ok());
     }
@@ -123,12 +124,12 @@ mod tests {
         let (bulkhead, acme) = (bulkhead(1, 1), Arc::from("acme/test"));
         let _permit = bulkhead.take_permit(&acme, Queueing::Bounded, soon()).await.ok().unwrap();
         let late = bulkhead.take_permit(&acme, Queueing::Bounded, Instant::now()).await;
-        assert_eq!(late.err(), Some(Failure::DeadlineExceeded));
+        assert_eq!(late.err(), Some(HostError::DeadlineExceeded));
         assert!(bulkhead.take_permit(&acme, Queueing::Bounded, soon()).now_or_never().is_none());
     }
 
     #[tokio::test]
-    async fn tenant_with_as_many_calls_as_it_may_leaves_permits_and_places_to_others() {
+    async fn tenant_at_its_limit_leaves_permits_and_queue_entries_to_others() {
         let (bulkhead, acme, globex) = (bulkhead(4, 2), Arc::from("acme/test"), Arc::from("globex/test"));
         let mut held = Vec::new();
         for _ in 0..2 {
@@ -136,8 +137,8 @@ mod tests {
         }
         let mut waiting = Box::pin(bulkhead.take_permit(&acme, Queueing::Bounded, soon()));
         assert!((&mut waiting).now_or_never().is_none(), "half of the permits are for others");
-        let refused = bulkhead.take_permit(&acme, Queueing::Bounded, soon()).await;
-        assert_eq!(refused.err(), Some(Failure::Unavailable), "and so is half of the queue");
+        let rejected = bulkhead.take_permit(&acme, Queueing::Bounded, soon()).await;
+        assert_eq!(rejected.err(), Some(HostError::Unavailable), "and so is half of the queue");
         assert!(bulkhead.take_permit(&globex, Queueing::Bounded, soon()).now_or_never().is_some());
     }
 

@@ -1,7 +1,7 @@
-//! The exports of a component that calls use, found once for each generation.
+//! The exports of a component that calls use. They are resolved once for each generation.
 //!
 //! The generated bindings check the types of all exports in each instance. A call uses one export, and only its type is
-//! checked here. All of them were checked when the component was tried out.
+//! checked here. All of them were checked when the component was loaded.
 
 use tenon_bindings::OfferedPre;
 use wasmtime::{
@@ -14,7 +14,7 @@ use super::CallState;
 /// Must match `package` in `wit/`. `Callable::new` fails otherwise.
 const HANDLER: &str = "tenon:plugin/handler@0.1.0";
 
-/// A component with its imports resolved: one instance of it serves one call.
+/// A component with its imports resolved. One instance serves one call.
 pub struct Callable {
     component: InstancePre<CallState>,
     handle: Export,
@@ -27,7 +27,7 @@ pub struct Export(ComponentExportIndex);
 impl Callable {
     /// # Errors
     ///
-    /// The component does not export the whole of `handler`.
+    /// The component does not export all functions of `handler`.
     pub fn new(component: InstancePre<CallState>) -> wasmtime::Result<Callable> {
         let component = OfferedPre::new(component)?.instance_pre().clone();
         let find = |name| {

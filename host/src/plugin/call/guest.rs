@@ -1,6 +1,6 @@
-//! One run of a guest: fresh store, fresh instance, one export, everything dropped. Knows nothing of commits.
+//! One run of a guest: a new store, a new instance, a call of one export. Contains no commit logic.
 //!
-//! Whatever ends a run early (trap, deadline, limit) ends its store with it; a store is never used twice.
+//! The store is dropped when the run ends, also after a trap, a deadline or a limit. A store is never used twice.
 
 use std::sync::Arc;
 
@@ -30,47 +30,48 @@ use crate::{
     },
 };
 
-/// Message of the engine when its bound on copied bytes is exceeded; it has no public type for it.
-const TOO_MUCH_DATA: &str = "too much data is being copied between the host and the guest";
+/// Message of the engine when its limit of copied bytes is exceeded. It has no public error type for that.
+const COPY_LIMIT_MESSAGE: &str = "too much data is being copied between the host and the guest";
 
-/// What came of a run, with what it collected and asked.
+/// Result of a run, with its draft and its questions.
 pub struct Run<T> {
     pub outcome: Result<T, GuestFault>,
-    /// Absent only where the run was cut off by the deadline.
+    /// Absent only if the deadline ended the run.
     pub left: Option<(Box<Draft>, Questions)>,
-    /// Memory charge of the run, for its answer; absent in the same case. The draft has its own part.
+    /// Memory charge of the run, for its answer. Absent in the same case. The draft has its own part.
     pub charge: Option<Charge>,
-    /// Bytes of memory that the guest and its draft needed. Absent where the run was cut off, and without a sandbox.
+    /// Bytes of memory that the guest and its draft needed. Absent if the deadline ended the run, and without a
+    /// sandbox.
     pub memory_bytes: Option<u64>,
-    /// Whether the same request gets the same answer while what the run read is unchanged.
+    /// Whether an equal request gets the same answer while the data that the run read is unchanged.
     pub is_repeatable: bool,
 }
 
 impl<T> Run<T> {
-    /// Without its store, whose draft is lost with it.
+    /// Returns a run that was interrupted. Its draft is lost with its store.
     pub fn cut_off(fault: GuestFault) -> Run<T> {
         Run { outcome: Err(fault), left: None, charge: None, memory_bytes: None, is_repeatable: false }
     }
 }
 
-/// What a guest is called with: one of its exports.
+/// Input of an export of the guest.
 pub trait Input: Sync {
-    type Said: Send;
+    type Output: Send;
 
-    /// In a component.
+    /// Calls the export of a component.
     fn call(
         &self,
         code: &Callable,
         instance: &Instance,
         store: &mut Store<CallState>,
-    ) -> impl Future<Output = wasmtime::Result<Result<Self::Said, String>>> + Send;
+    ) -> impl Future<Output = wasmtime::Result<Result<Self::Output, String>>> + Send;
 
-    /// Without a sandbox.
-    fn call_native(&self, native: &dyn Native, state: &mut CallState) -> Result<Self::Said, String>;
+    /// Calls the function of a native plugin.
+    fn call_native(&self, native: &dyn Native, state: &mut CallState) -> Result<Self::Output, String>;
 }
 
 impl Input for Request {
-    type Said = GuestAnswer;
+    type Output = GuestAnswer;
 
     async fn call(
         &self,
@@ -87,7 +88,7 @@ impl Input for Request {
 }
 
 impl Input for Task {
-    type Said = Verdict;
+    type Output = Verdict;
 
     async fn call(
         &self,
@@ -103,14 +104,14 @@ impl Input for Task {
     }
 }
 
-/// Why a guest gave no answer. The text is for the operator and the author, never for the caller.
+/// Reason why a guest returned no answer. The text is for operators and authors, never for the caller.
 #[derive(Debug, thiserror::Error)]
 pub enum GuestFault {
     #[error("trapped: {0}")]
     Trap(String),
     #[error("computed for more than {0} ms (limits.compute-ms)")]
     ComputeTime(u64),
-    #[error("asked for more than {0} bytes of memory (limits.memory-bytes)")]
+    #[error("requested more than {0} bytes of memory (limits.memory-bytes)")]
     Memory(u64),
     #[error("found no room for {0} bytes in the memory budget")]
     Budget(u64),
@@ -124,7 +125,7 @@ pub enum GuestFault {
     Waited(&'static str),
     #[error("the deadline passed while it ran")]
     Deadline,
-    /// It was not run.
+    /// The guest was not run.
     #[error("found no core: calls of its plugin and tenant keep threads for long")]
     NoCore,
     #[error("{0}")]
@@ -133,7 +134,7 @@ pub enum GuestFault {
     Database(String),
 }
 
-/// What a run starts with, besides its input.
+/// State with which a run starts, besides its input.
 pub struct Start<'a> {
     pub inputs: &'a Inputs,
     pub draft: Box<Draft>,
@@ -143,8 +144,8 @@ pub struct Start<'a> {
     pub core: CoreUse,
 }
 
-/// The export that belongs to the input, once.
-pub async fn run<I: Input>(generation: &Generation, input: &I, start: Start<'_>) -> Run<I::Said> {
+/// Calls the export that belongs to the input once.
+pub async fn run<I: Input>(generation: &Generation, input: &I, start: Start<'_>) -> Run<I::Output> {
     match &generation.code {
         Code::Component(code) => run_component(code, &generation.facts, input, start).await,
         Code::Native(native) => {
@@ -157,7 +158,7 @@ pub async fn run<I: Input>(generation: &Generation, input: &I, start: Start<'_>)
     }
 }
 
-async fn run_component<I: Input>(code: &Callable, facts: &Arc<Facts>, input: &I, start: Start<'_>) -> Run<I::Said> {
+async fn run_component<I: Input>(code: &Callable, facts: &Arc<Facts>, input: &I, start: Start<'_>) -> Run<I::Output> {
     let Start { inputs, draft, questions, deadline, charge, core } = start;
     let state = CallState::new(facts.clone(), inputs, draft, questions).with_resources(charge, core);
     let mut store = new_store(code, state, facts);
@@ -166,21 +167,22 @@ async fn run_component<I: Input>(code: &Callable, facts: &Arc<Facts>, input: &I,
         input.call(code, &instance, &mut store).await
     };
     let outcome = match timeout_at(deadline, called).await {
-        Ok(Ok(Ok(said))) => Ok(said),
+        Ok(Ok(Ok(output))) => Ok(output),
         Ok(Ok(Err(text))) => Err(GuestFault::Returned(text)),
         Ok(Err(error)) => Err(fault_of(&error, &store, &facts.limits)),
         Err(_) => return Run::cut_off(GuestFault::Deadline),
     };
     if outcome.is_ok() {
-        // What its last host calls collected. Where there is no room, the meter notes it.
+        // Charges the bytes that the last host calls collected. If the budget refuses them, the meter records it.
         let _ = store.data_mut().charge_held(0);
     }
-    // The guest may survive a growth that is refused: what it does then must not depend on the load of the host.
-    let outcome = match store.data().memory.refused {
+    // The guest may continue after a refused growth. Its answer must not depend on the load of the host.
+    let outcome = match store.data().memory.over_budget {
         Some(bytes) => Err(GuestFault::Budget(bytes)),
         None => outcome,
     };
-    // A trap is logged with what was printed before it. A run that found no memory says nothing about its plugin.
+    // A trap is logged together with the printed output. A run that exceeded the memory budget is no fault of its
+    // plugin.
     if !matches!(outcome, Err(GuestFault::Trap(_) | GuestFault::Budget(_)))
         && let Some(output) = store.data().output()
     {
@@ -204,8 +206,8 @@ fn new_store(code: &Callable, state: CallState, facts: &Facts) -> Store<CallStat
     store
 }
 
-/// At each tick that the guest computes through, others get the core; when its ticks are used up, it ends. While a profile of
-/// its plugin runs, its stack is sampled before.
+/// Called at each tick while the guest computes. Yields the core to other tasks, and interrupts the guest when its
+/// ticks are used up. Samples its stack first if a profile of the plugin runs.
 fn count_tick(mut store: StoreContextMut<'_, CallState>) -> wasmtime::Result<UpdateDeadline> {
     if let Some(sampler) = store.data().sampler() {
         sampler.sample(&store);
@@ -227,7 +229,7 @@ fn fault_of(error: &wasmtime::Error, store: &Store<CallState>, limits: &PluginLi
     if let Some(wasmtime::Trap::StackOverflow) = error.downcast_ref::<wasmtime::Trap>() {
         return GuestFault::Limit(format!("used up its stack of {WASM_STACK_BYTES} bytes"));
     }
-    if error.root_cause().to_string().contains(TOO_MUCH_DATA) {
+    if error.root_cause().to_string().contains(COPY_LIMIT_MESSAGE) {
         return GuestFault::Limit(
             "passed more bytes at once than limits.answer-bytes and limits.host-call-bytes".to_owned(),
         );
@@ -247,7 +249,7 @@ fn fault_of(error: &wasmtime::Error, store: &Store<CallState>, limits: &PluginLi
         return GuestFault::Memory(limits.memory_bytes);
     }
     if store.data().memory.table_exceeded {
-        return GuestFault::Limit(format!("asked for a table of more than {TABLE_ELEMENTS_MAX} elements"));
+        return GuestFault::Limit(format!("requested a table of more than {TABLE_ELEMENTS_MAX} elements"));
     }
     let printed = store.data().output().map(|text| format!("; it printed: {}", text.trim_end())).unwrap_or_default();
     let frames = backtrace::frames(error).map(|frames| format!("; backtrace: {frames}")).unwrap_or_default();
@@ -255,7 +257,7 @@ fn fault_of(error: &wasmtime::Error, store: &Store<CallState>, limits: &PluginLi
 }
 
 impl GuestFault {
-    /// The label in the metrics.
+    /// Returns the label in the metrics.
     pub fn kind(&self) -> FaultKind {
         match self {
             GuestFault::Trap(_) => FaultKind::Trap,
@@ -268,8 +270,8 @@ impl GuestFault {
     }
 }
 
-/// An answer that can be put on the wire: status 200 to 599, headers that HTTP allows, within the limit of bytes, JSON where
-/// it says so.
+/// Checks that an answer can be sent: status 200 to 599, headers that HTTP allows, within the limit of bytes, and valid
+/// JSON if that is its media type.
 pub fn check_answer(response: &Response, limits: &PluginLimits) -> Result<(), GuestFault> {
     let bytes = match &response.content {
         Content::Empty => 0,
@@ -277,9 +279,9 @@ pub fn check_answer(response: &Response, limits: &PluginLimits) -> Result<(), Gu
         Content::Other(blob) => blob.bytes.len(),
     };
     if bytes as u64 > limits.answer_bytes {
-        let most = limits.answer_bytes;
+        let max = limits.answer_bytes;
         return Err(GuestFault::Limit(format!(
-            "gave an answer of {bytes} bytes, more than {most} (limits.answer-bytes)"
+            "gave an answer of {bytes} bytes, more than {max} (limits.answer-bytes)"
         )));
     }
     if !(200..=599).contains(&response.status) {
@@ -287,9 +289,9 @@ pub fn check_answer(response: &Response, limits: &PluginLimits) -> Result<(), Gu
     }
     check_header_sizes(response)?;
     for header in &response.headers {
-        let sound = http::HeaderName::from_bytes(header.name.as_bytes()).is_ok()
+        let valid = http::HeaderName::from_bytes(header.name.as_bytes()).is_ok()
             && http::HeaderValue::from_str(&header.value).is_ok();
-        if !sound {
+        if !valid {
             return Err(GuestFault::BadAnswer(format!(
                 "header {:?} has a name or value that HTTP does not allow",
                 header.name
@@ -320,7 +322,7 @@ fn check_header_sizes(response: &Response) -> Result<(), GuestFault> {
     Ok(())
 }
 
-/// What says that it is JSON must be, and a media type must be one that can be sent: after the commit it is too late.
+/// Checks that JSON is valid and that the media type can be sent. After the commit it is too late for that.
 fn check_content(content: &Content) -> Result<(), GuestFault> {
     match content {
         Content::Empty => Ok(()),
@@ -328,8 +330,8 @@ fn check_content(content: &Content) -> Result<(), GuestFault> {
             .map(|_| ())
             .map_err(|error| GuestFault::BadAnswer(format!("a body that is not JSON: {error}"))),
         Content::Other(blob) if blob.media_type.len() > HEADER_VALUE_BYTES_MAX => {
-            let (bytes, most) = (blob.media_type.len(), HEADER_VALUE_BYTES_MAX);
-            Err(GuestFault::Limit(format!("gave a media type of {bytes} bytes, more than {most}")))
+            let (bytes, max) = (blob.media_type.len(), HEADER_VALUE_BYTES_MAX);
+            Err(GuestFault::Limit(format!("gave a media type of {bytes} bytes, more than {max}")))
         }
         Content::Other(blob) => http::HeaderValue::from_str(&blob.media_type).map(|_| ()).map_err(|_| {
             GuestFault::BadAnswer(format!("the media type {:?}, which HTTP does not allow", blob.media_type))

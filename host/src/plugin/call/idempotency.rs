@@ -1,8 +1,8 @@
-//! `Idempotency-Key`: the same key and request get the stored answer, whatever happened in between.
+//! `Idempotency-Key`: a repeated request with the same key receives the stored answer.
 //!
-//! The answer is kept in the transaction of its effects, so there is no moment in which one exists without the other.
-//! What is stored is sealed under a key derived from the idempotency key: without it, nobody can read it. The gates keep
-//! equal keys from running side by side in this process; correctness does not rest on them but on the commit.
+//! The record is written in the transaction of the changes, so that neither exists without the other. It is sealed
+//! under a key derived from the idempotency key and can be read only with that key. The locks serialize requests with
+//! equal keys in this process. Correctness depends on the commit and not on the locks.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -17,20 +17,20 @@ use tokio::{
 
 use crate::{
     auth::Principal,
-    changes::change_set::KeptAnswer,
+    changes::change_set::IdempotencyRecord,
     commit::draft::Draft,
-    failure::Failure,
+    host_error::HostError,
     limits::IDEMPOTENCY_WAITING_MAX,
-    plugin::exchange::{Admitted, Answer, Reply},
+    plugin::exchange::{Admitted, Answer, CallResponse},
     secrets::{self, AnswerContext},
 };
 
-/// The header that tells a repeated answer from a first one.
+/// Header that distinguishes a stored answer from a first one.
 const REPLAYED: &str = "idempotency-replayed";
 
-/// One idempotency key in use: where its answer is kept, and what it stands for.
-pub struct Kept {
-    /// Hex SHA-256 of the owner of the credential and the key.
+/// A request with an idempotency key: the name of its record, and the fingerprint of the request.
+pub struct IdempotentRequest {
+    /// Name of the record: hex SHA-256 of the owner of the credential and the key.
     name: Arc<str>,
     /// SHA-256 of method, path, query and body.
     fingerprint: [u8; 32],
@@ -39,18 +39,18 @@ pub struct Kept {
     principal: Arc<Principal>,
 }
 
-/// The part of a kept answer in front of its body.
+/// The part of a record in front of the body.
 #[derive(Serialize, Deserialize)]
-struct Head {
+struct RecordHead {
     status: u16,
     headers: Vec<(String, String)>,
     media_type: Option<String>,
 }
 
-impl Kept {
-    /// `None` where the request carries no key, and for nobody: whoever has no tenant changes nothing, and must not wait
-    /// for other nobodies.
-    pub fn of<G>(admitted: &Admitted<G>) -> Option<Kept> {
+impl IdempotentRequest {
+    /// Returns `None` if the request has no key or its caller no tenant. A caller without a tenant changes nothing, and
+    /// must not wait for other such callers.
+    pub fn of<G>(admitted: &Admitted<G>) -> Option<IdempotentRequest> {
         if admitted.principal.tenant.is_empty() {
             return None;
         }
@@ -64,65 +64,69 @@ impl Kept {
         ]);
         let name: Arc<str> = hex::encode(name).into();
         let (plugin, principal) = (admitted.mounted.plugin.clone(), admitted.principal.clone());
-        Some(Kept { name, fingerprint, key, plugin, principal })
+        Some(IdempotentRequest { name, fingerprint, key, plugin, principal })
     }
 
-    /// What the sealed text is bound to.
+    /// Returns the values that the sealed record is bound to.
     fn context(&self) -> AnswerContext<'_> {
         AnswerContext { plugin: &self.plugin, tenant: &self.principal.tenant, owner: &self.principal.owner }
     }
 
-    /// Plugin, tenant and name: one gate for each.
-    fn place(&self) -> Place {
+    /// Returns plugin, tenant and name.
+    fn lock_key(&self) -> LockKey {
         (self.plugin.clone(), self.principal.tenant.clone(), self.name.clone())
     }
 
-    /// The stored answer, or the failure that stands for it. Noted as a read: an answer that appears later conflicts.
-    pub async fn find(&self, draft: &mut Draft) -> Result<Option<Answer>, Failure> {
-        let stored = match draft.find_answer(&self.name).await {
+    /// Returns the stored answer. The draft registers the read, so that a record that is written later conflicts.
+    pub async fn find(&self, draft: &mut Draft) -> Result<Option<Answer>, HostError> {
+        let stored = match draft.find_idempotency_record(&self.name).await {
             Ok(Some(stored)) => stored,
             Ok(None) => return Ok(None),
             Err(error) => {
-                tracing::error!("kept answers cannot be read: {error}");
-                return Err(Failure::Unavailable);
+                tracing::error!("failed to read an idempotency record: {error}");
+                return Err(HostError::Unavailable);
             }
         };
         if stored.fingerprint != self.fingerprint {
-            return Err(Failure::IdempotencyMismatch);
+            return Err(HostError::IdempotencyMismatch);
         }
         match self.open(&stored.sealed) {
             Some(answer) => Ok(Some(answer)),
             None => {
-                tracing::error!("a kept answer cannot be opened: it was changed in the database");
-                Err(Failure::Unavailable)
+                tracing::error!("failed to open an idempotency record: it was changed in the database");
+                Err(HostError::Unavailable)
             }
         }
     }
 
-    /// Returns the idempotency record for the change set. A stream is not kept. `Unavailable` if it cannot be sealed.
-    pub fn keep_reply(&self, reply: &Reply) -> Result<Option<KeptAnswer>, Failure> {
-        let Reply::Whole(answer, _) = reply else { return Ok(None) };
+    /// Returns the idempotency record for the change set. A stream has none. Fails with `Unavailable` if it cannot be
+    /// sealed.
+    pub fn make_record(&self, reply: &CallResponse) -> Result<Option<IdempotencyRecord>, HostError> {
+        let CallResponse::Whole(answer, _) = reply else { return Ok(None) };
         self.seal(answer).map(Some).ok_or_else(|| {
-            tracing::error!("an answer to keep cannot be sealed");
-            Failure::Unavailable
+            tracing::error!("failed to seal an idempotency record");
+            HostError::Unavailable
         })
     }
 
-    fn seal(&self, answer: &Answer) -> Option<KeptAnswer> {
-        let head =
-            Head { status: answer.status, headers: answer.headers.clone(), media_type: answer.media_type.clone() };
+    fn seal(&self, answer: &Answer) -> Option<IdempotencyRecord> {
+        let head = RecordHead {
+            status: answer.status,
+            headers: answer.headers.clone(),
+            media_type: answer.media_type.clone(),
+        };
         let mut plain = serde_json::to_vec(&head).ok()?;
         plain.push(b'\n');
         plain.extend_from_slice(&answer.body);
         let sealed = secrets::seal_answer(&self.key, self.context(), &plain).ok()?;
-        Some(KeptAnswer { name: self.name.clone(), fingerprint: self.fingerprint, sealed: sealed.into() })
+        Some(IdempotencyRecord { name: self.name.clone(), fingerprint: self.fingerprint, sealed: sealed.into() })
     }
 
     fn open(&self, sealed: &[u8]) -> Option<Answer> {
         let plain = secrets::open_answer(&self.key, self.context(), sealed).ok()?;
         let at = plain.iter().position(|byte| *byte == b'\n')?;
         let (head, body) = plain.split_at_checked(at)?;
-        let head: Head = serde_json::from_slice(head).ok()?;
+        let head: RecordHead = serde_json::from_slice(head).ok()?;
         let mut headers = head.headers;
         headers.push((REPLAYED.to_owned(), "true".to_owned()));
         let body = Bytes::copy_from_slice(body.get(1..)?);
@@ -130,7 +134,7 @@ impl Kept {
     }
 }
 
-/// SHA-256 over the parts, each with its length in front, so that no two lists of parts look alike.
+/// SHA-256 of the parts. Each is prefixed with its length, so that different lists of parts have different digests.
 fn hash(parts: &[&[u8]]) -> [u8; 32] {
     let mut hasher = Sha256::new();
     for part in parts {
@@ -140,46 +144,51 @@ fn hash(parts: &[&[u8]]) -> [u8; 32] {
     hasher.finalize().into()
 }
 
-type Place = (Arc<str>, Arc<str>, Arc<str>);
-type Gate = Arc<tokio::sync::Mutex<()>>;
+type LockKey = (Arc<str>, Arc<str>, Arc<str>);
+type KeyLock = Arc<tokio::sync::Mutex<()>>;
 
-/// One gate for each key in use: a second request with the same key waits for the first.
+/// One lock for each key in use: a second request with the same key waits for the first.
 #[derive(Default)]
-pub struct Gates(Mutex<HashMap<Place, Gate>>);
+pub struct IdempotencyLocks(Mutex<HashMap<LockKey, KeyLock>>);
 
-/// Holds the gate of one key; the next one in line may pass when it is dropped.
-pub struct Passage<'a> {
-    gates: &'a Gates,
-    place: Place,
+/// Holds the lock of one key until it is dropped.
+pub struct IdempotencyGuard<'a> {
+    locks: &'a IdempotencyLocks,
+    lock_key: LockKey,
     held: Option<OwnedMutexGuard<()>>,
 }
 
-impl Gates {
-    /// `IdempotencyInProgress` where the first one still runs at the deadline, or too many wait for it already.
-    pub async fn pass(&self, kept: &Kept, deadline: Instant) -> Result<Passage<'_>, Failure> {
-        let gate = self.0.lock().entry(kept.place()).or_default().clone();
-        // Besides those who wait, the map holds it, who passed, and this call.
-        if Arc::strong_count(&gate) > IDEMPOTENCY_WAITING_MAX + 3 {
-            return Err(Failure::IdempotencyInProgress);
+impl IdempotencyLocks {
+    /// Locks the key of a request. Fails with `IdempotencyInProgress` if the first request still runs at the deadline,
+    /// or too many requests wait for it already.
+    pub async fn lock(
+        &self,
+        request: &IdempotentRequest,
+        deadline: Instant,
+    ) -> Result<IdempotencyGuard<'_>, HostError> {
+        let lock = self.0.lock().entry(request.lock_key()).or_default().clone();
+        // Besides the waiting requests, the map, the running request, and this one hold a reference.
+        if Arc::strong_count(&lock) > IDEMPOTENCY_WAITING_MAX + 3 {
+            return Err(HostError::IdempotencyInProgress);
         }
-        let mut passage = Passage { gates: self, place: kept.place(), held: None };
-        match timeout_at(deadline, gate.lock_owned()).await {
+        let mut guard = IdempotencyGuard { locks: self, lock_key: request.lock_key(), held: None };
+        match timeout_at(deadline, lock.lock_owned()).await {
             Ok(held) => {
-                passage.held = Some(held);
-                Ok(passage)
+                guard.held = Some(held);
+                Ok(guard)
             }
-            Err(_) => Err(Failure::IdempotencyInProgress),
+            Err(_) => Err(HostError::IdempotencyInProgress),
         }
     }
 }
 
-impl Drop for Passage<'_> {
+impl Drop for IdempotencyGuard<'_> {
     fn drop(&mut self) {
         self.held = None;
-        let mut gates = self.gates.0.lock();
-        // Only the map holds it: nobody runs and nobody waits.
-        if gates.get(&self.place).is_some_and(|gate| Arc::strong_count(gate) == 1) {
-            gates.remove(&self.place);
+        let mut locks = self.locks.0.lock();
+        // Only the map holds a reference: no request runs or waits.
+        if locks.get(&self.lock_key).is_some_and(|lock| Arc::strong_count(lock) == 1) {
+            locks.remove(&self.lock_key);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! From an admitted request to the guest's words, and from the guest's answer back. Only words change here.
+//! Converts an admitted request to the guest's types, and the guest's answer back.
 
 use bytes::Bytes;
 use tenon_bindings::{
@@ -6,13 +6,13 @@ use tenon_bindings::{
     tenon::plugin::types::{Blob, Content as GuestContent, Pair, Principal as GuestPrincipal},
 };
 
-use crate::clock::Timestamp;
 use crate::{
     auth::Principal,
+    clock::Timestamp,
     plugin::exchange::{Admitted, Answer, Content},
 };
 
-/// The guest's request; the same for every run of the call.
+/// Builds the guest's request. It is the same for every run of the call.
 pub fn request<G>(admitted: &Admitted<G>, now: Timestamp) -> Request {
     Request {
         operation: admitted.route.declared.operation.clone(),
@@ -50,7 +50,7 @@ fn pairs<S: ToString>(pairs: &[(S, S)]) -> Vec<Pair> {
     pairs.iter().map(|(name, value)| Pair { name: name.to_string(), value: value.to_string() }).collect()
 }
 
-/// What goes back to HTTP.
+/// Converts the guest's response.
 pub fn answer(response: Response) -> Answer {
     let (media_type, body) = match response.content {
         GuestContent::Empty => (None, Bytes::new()),

@@ -1,4 +1,4 @@
-//! What calls of every kind share: a place to run in, the commit, questions, the word for the operator.
+//! Steps that calls of requests and tasks share: permits, runs, commits, questions, and the log of faults.
 
 use std::{pin::pin, sync::Arc, time::Duration};
 
@@ -13,47 +13,48 @@ use super::{
     Calls, Inputs,
     bulkhead::CallPermit,
     guest::{self, GuestFault, Input, Run},
+    limiter::LimiterKey,
     seeds,
-    turns::Who,
 };
 use crate::{
     budget::{Charge, Payer},
     capability::{self, Questions, announce_dropped, log_limit::Admission},
     changes::{outgoing::OutgoingCall, scope::Scope},
     commit::{
-        committer::{Changes, CommitError, Conflict, RegisteredReads, Turn},
+        committer::{Changes, CommitError, Conflict, RegisteredReads, Reservation},
         draft::{CallIdentity, Draft},
     },
-    failure::Failure,
     fair::{Queueing, Request, cores::CoreUse},
+    host_error::HostError,
     limits::{
-        DURABLE_WAIT_MS, HELD_BYTES_MAX, HELD_STEP_BYTES, LOSSES_BEFORE_TURN, PLACE_WAIT_PERCENT, QUESTION_ROUNDS_MAX,
+        CONFLICTS_BEFORE_RESERVATION, DURABLE_WAIT_MS, HELD_BYTES_MAX, HELD_STEP_BYTES, PERMIT_WAIT_PERCENT,
+        QUESTION_ROUNDS_MAX,
     },
     plugin::{
         estimate::MemoryEstimate,
-        exchange::{Answer, Reply},
+        exchange::{Answer, CallResponse},
         generation::Generation,
     },
     secrets::password::PasswordWork,
 };
 
-/// A call on its way: what stays the same over all of its runs.
+/// A call that is being performed: the values that are the same in all of its runs.
 pub(super) struct Call<'a> {
     pub calls: &'a Calls,
     pub generation: &'a Generation,
-    /// Of the route, or the name of the task.
+    /// Operation of the route, or name of the task.
     pub operation: &'a str,
     pub deadline: Instant,
-    /// Party whose share of permits, memory and processor it uses: a tenant, or an address.
+    /// Party whose share of permits, memory and processor the call uses: a tenant, or an address.
     payer: Payer,
     memory: &'a MemoryEstimate,
-    /// Latest time of a permit for its first run: a call that begins later would hardly be answered in time.
+    /// Latest time of a permit for the first run: a call that begins later would hardly be answered in time.
     permit_by: Instant,
     pub inputs: Inputs,
     pub identity: CallIdentity,
 }
 
-/// Who calls, and what for.
+/// Caller and purpose of a call.
 pub(super) struct Caller<'a> {
     pub tenant: Arc<str>,
     pub payer: Payer,
@@ -74,51 +75,51 @@ pub(super) struct RunPermits<'a> {
 }
 
 impl RunPermits<'_> {
-    /// Gives the permit of the plugin and the slots back.
+    /// Releases the permit of the plugin and the slots.
     pub fn into_charge(self) -> Charge {
         self.charge
     }
 }
 
-/// How a call fares against others, and what it has asked so far.
+/// State of a call between its runs: conflicts, and the questions so far.
 #[derive(Default)]
-pub(super) struct Contest {
+pub(super) struct RetryState {
     runs: u32,
-    losses: u32,
-    rounds: u32,
-    /// Bytes that the run before this one found no room for.
+    conflicts: u32,
+    question_rounds: u32,
+    /// Bytes that the budget refused to the last run.
     memory_bytes: u64,
-    /// The conflict for which the next run begins in a turn.
-    lost: Option<Conflict>,
-    turn: Option<Turn>,
+    /// Conflict for which the next run takes a reservation.
+    last_conflict: Option<Conflict>,
+    reservation: Option<Reservation>,
     pub questions: Questions,
     /// Charges of the questions, of their replies, and of a small body.
     pub charges: Vec<Charge>,
 }
 
-impl Contest {
-    /// Keeps the questions of the run that ended, those without a reply only if it `waits` for them.
+impl RetryState {
+    /// Keeps the questions of the run that ended. Questions without a reply are kept only if it `waits` for them.
     pub fn keep_questions(&mut self, questions: Questions, waits: bool) {
         self.questions = questions;
         if !waits {
-            self.questions.forget_open();
+            self.questions.remove_pending();
         }
     }
 
-    /// Whether the call has sent a question.
+    /// Returns true if the call has sent a question.
     pub fn has_questions(&self) -> bool {
-        self.rounds > 0
+        self.question_rounds > 0
     }
 }
 
-/// Why a run has no end yet, or none at all.
-pub(super) enum Unsettled {
-    /// Somebody else was first, a question has its reply now, or a password is computed.
-    Again,
-    Failed(Failure),
-    /// The same; what broke was logged with its cause.
-    Broken(Failure),
-    /// See [`Ended::Outdated`](super::Ended::Outdated).
+/// Reason why a run has no result.
+pub(super) enum RunError {
+    /// The call runs again: after a conflict, a reply to a question, or a computed password.
+    Retry,
+    Failed(HostError),
+    /// Like `Failed`; the cause was already logged as an error.
+    Broken(HostError),
+    /// See [`CallError::Outdated`](super::CallError::Outdated).
     Outdated,
 }
 
@@ -128,10 +129,10 @@ impl<'a> Call<'a> {
         generation: &'a Generation,
         caller: Caller<'a>,
         deadline: Instant,
-    ) -> Result<Call<'a>, Failure> {
+    ) -> Result<Call<'a>, HostError> {
         let seed = seeds::next().map_err(|error| {
-            tracing::error!("the operating system gave no random numbers: {error}");
-            Failure::Unavailable
+            tracing::error!("failed to read random numbers from the operating system: {error}");
+            HostError::Unavailable
         })?;
         let Caller { tenant, payer, subject, operation, request_id, memory, hops } = caller;
         let inputs = Inputs { request_id: request_id.clone(), now: calls.clock.now(), seed };
@@ -146,11 +147,11 @@ impl<'a> Call<'a> {
             hops,
         };
         let begun = Instant::now();
-        let permit_by = begun + deadline.saturating_duration_since(begun) * PLACE_WAIT_PERCENT / 100;
+        let permit_by = begun + deadline.saturating_duration_since(begun) * PERMIT_WAIT_PERCENT / 100;
         Ok(Call { calls, generation, operation, deadline, payer, memory, permit_by, inputs, identity })
     }
 
-    /// Boxed: a draft has 1.7 kB, and a run passes it on a dozen times.
+    /// Begins a draft. It is boxed because it has 1.7 kB, and a run moves it a dozen times.
     pub fn begin(&self) -> Box<Draft> {
         Box::new(self.calls.committer.begin(self.identity.clone()))
     }
@@ -160,10 +161,10 @@ impl<'a> Call<'a> {
         &self,
         input: &I,
         draft: Box<Draft>,
-        contest: &mut Contest,
+        state: &mut RetryState,
         permits: RunPermits<'_>,
-    ) -> Run<I::Said> {
-        let questions = std::mem::take(&mut contest.questions);
+    ) -> Run<I::Output> {
+        let questions = std::mem::take(&mut state.questions);
         let party = (self.generation.facts.plugin.clone(), self.payer.clone());
         let core = CoreUse::new(self.calls.cores.clone(), party);
         let start = guest::Start {
@@ -176,46 +177,47 @@ impl<'a> Call<'a> {
         };
         let run = {
             let run = pin!(guest::run(self.generation, input, start));
-            let begin_by = if contest.runs > 1 { self.deadline } else { self.permit_by };
-            core.watch(run, begin_by).await.unwrap_or_else(|| Run::cut_off(GuestFault::NoCore))
+            let begin_by = if state.runs > 1 { self.deadline } else { self.permit_by };
+            core.run(run, begin_by).await.unwrap_or_else(|| Run::cut_off(GuestFault::NoCore))
         };
         if let Some(bytes) = run.memory_bytes {
-            self.memory.note(&self.payer, bytes);
+            self.memory.record(&self.payer, bytes);
         }
         run
     }
 
-    /// Returns true if a run that found no memory may begin again with as much as it needed: it holds nothing while it waits.
-    pub fn waits_for_memory(&self, fault: &GuestFault, contest: &mut Contest) -> bool {
+    /// Returns true if a run that exceeded the memory budget may begin again with as much as it needed. The call holds
+    /// nothing while it waits.
+    pub fn waits_for_memory(&self, fault: &GuestFault, state: &mut RetryState) -> bool {
         let GuestFault::Budget(bytes) = fault else { return false };
         let limit = self.calls.budget.calls_limit();
         let usual_max = self.generation.facts.limits.memory_bytes.saturating_add(HELD_BYTES_MAX).min(limit);
-        let bytes = contest.memory_bytes.saturating_mul(2).min(usual_max).max(*bytes);
-        let can_have = bytes > contest.memory_bytes && bytes <= limit;
-        contest.memory_bytes = bytes;
+        let bytes = state.memory_bytes.saturating_mul(2).min(usual_max).max(*bytes);
+        let can_have = bytes > state.memory_bytes && bytes <= limit;
+        state.memory_bytes = bytes;
         can_have
     }
 
-    /// Bytes of an answer stay charged until they are on their way.
-    pub fn keep_answer(&self, answer: Answer, charge: Option<Charge>) -> Reply {
+    /// Keeps the bytes of an answer charged until they are sent.
+    pub fn charge_answer(&self, answer: Answer, charge: Option<Charge>) -> CallResponse {
         let bytes = answer.charged_bytes();
-        Reply::Whole(answer, charge.map(|charge| self.calls.budget.keep_answer(charge, bytes)))
+        CallResponse::Whole(answer, charge.map(|charge| self.calls.budget.keep_answer(charge, bytes)))
     }
 
-    pub fn is_late(&self) -> bool {
+    pub fn is_past_deadline(&self) -> bool {
         Instant::now() >= self.deadline
     }
 
-    /// A permit of the generation, memory, and slots of the plugin's part of the pool and of the pool; released before the
-    /// disk, or a turn, is waited for. Only a first run may be refused, while there is time to answer: an admitted call is
-    /// finished.
-    pub async fn take_permits(&self, contest: &mut Contest) -> Result<RunPermits<'_>, Failure> {
-        if let Some(lost) = contest.lost.take() {
-            let taken = timeout_at(self.deadline, self.calls.committer.take_turn(&lost)).await;
-            contest.turn = Some(taken.map_err(|_late| Failure::DeadlineExceeded)?);
+    /// Takes a permit of the generation, memory, and slots of the plugin's part of the pool and of the pool. The caller
+    /// releases them before it waits for the disk or for a reservation. Only a first run may be refused, while there is
+    /// time to answer: a call that has run once is performed to its end.
+    pub async fn take_permits(&self, state: &mut RetryState) -> Result<RunPermits<'_>, HostError> {
+        if let Some(last_conflict) = state.last_conflict.take() {
+            let taken = timeout_at(self.deadline, self.calls.committer.reserve(&last_conflict)).await;
+            state.reservation = Some(taken.map_err(|_late| HostError::DeadlineExceeded)?);
         }
-        contest.runs += 1;
-        let is_first = contest.runs == 1;
+        state.runs += 1;
+        let is_first = state.runs == 1;
         let (queueing, until) = match is_first {
             true => (Queueing::Bounded, self.permit_by),
             false => (Queueing::Reserved, self.deadline),
@@ -223,27 +225,29 @@ impl<'a> Call<'a> {
         let _waiting = self.generation.metrics.wait();
         let call = self.generation.bulkhead.take_permit(&self.payer, queueing, until).await?;
         let budget = &self.calls.budget;
-        let amount = self.memory.bytes(&self.payer).min(budget.estimate_max()).max(contest.memory_bytes);
+        let amount = self.memory.bytes(&self.payer).min(budget.estimate_max()).max(state.memory_bytes);
         let charge = budget.charge_call(&self.payer, Request { amount, rank: 0, queueing }, until).await;
-        let charge = charge.map_err(|_no_memory| Failure::Unavailable)?;
+        let charge = charge.map_err(|_no_memory| HostError::Unavailable)?;
         let own = self.generation.pool.take_slots(&self.payer, self.generation.slots, until).await?;
         match timeout_at(until, self.calls.slots.acquire_many(self.generation.slots)).await {
             Ok(slots) => {
-                let slots = slots.map_err(|_closed| Failure::Unavailable)?;
+                let slots = slots.map_err(|_closed| HostError::Unavailable)?;
                 Ok(RunPermits { _call: call, _own: own, _slots: slots, charge })
             }
-            Err(_) => Err(Failure::DeadlineExceeded),
+            Err(_) => Err(HostError::DeadlineExceeded),
         }
     }
 
-    /// `Ok`: all of it is on disk. Takes no turn after a conflict: the caller still holds its answer.
-    pub async fn commit(&self, changes: Changes, contest: &mut Contest) -> Result<(), Unsettled> {
+    /// Commits a draft and returns once it is durable. Takes no reservation after a conflict: the caller still holds
+    /// its answer.
+    pub async fn commit(&self, changes: Changes, state: &mut RetryState) -> Result<(), RunError> {
         let changes = changes.until(self.deadline);
         let bytes = changes.bytes();
-        let committed = timeout_at(self.patience(), self.calls.committer.commit(changes, contest.turn.as_mut())).await;
-        committed.unwrap_or(Err(CommitError::OutcomeUnknown)).map_err(|error| self.unsettled(error, contest))?;
+        let committed =
+            timeout_at(self.commit_deadline(), self.calls.committer.commit(changes, state.reservation.as_mut())).await;
+        committed.unwrap_or(Err(CommitError::OutcomeUnknown)).map_err(|error| self.run_error(error, state))?;
         if let Some(scope) = &self.identity.scope {
-            self.calls.disk.note_written(scope.tenant(), bytes);
+            self.calls.disk.record_written(scope.tenant(), bytes);
         }
         Ok(())
     }
@@ -252,38 +256,40 @@ impl<'a> Call<'a> {
     pub async fn register_reads(
         &self,
         changes: Changes,
-        contest: &mut Contest,
-    ) -> Result<Option<RegisteredReads>, Unsettled> {
-        let registered = timeout_at(self.patience(), self.calls.committer.register_reads(changes)).await;
-        registered.unwrap_or(Err(CommitError::OutcomeUnknown)).map_err(|error| self.unsettled(error, contest))
+        state: &mut RetryState,
+    ) -> Result<Option<RegisteredReads>, RunError> {
+        let registered = timeout_at(self.commit_deadline(), self.calls.committer.register_reads(changes)).await;
+        registered.unwrap_or(Err(CommitError::OutcomeUnknown)).map_err(|error| self.run_error(error, state))
     }
 
-    /// Latest time to wait for the disk.
-    fn patience(&self) -> Instant {
+    /// Returns the time until which a commit is awaited.
+    fn commit_deadline(&self) -> Instant {
         self.deadline.max(Instant::now()) + Duration::from_millis(DURABLE_WAIT_MS)
     }
 
-    fn unsettled(&self, error: CommitError, contest: &mut Contest) -> Unsettled {
+    fn run_error(&self, error: CommitError, state: &mut RetryState) -> RunError {
         match error {
-            CommitError::Conflict(lost) => {
-                contest.losses += 1;
-                if (contest.losses >= LOSSES_BEFORE_TURN || lost.is_reserved()) && contest.turn.is_none() {
-                    contest.lost = Some(lost);
+            CommitError::Conflict(last_conflict) => {
+                state.conflicts += 1;
+                if (state.conflicts >= CONFLICTS_BEFORE_RESERVATION || last_conflict.is_reserved())
+                    && state.reservation.is_none()
+                {
+                    state.last_conflict = Some(last_conflict);
                 }
-                Unsettled::Again
+                RunError::Retry
             }
             CommitError::Discarded => {
-                // It ended when the change set was accepted.
-                contest.turn = None;
-                Unsettled::Again
+                // The reservation ended when the change set was accepted.
+                state.reservation = None;
+                RunError::Retry
             }
-            CommitError::Late => Unsettled::Failed(Failure::DeadlineExceeded),
-            CommitError::Busy => Unsettled::Failed(Failure::Unavailable),
-            error => Unsettled::Broken(self.report(&error)),
+            CommitError::Late => RunError::Failed(HostError::DeadlineExceeded),
+            CommitError::Busy => RunError::Failed(HostError::Unavailable),
+            error => RunError::Broken(self.report(&error)),
         }
     }
 
-    fn report(&self, error: &CommitError) -> Failure {
+    fn report(&self, error: &CommitError) -> HostError {
         tracing::error!(
             plugin = &*self.generation.facts.plugin,
             operation = self.operation,
@@ -291,56 +297,59 @@ impl<'a> Call<'a> {
             "commit failed: {error}"
         );
         match error {
-            CommitError::OutcomeUnknown => Failure::OutcomeUnknown,
-            CommitError::Poisoned(_) => Failure::PluginFailed,
-            _ => Failure::Unavailable,
+            CommitError::OutcomeUnknown => HostError::OutcomeUnknown,
+            CommitError::Poisoned(_) => HostError::PluginFailed,
+            _ => HostError::Unavailable,
         }
     }
 
-    /// Nothing of the run is kept but what it asked; the replies are there when it returns. `Err` where there was nothing to
-    /// wait for, or it has waited often enough.
-    pub async fn wait(&self, contest: &mut Contest) -> Result<(), GuestFault> {
-        let is_open = contest.questions.open().next().is_some();
+    /// Sends the open questions and waits for their replies. Nothing else of the run is kept.
+    ///
+    /// # Errors
+    ///
+    /// No question is open, or the call has waited too often.
+    pub async fn wait(&self, state: &mut RetryState) -> Result<(), GuestFault> {
+        let is_open = state.questions.pending().next().is_some();
         let Some(scope) = self.identity.scope.as_ref().filter(|_| is_open) else {
             return Err(GuestFault::Waited("without an open question"));
         };
-        contest.rounds += 1;
-        contest.turn = None;
-        if contest.rounds > QUESTION_ROUNDS_MAX {
+        state.question_rounds += 1;
+        state.reservation = None;
+        if state.question_rounds > QUESTION_ROUNDS_MAX {
             return Err(GuestFault::Waited("in more rounds than a call has"));
         }
-        self.charge_questions(contest).await?;
-        let replies = contest.questions.open().map(|(key, call)| self.settle_question(scope, key, call));
+        self.charge_questions(state).await?;
+        let replies = state.questions.pending().map(|(key, call)| self.answer_question(scope, key, call));
         for (key, reply, charge) in join_all(replies).await {
-            contest.questions.reply(&key, reply);
-            contest.charges.extend(charge);
+            state.questions.set_result(&key, reply);
+            state.charges.extend(charge);
         }
         Ok(())
     }
 
-    /// Questions are held until the call ends, and so is their charge. Small ones are free, as while the call runs.
-    async fn charge_questions(&self, contest: &mut Contest) -> Result<(), GuestFault> {
-        let bytes = contest.questions.open_bytes() as u64;
+    /// Charges the open questions until the call ends. Small questions are free, as while the call runs.
+    async fn charge_questions(&self, state: &mut RetryState) -> Result<(), GuestFault> {
+        let bytes = state.questions.pending_bytes() as u64;
         if bytes < HELD_STEP_BYTES {
             return Ok(());
         }
         let charge = self.calls.budget.charge_arrived(&self.payer, bytes).await;
-        contest.charges.push(charge.ok_or(GuestFault::Budget(bytes))?);
+        state.charges.push(charge.ok_or(GuestFault::Budget(bytes))?);
         Ok(())
     }
 
-    async fn settle_question(
+    async fn answer_question(
         &self,
         scope: &Scope,
         key: &str,
         call: &OutgoingCall,
-    ) -> (String, capability::Reply, Option<Charge>) {
-        let (reply, charge) = self.charge_reply(self.ask(scope, call).await).await;
+    ) -> (String, capability::QuestionResult, Option<Charge>) {
+        let (reply, charge) = self.charge_reply(self.send_question(scope, call).await).await;
         (key.to_owned(), reply, charge)
     }
 
-    /// A reply is held until the call ends. The plugin is answered "too-large" where its payer has no room for it.
-    async fn charge_reply(&self, reply: capability::Reply) -> (capability::Reply, Option<Charge>) {
+    /// Charges a reply until the call ends. Replaces it by the error "too-large" if it exceeds the budget of the payer.
+    async fn charge_reply(&self, reply: capability::QuestionResult) -> (capability::QuestionResult, Option<Charge>) {
         let bytes = reply.as_ref().map_or(0, |answer| answer.content.bytes().len() as u64);
         match self.calls.budget.charge_arrived(&self.payer, bytes).await {
             Some(charge) => (reply, Some(charge)),
@@ -348,48 +357,48 @@ impl<'a> Call<'a> {
         }
     }
 
-    /// Computes a password that a run ended for, in a turn of its tenant. Nothing of that run is kept. Whose turn does not come
-    /// was turned away: that is the host's trouble, not the call's.
-    pub async fn compute(&self, work: PasswordWork, contest: &mut Contest) -> Unsettled {
-        contest.turn = None;
-        let turn = timeout_at(self.deadline, self.calls.computing.take(self.who())).await;
-        let Ok(Some(turn)) = turn else { return Unsettled::Failed(Failure::Unavailable) };
+    /// Computes the password that a run needs, with a permit of its tenant. Nothing of that run is kept. A call that
+    /// gets no permit fails with `Unavailable`.
+    pub async fn compute(&self, work: PasswordWork, state: &mut RetryState) -> RunError {
+        state.reservation = None;
+        let permit = timeout_at(self.deadline, self.calls.password_limiter.acquire(self.limiter_key())).await;
+        let Ok(Some(permit)) = permit else { return RunError::Failed(HostError::Unavailable) };
         let computed = spawn_blocking(move || {
             let outcome = work.compute();
-            // It ends with the work, even where nobody waits for it any more.
-            drop(turn);
+            // Held until the work ends, also if the call has ended before.
+            drop(permit);
             (work, outcome)
         });
         match computed.await {
-            Ok((work, outcome)) => contest.questions.passwords.know(work, outcome),
+            Ok((work, outcome)) => state.questions.passwords.record(work, outcome),
             Err(error) => {
-                tracing::error!("a password could not be computed: {error}");
-                return Unsettled::Broken(Failure::Unavailable);
+                tracing::error!("failed to compute a password: {error}");
+                return RunError::Broken(HostError::Unavailable);
             }
         }
-        Unsettled::Again
+        RunError::Retry
     }
 
-    /// Party of its turns. Callers of open routes are told apart by their addresses.
-    fn who(&self) -> Who {
+    /// Returns the plugin and the payer. Callers of open routes are distinguished by their addresses.
+    fn limiter_key(&self) -> LimiterKey {
         (self.generation.facts.plugin.clone(), self.payer.clone())
     }
 
-    /// Waits for its turn among the questions of its tenant, and of all.
-    async fn ask(&self, scope: &Scope, call: &OutgoingCall) -> capability::Reply {
-        let turn = timeout_at(self.deadline, self.calls.asking.take(self.who())).await;
-        let Ok(Some(_turn)) = turn else { return Err("timeout".to_owned()) };
+    /// Waits for a permit of its tenant and of the host, and sends a question.
+    async fn send_question(&self, scope: &Scope, call: &OutgoingCall) -> capability::QuestionResult {
+        let permit = timeout_at(self.deadline, self.calls.question_limiter.acquire(self.limiter_key())).await;
+        let Ok(Some(_permit)) = permit else { return Err("timeout".to_owned()) };
         let within = self.deadline.saturating_duration_since(Instant::now());
         let reply = self.calls.destinations.call(scope, call, None, within).await;
         reply.map_err(|failure| {
             let operation = self.operation;
-            tracing::info!(plugin = &**scope.plugin(), operation, "a question has no answer: {}", failure.words);
+            tracing::info!(plugin = &**scope.plugin(), operation, "a question was not answered: {}", failure.message);
             failure.class.to_owned()
         })
     }
 
-    /// For the operator; the failure that stands for it.
-    pub fn log_fault(&self, fault: &GuestFault) -> Failure {
+    /// Logs a fault for operators and returns the error for the caller.
+    pub fn log_fault(&self, fault: &GuestFault) -> HostError {
         let facts = &self.generation.facts;
         let (plugin, generation, request_id) = (&*facts.plugin, facts.generation, &*self.inputs.request_id);
         let text = fault.to_string();
@@ -402,9 +411,9 @@ impl<'a> Call<'a> {
         }
         self.generation.metrics.count_fault(fault.kind());
         match fault {
-            GuestFault::Deadline => Failure::DeadlineExceeded,
-            GuestFault::Database(_) | GuestFault::Budget(_) | GuestFault::NoCore => Failure::Unavailable,
-            _ => Failure::PluginFailed,
+            GuestFault::Deadline => HostError::DeadlineExceeded,
+            GuestFault::Database(_) | GuestFault::Budget(_) | GuestFault::NoCore => HostError::Unavailable,
+            _ => HostError::PluginFailed,
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Seeds of calls: random numbers of the operating system, read for several calls at a time.
 //!
-//! Invariant: a seed leaves the buffer of its thread when it is used, so that no two calls have the same.
+//! Invariant: a seed is removed from the buffer of its thread when it is used, so that no two calls have the same.
 
 use std::cell::RefCell;
 
@@ -9,7 +9,7 @@ use crate::limits::CALL_SEEDS_PER_READ;
 pub type Seed = [u8; 32];
 
 thread_local! {
-    /// Seeds that no call has used yet. A read costs half a microsecond, and hardly more for all of them.
+    /// Seeds that no call has used yet. Reading one costs half a microsecond, and reading several costs hardly more.
     static UNUSED: RefCell<Vec<Seed>> = const { RefCell::new(Vec::new()) };
 }
 
@@ -17,7 +17,7 @@ thread_local! {
 ///
 /// # Errors
 ///
-/// The operating system has no random numbers.
+/// The operating system returned no random numbers.
 pub fn next() -> Result<Seed, getrandom::Error> {
     UNUSED.with_borrow_mut(|unused| {
         if unused.is_empty() {
@@ -47,7 +47,7 @@ mod tests {
     }
 
     #[test]
-    fn used_seed_is_not_kept() {
+    fn used_seed_is_removed() {
         let seed = next().unwrap();
         UNUSED.with_borrow(|unused| assert!(!unused.contains(&seed)));
     }

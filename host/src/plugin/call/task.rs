@@ -1,7 +1,7 @@
-//! A task that fell due, through the same door as a request: pinned to one generation, run, committed, run again.
+//! Runs a due task like a request: pinned to one generation, run, committed, retried after a conflict.
 //!
-//! Reads the record of the task in every run, so that it is part of what the commit rests on: of two that run it, one does;
-//! one that was cancelled or moved meanwhile does nothing. Never writes what went wrong: that is `tasks`.
+//! Each run reads the record of the task, so that the commit depends on it. If two runs of a task overlap, one of them
+//! commits. A task that was cancelled or moved meanwhile does nothing. `tasks` writes the faults.
 
 use std::{sync::Arc, time::Duration};
 
@@ -13,172 +13,177 @@ use tokio::{
     time::{Instant, timeout_at},
 };
 
-use super::{Call, Caller, Calls, Contest, GuestFault, Unsettled, guest::Run};
-use crate::clock::Timestamp;
+use super::{Call, Caller, Calls, GuestFault, RetryState, RunError, guest::Run};
 use crate::{
     capability::outgoing,
     changes::{
         change_set::Version,
         effect::{Effect, Outcome, Progress},
-        timer::{TaskKind, TaskPlace, Trouble},
+        timer::{FaultHistory, TaskKey, TaskKind},
     },
+    clock::Timestamp,
     commit::draft::{Draft, DraftError},
-    failure::Failure,
+    host_error::HostError,
     limits::RUNS_MAX,
     plugin::generation::Generation,
 };
 
-/// What became of a task.
+/// Outcome of the run of a task.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum TaskEnd {
-    /// What it changed is durable, and it is over.
+pub enum TaskRunOutcome {
+    /// The changes are durable and the task is completed.
     Done,
-    /// It wants to be run again then, if it is still the one of this version.
+    /// The plugin requests another run at this time, if the record still has this version.
     Later { at: Timestamp, version: Version },
-    /// There is no such task, or it is not due: nothing has run.
+    /// The task does not exist or is not due. Nothing has run.
     NotDue,
     /// The plugin failed it.
-    Fault(Failed),
-    /// Not its own fault: no seat, no disk, no end of conflicts.
-    Postponed(Failure),
-    /// The run of a [`SettledEffect`] did not end the task. Nothing is written, so the outcome must be written next.
+    Fault(TaskFault),
+    /// Not a fault of the task: no permit, no disk space, or conflict retries exhausted.
+    Postponed(HostError),
+    /// The run of a [`SettledEffect`] did not complete the task. Nothing is written, so the outcome must be written
+    /// next.
     Unwritten,
 }
 
-impl TaskEnd {
-    /// The label in the metrics.
+impl TaskRunOutcome {
+    /// Returns the label in the metrics.
     pub fn name(&self) -> &'static str {
         match self {
-            TaskEnd::Done => "done",
-            TaskEnd::Later { .. } => "later",
-            TaskEnd::NotDue => "not-due",
-            TaskEnd::Fault(_) => "fault",
-            TaskEnd::Postponed(_) => "postponed",
-            TaskEnd::Unwritten => "unwritten",
+            TaskRunOutcome::Done => "done",
+            TaskRunOutcome::Later { .. } => "later",
+            TaskRunOutcome::NotDue => "not-due",
+            TaskRunOutcome::Fault(_) => "fault",
+            TaskRunOutcome::Postponed(_) => "postponed",
+            TaskRunOutcome::Unwritten => "unwritten",
         }
     }
 }
 
 /// An effect whose outcome is not on disk yet. The commit of the run that receives the outcome removes the effect.
 pub struct SettledEffect {
-    /// As it was written when the last attempt began.
+    /// Progress that was written when the last attempt began.
     pub begun: Progress,
     pub effect: Effect,
 }
 
 /// A run that ended in a fault.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Failed {
-    /// Of the record that it was read from.
+pub struct TaskFault {
+    /// Version of the record of the task.
     pub version: Version,
-    /// Counts from 1.
+    /// Number of the run, from 1.
     pub run: u32,
-    /// For operators.
+    /// Message for operators.
     pub text: String,
 }
 
-/// A task as the plugin gets it, and the version of the record that it was read from.
-struct Fired {
+/// A task in the types of the guest, and the version of its record.
+struct DueTask {
     task: Task,
     version: Version,
 }
 
-/// The turn of a task among others of its plugin; given back while it waits for replies.
-pub struct Turn<'a> {
+/// Permit of a task to run, among other tasks of its tenant and plugin. It is released while the task waits for
+/// replies.
+pub struct TaskPermit<'a> {
     slots: [&'a Semaphore; 2],
     held: Option<[SemaphorePermit<'a>; 2]>,
 }
 
-impl<'a> Turn<'a> {
-    /// One slot of each, in this order. `None`: they are closed.
-    pub async fn take(slots: [&'a Semaphore; 2]) -> Option<Turn<'a>> {
-        let mut turn = Turn { slots, held: None };
-        turn.take_again().await;
-        turn.held.is_some().then_some(turn)
+impl<'a> TaskPermit<'a> {
+    /// Takes a slot of each semaphore, in this order. Returns `None` if they are closed.
+    pub async fn acquire(slots: [&'a Semaphore; 2]) -> Option<TaskPermit<'a>> {
+        let mut permit = TaskPermit { slots, held: None };
+        permit.acquire_again().await;
+        permit.held.is_some().then_some(permit)
     }
 
-    /// Takes a slot of each if both are free.
-    pub fn try_take(slots: [&'a Semaphore; 2]) -> Option<Turn<'a>> {
+    /// Takes a slot of each semaphore if both have one.
+    pub fn try_acquire(slots: [&'a Semaphore; 2]) -> Option<TaskPermit<'a>> {
         let [first, second] = slots;
         let held = Some([first.try_acquire().ok()?, second.try_acquire().ok()?]);
-        Some(Turn { slots, held })
+        Some(TaskPermit { slots, held })
     }
 
-    async fn take_again(&mut self) {
+    async fn acquire_again(&mut self) {
         let [first, second] = self.slots;
         if let (Ok(first), Ok(second)) = (first.acquire().await, second.acquire().await) {
             self.held = Some([first, second]);
         }
     }
 
-    fn give_back(&mut self) {
+    fn release(&mut self) {
         self.held = None;
     }
 }
 
 struct TaskCall<'a> {
     call: Call<'a>,
-    place: &'a TaskPlace,
+    key: &'a TaskKey,
     settled: Option<&'a SettledEffect>,
 }
 
 impl Calls {
-    /// `settled` is the effect whose outcome the run receives, if that outcome is not on disk yet.
+    /// Runs a task. `settled`: the effect whose outcome the run receives, if that outcome is not durable yet.
     pub async fn run_task(
         &self,
         generation: &Arc<Generation>,
-        place: &TaskPlace,
+        key: &TaskKey,
         settled: Option<&SettledEffect>,
-        mut turn: Turn<'_>,
-    ) -> TaskEnd {
+        mut permit: TaskPermit<'_>,
+    ) -> TaskRunOutcome {
         let _running = generation.enter();
-        if self.disk.refuses_writes(place.scope.tenant()) {
-            return TaskEnd::Postponed(Failure::Unavailable);
+        if self.disk.rejects_writes(key.scope.tenant()) {
+            return TaskRunOutcome::Postponed(HostError::Unavailable);
         }
-        let name = place.name();
+        let name = key.name();
         let deadline_ms =
             generation.find_task(name).and_then(|task| task.deadline_ms).unwrap_or(generation.facts.limits.deadline_ms);
         let caller = Caller {
-            tenant: place.scope.tenant().clone(),
-            payer: place.scope.tenant().clone(),
+            tenant: key.scope.tenant().clone(),
+            payer: key.scope.tenant().clone(),
             subject: "task".into(),
             operation: name,
-            request_id: place.id.clone(),
+            request_id: key.id.clone(),
             memory: &generation.task_memory,
-            // Its record has it, which is read in each run.
+            // Each run reads it from the record.
             hops: 0,
         };
         let deadline = Instant::now() + Duration::from_millis(deadline_ms);
         let call = match Call::new(self, generation, caller, deadline) {
-            Ok(call) => TaskCall { call, place, settled },
-            Err(failure) => return TaskEnd::Postponed(failure),
+            Ok(call) => TaskCall { call, key, settled },
+            Err(failure) => return TaskRunOutcome::Postponed(failure),
         };
-        let (mut contest, mut ran) = (Contest::default(), None);
+        let (mut state, mut last_run) = (RetryState::default(), None);
         for _ in 0..RUNS_MAX {
-            match call.run(&mut contest, &mut ran, &mut turn).await {
+            match call.run(&mut state, &mut last_run, &mut permit).await {
                 Ok(end) => return end,
-                Err(Unsettled::Again) => generation.metrics.count_rerun(),
-                Err(Unsettled::Failed(failure) | Unsettled::Broken(failure)) => return unsettled(failure, ran),
-                Err(Unsettled::Outdated) => return TaskEnd::Postponed(Failure::PluginFailed),
+                Err(RunError::Retry) => generation.metrics.count_rerun(),
+                Err(RunError::Failed(failure) | RunError::Broken(failure)) => {
+                    return outcome_of_error(failure, last_run);
+                }
+                Err(RunError::Outdated) => return TaskRunOutcome::Postponed(HostError::PluginFailed),
             }
         }
-        unsettled(Failure::Unavailable, ran)
+        outcome_of_error(HostError::Unavailable, last_run)
     }
 }
 
-/// Too little time, or changes that cannot be applied, are the task's own trouble once it has run; all else is the host's.
-fn unsettled(failure: Failure, ran: Option<Ran>) -> TaskEnd {
-    match (failure, ran) {
-        (Failure::DeadlineExceeded | Failure::PluginFailed, Some(Ran { version, run })) => {
-            TaskEnd::Fault(Failed { version, run, text: format!("ended in {}", failure.name()) })
+/// Returns the outcome for an error. A missed deadline, or changes that cannot be applied, are faults of a task that
+/// has run. Other errors are the host's.
+fn outcome_of_error(failure: HostError, last_run: Option<LastRun>) -> TaskRunOutcome {
+    match (failure, last_run) {
+        (HostError::DeadlineExceeded | HostError::PluginFailed, Some(LastRun { version, run })) => {
+            TaskRunOutcome::Fault(TaskFault { version, run, text: format!("failed with {}", failure.name()) })
         }
-        _ => TaskEnd::Postponed(failure),
+        _ => TaskRunOutcome::Postponed(failure),
     }
 }
 
-/// The last run: of which version of the record, and the how manieth.
+/// Version of the record and number of the last run.
 #[derive(Clone, Copy)]
-struct Ran {
+struct LastRun {
     version: Version,
     run: u32,
 }
@@ -186,131 +191,133 @@ struct Ran {
 impl TaskCall<'_> {
     async fn run(
         &self,
-        contest: &mut Contest,
-        ran: &mut Option<Ran>,
-        turn: &mut Turn<'_>,
-    ) -> Result<TaskEnd, Unsettled> {
+        state: &mut RetryState,
+        last_run: &mut Option<LastRun>,
+        permit: &mut TaskPermit<'_>,
+    ) -> Result<TaskRunOutcome, RunError> {
         let call = &self.call;
-        if call.is_late() {
-            return Err(Unsettled::Failed(Failure::DeadlineExceeded));
+        if call.is_past_deadline() {
+            return Err(RunError::Failed(HostError::DeadlineExceeded));
         }
-        let permits = call.take_permits(contest).await.map_err(Unsettled::Failed)?;
+        let permits = call.take_permits(state).await.map_err(RunError::Failed)?;
         let mut draft = call.begin();
-        let fired = match self.load(&mut draft).await {
-            Ok(Some(fired)) => fired,
+        let due_task = match self.load(&mut draft).await {
+            Ok(Some(due_task)) => due_task,
             Ok(None) => {
                 drop(permits);
-                // Whoever took it away may not be durable yet.
-                call.commit(draft.into_refusal(), contest).await?;
-                return Ok(TaskEnd::NotDue);
+                // The write that removed the task may not be durable yet.
+                call.commit(draft.into_refusal(), state).await?;
+                return Ok(TaskRunOutcome::NotDue);
             }
             Err(error) => {
-                tracing::error!(task = &*self.place.id, "a task cannot be read: {error}");
-                return Err(Unsettled::Broken(Failure::Unavailable));
+                tracing::error!(task = &*self.key.id, "failed to read a task: {error}");
+                return Err(RunError::Broken(HostError::Unavailable));
             }
         };
-        let Run { outcome, left, .. } = call.run(&fired.task, draft, contest, permits).await;
+        let Run { outcome, left, .. } = call.run(&due_task.task, draft, state, permits).await;
         if let Err(GuestFault::NoCore) = outcome {
-            return Err(Unsettled::Failed(Failure::Unavailable));
+            return Err(RunError::Failed(HostError::Unavailable));
         }
         if self.settled.is_some() && !matches!(outcome, Ok(Verdict::Done)) {
-            return Ok(TaskEnd::Unwritten);
+            return Ok(TaskRunOutcome::Unwritten);
         }
-        *ran = Some(Ran { version: fired.version, run: fired.task.attempt });
+        *last_run = Some(LastRun { version: due_task.version, run: due_task.task.attempt });
         let draft = left.map(|(draft, questions)| {
-            contest.keep_questions(questions, matches!(outcome, Ok(Verdict::Wait)));
+            state.keep_questions(questions, matches!(outcome, Ok(Verdict::Wait)));
             draft
         });
-        if let Some(work) = contest.questions.passwords.take_wanted() {
+        if let Some(work) = state.questions.passwords.take_pending() {
             drop(draft);
-            turn.give_back();
-            return match call.compute(work, contest).await {
-                Unsettled::Again => self.resume(turn).await,
-                unsettled => Err(unsettled),
+            permit.release();
+            return match call.compute(work, state).await {
+                RunError::Retry => self.resume(permit).await,
+                outcome_of_error => Err(outcome_of_error),
             };
         }
         if let Err(fault) = &outcome
-            && call.waits_for_memory(fault, contest)
+            && call.waits_for_memory(fault, state)
         {
-            return Err(Unsettled::Again);
+            return Err(RunError::Retry);
         }
         match (outcome, draft) {
-            (Ok(Verdict::Done), Some(draft)) => self.finish(draft, contest).await,
+            (Ok(Verdict::Done), Some(draft)) => self.finish(draft, state).await,
             (Ok(Verdict::Later(at)), Some(draft)) => {
-                call.commit(draft.into_refusal(), contest).await?;
-                Ok(TaskEnd::Later { at, version: fired.version })
+                call.commit(draft.into_refusal(), state).await?;
+                Ok(TaskRunOutcome::Later { at, version: due_task.version })
             }
             (Ok(Verdict::Wait), draft) => {
-                // Nothing is held while somebody else is asked.
+                // The task holds nothing while it waits for replies.
                 drop(draft);
-                turn.give_back();
-                match call.wait(contest).await {
-                    Ok(()) => self.resume(turn).await,
-                    Err(fault) => self.fault(&fault, None, &fired, contest).await,
+                permit.release();
+                match call.wait(state).await {
+                    Ok(()) => self.resume(permit).await,
+                    Err(fault) => self.fault(&fault, None, &due_task, state).await,
                 }
             }
-            (Ok(_), None) => self.fault(&GuestFault::Deadline, None, &fired, contest).await,
-            (Err(fault), draft) => self.fault(&fault, draft, &fired, contest).await,
+            (Ok(_), None) => self.fault(&GuestFault::Deadline, None, &due_task, state).await,
+            (Err(fault), draft) => self.fault(&fault, draft, &due_task, state).await,
         }
     }
 
-    /// What it waited for is there: in turn among others, from the beginning.
-    async fn resume(&self, turn: &mut Turn<'_>) -> Result<TaskEnd, Unsettled> {
-        match timeout_at(self.call.deadline, turn.take_again()).await {
-            Ok(()) => Err(Unsettled::Again),
-            Err(_) => Err(Unsettled::Failed(Failure::DeadlineExceeded)),
+    /// Takes the permit again after a wait and starts the next run.
+    async fn resume(&self, permit: &mut TaskPermit<'_>) -> Result<TaskRunOutcome, RunError> {
+        match timeout_at(self.call.deadline, permit.acquire_again()).await {
+            Ok(()) => Err(RunError::Retry),
+            Err(_) => Err(RunError::Failed(HostError::DeadlineExceeded)),
         }
     }
 
-    async fn finish(&self, mut draft: Box<Draft>, contest: &mut Contest) -> Result<TaskEnd, Unsettled> {
-        if let Err(error) = draft.finish_task(self.place.kind, &self.place.id).await {
-            tracing::error!(task = &*self.place.id, "a task cannot be ended: {error}");
-            return Err(Unsettled::Broken(Failure::Unavailable));
+    async fn finish(&self, mut draft: Box<Draft>, state: &mut RetryState) -> Result<TaskRunOutcome, RunError> {
+        if let Err(error) = draft.finish_task(self.key.kind, &self.key.id).await {
+            tracing::error!(task = &*self.key.id, "failed to complete a task: {error}");
+            return Err(RunError::Broken(HostError::Unavailable));
         }
-        self.call.commit(draft.into_changes(None), contest).await?;
+        self.call.commit(draft.into_changes(None), state).await?;
         self.call.generation.metrics.count_commit();
-        Ok(TaskEnd::Done)
+        Ok(TaskRunOutcome::Done)
     }
 
-    /// A fault counts only if what it read still holds.
+    /// Returns the outcome for a fault. A fault counts only if the data that it read is unchanged.
     async fn fault(
         &self,
         fault: &GuestFault,
         draft: Option<Box<Draft>>,
-        fired: &Fired,
-        contest: &mut Contest,
-    ) -> Result<TaskEnd, Unsettled> {
+        due_task: &DueTask,
+        state: &mut RetryState,
+    ) -> Result<TaskRunOutcome, RunError> {
         if let GuestFault::Outdated(_) = fault {
-            return Err(Unsettled::Outdated);
+            return Err(RunError::Outdated);
         }
         if let Some(draft) = draft
-            && let Err(Unsettled::Again) = self.call.commit(draft.into_refusal(), contest).await
+            && let Err(RunError::Retry) = self.call.commit(draft.into_refusal(), state).await
         {
-            return Err(Unsettled::Again);
+            return Err(RunError::Retry);
         }
         match self.call.log_fault(fault) {
-            Failure::Unavailable => Err(Unsettled::Broken(Failure::Unavailable)),
-            _ => {
-                Ok(TaskEnd::Fault(Failed { version: fired.version, run: fired.task.attempt, text: fault.to_string() }))
-            }
+            HostError::Unavailable => Err(RunError::Broken(HostError::Unavailable)),
+            _ => Ok(TaskRunOutcome::Fault(TaskFault {
+                version: due_task.version,
+                run: due_task.task.attempt,
+                text: fault.to_string(),
+            })),
         }
     }
 
-    /// `None` where it is gone, given up, or due later.
-    async fn load(&self, draft: &mut Draft) -> Result<Option<Fired>, DraftError> {
+    /// Loads the task. Returns `None` if it is gone, given up, or due later.
+    async fn load(&self, draft: &mut Draft) -> Result<Option<DueTask>, DraftError> {
         let now = self.call.inputs.now;
-        Ok(match self.place.kind {
+        Ok(match self.key.kind {
             TaskKind::Timer => draft
-                .find_timer(&self.place.id)
+                .find_timer(&self.key.id)
                 .await?
                 .filter(|found| found.value.due.is_some_and(|due| due <= now))
                 .map(|found| {
                     let timer = found.value;
                     draft.set_hops(timer.hops);
-                    self.fired(found.version, (timer.name, timer.key), &timer.payload, &timer.trouble, None)
+                    self.due_task(found.version, (timer.name, timer.key), &timer.payload, &timer.fault_history, None)
                 }),
-            TaskKind::Effect => draft.find_effect(&self.place.id).await?.and_then(|found| {
-                draft.tell_effect(&self.place.id);
+            TaskKind::Effect => draft.find_effect(&self.key.id).await?.and_then(|found| {
+                draft.set_reported_effect(&self.key.id);
                 let effect = match self.settled {
                     Some(settled) if found.value.progress != settled.begun => return None,
                     Some(settled) => settled.effect.clone(),
@@ -319,35 +326,41 @@ impl TaskCall<'_> {
                 draft.set_hops(effect.call.hops);
                 let outcome = effect.outcome.filter(|_| effect.due.is_some_and(|due| due <= now))?;
                 let names = (effect.then, effect.key);
-                Some(self.fired(found.version, names, &effect.context, &effect.trouble, Some(words(outcome))))
+                Some(self.due_task(
+                    found.version,
+                    names,
+                    &effect.context,
+                    &effect.fault_history,
+                    Some(guest_outcome(outcome)),
+                ))
             }),
         })
     }
 
-    fn fired(
+    fn due_task(
         &self,
         version: Version,
         (name, key): (String, String),
         payload: &RawValue,
-        trouble: &Trouble,
+        fault_history: &FaultHistory,
         outcome: Option<GuestOutcome>,
-    ) -> Fired {
-        let delays = self.call.generation.task_delays_ms(self.place.name()).len();
+    ) -> DueTask {
+        let delays = self.call.generation.task_delays_ms(self.key.name()).len();
         let task = Task {
             name,
             key,
             payload: payload.get().to_owned(),
             outcome,
-            attempt: trouble.faults.saturating_add(1),
-            last: usize::try_from(trouble.faults).is_ok_and(|faults| faults >= delays),
-            principal: principal(self.place.scope.tenant()),
+            attempt: fault_history.faults.saturating_add(1),
+            last: usize::try_from(fault_history.faults).is_ok_and(|faults| faults >= delays),
+            principal: principal(self.key.scope.tenant()),
             now: self.call.inputs.now,
         };
-        Fired { task, version }
+        DueTask { task, version }
     }
 }
 
-fn words(outcome: Outcome) -> GuestOutcome {
+fn guest_outcome(outcome: Outcome) -> GuestOutcome {
     match outcome {
         Outcome::Answered(answer) => GuestOutcome::Answered(outgoing::response(answer)),
         Outcome::NotSent(why) => GuestOutcome::NotSent(why),
@@ -355,7 +368,7 @@ fn words(outcome: Outcome) -> GuestOutcome {
     }
 }
 
-/// The host itself, for this tenant.
+/// Principal of the host for a tenant.
 fn principal(tenant: &str) -> Principal {
     Principal {
         tenant: tenant.to_owned(),
@@ -372,13 +385,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn turn_is_taken_at_once_only_if_both_slots_are_free() {
-        let (of_tenant, of_plugin) = (Semaphore::new(1), Semaphore::new(1));
-        let turn = Turn::try_take([&of_tenant, &of_plugin]);
-        assert!(turn.is_some());
-        drop(turn);
-        let _other = of_plugin.try_acquire().unwrap();
-        assert!(Turn::try_take([&of_tenant, &of_plugin]).is_none());
-        assert_eq!(of_tenant.available_permits(), 1, "the slot of the tenant is returned");
+    fn permit_is_acquired_at_once_only_if_both_slots_are_free() {
+        let (tenant_slots, plugin_slots) = (Semaphore::new(1), Semaphore::new(1));
+        let permit = TaskPermit::try_acquire([&tenant_slots, &plugin_slots]);
+        assert!(permit.is_some());
+        drop(permit);
+        let _other = plugin_slots.try_acquire().unwrap();
+        assert!(TaskPermit::try_acquire([&tenant_slots, &plugin_slots]).is_none());
+        assert_eq!(tenant_slots.available_permits(), 1, "the slot of the tenant is returned");
     }
 }

@@ -1,7 +1,7 @@
-//! What runs in the process that compiles: `tenon compile-component`, started by the host and by nothing else.
+//! The program of the child process that compiles: `tenon compile-component`, which only the host starts.
 //!
-//! Limits itself before it reads a byte of the component. Never opens a socket or the database, and writes only the two
-//! files that the request names. Ends when its standard input is closed, so that it never outlives the host.
+//! Limits its resources before it reads a byte of the component. Opens no socket and no database, and writes only the
+//! two files that the request names. Ends when its standard input is closed, so that it never outlives the host.
 
 use std::{
     fs,
@@ -22,7 +22,7 @@ use crate::{
     plugin::{components, engine},
 };
 
-/// The sub-command of `tenon`, hidden from people.
+/// Hidden sub-command of `tenon`.
 pub const COMMAND: &str = "compile-component";
 
 const OWN_STATUS: &str = "/proc/self/status";
@@ -34,7 +34,7 @@ pub fn run() -> Result<String, String> {
     let read = input.by_ref().take(limits::COMPILE_MESSAGE_BYTES_MAX).read_line(&mut line);
     read.map_err(|error| format!("failed to read the request: {error}"))?;
     let request: CompileRequest =
-        serde_json::from_str(&line).map_err(|error| format!("this command is started by the host alone: {error}"))?;
+        serde_json::from_str(&line).map_err(|error| format!("only the host may start this command: {error}"))?;
     limit(&request)?;
     let mut component = Vec::new();
     let read = input.by_ref().take(request.component_bytes).read_to_end(&mut component);
@@ -45,27 +45,27 @@ pub fn run() -> Result<String, String> {
     serde_json::to_string(&report).map(|line| line + "\n").map_err(|error| error.to_string())
 }
 
-/// Low priority, and no more memory, time or files than one compilation may take.
+/// Lowers the priority, and limits memory, time and files to those of one compilation.
 fn limit(request: &CompileRequest) -> Result<(), String> {
     if let Err(error) = setpriority_process(None, limits::COMPILE_NICE) {
         let _unread = writeln!(io::stderr(), "failed to lower the priority: {error}");
     }
     let memory = own_memory()?.saturating_add(request.memory_bytes);
-    let most = [
+    let resource_limits = [
         (Resource::Data, memory, memory),
-        // The first raises a signal that says why, the second kills.
+        // The soft limit raises a signal that shows the cause, the hard limit kills.
         (Resource::Cpu, request.cpu_seconds, request.cpu_seconds.saturating_add(1)),
         (Resource::Nofile, limits::COMPILE_FILES_MAX, limits::COMPILE_FILES_MAX),
         (Resource::Core, 0, 0),
     ];
-    for (resource, current, maximum) in most {
+    for (resource, current, maximum) in resource_limits {
         let limit = Rlimit { current: Some(current), maximum: Some(maximum) };
         setrlimit(resource, limit).map_err(|error| format!("failed to limit {resource:?}: {error}"))?;
     }
     Ok(())
 }
 
-/// Bytes of writable memory that the program has before it does anything.
+/// Returns the bytes of writable memory that the program has at its start.
 fn own_memory() -> Result<u64, String> {
     let status = fs::read_to_string(OWN_STATUS).map_err(|error| format!("failed to read {OWN_STATUS}: {error}"))?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmData:"));
@@ -73,19 +73,19 @@ fn own_memory() -> Result<u64, String> {
     kib.map(|kib| kib.saturating_mul(1_024)).ok_or_else(|| format!("{OWN_STATUS} has no VmData"))
 }
 
-/// The host holds the other end open for as long as it lives and waits for the report.
-#[expect(clippy::disallowed_methods, reason = "the host is gone: there is nothing left to finish")]
+/// Ends the process when standard input is closed. The host keeps the other end open while it waits for the report.
+#[expect(clippy::disallowed_methods, reason = "the host has ended: there is nothing to finish")]
 fn end_with_host() {
     let _closed = io::stdin().read(&mut [0]);
     std::process::exit(1);
 }
 
-/// Compiles and writes both files.
+/// Compiles the component and writes both files.
 pub(super) fn perform(request: &CompileRequest, component: &[u8]) -> Report {
     let functions = Arc::new(FunctionCache::read(&request.functions_before));
     let code = match engine::precompile(component, request.threads, functions.clone()) {
         Ok(code) => code,
-        // A report must fit its pipe, and names within a component may be long.
+        // A report must fit into its pipe, and names within a component may be long.
         Err(error) => {
             let mut reason = error.to_string();
             reason.truncate(reason.floor_char_boundary(limits::REFUSAL_OUTPUT_BYTES_MAX));
@@ -104,7 +104,7 @@ pub(super) fn perform(request: &CompileRequest, component: &[u8]) -> Report {
     }
 }
 
-/// Returns the digest once the file is on disk.
+/// Writes the code and returns its digest once the file is durable.
 fn write_code(path: &Path, code: &[u8]) -> io::Result<String> {
     let mut file = create(path)?;
     file.write_all(code)?;
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn code_that_cannot_be_written_is_no_fault_of_the_component() {
+    fn code_that_cannot_be_written_is_no_error_of_the_component() {
         let folder = tempfile::tempdir().unwrap();
         let request = request_in(folder.path(), "missing/code");
         let report = perform(&request, &Guest::notes("0.1.0").build());
@@ -176,7 +176,7 @@ mod tests {
         };
         let (none, all) = counts(&request("none", "first"), &Guest::notes("0.1.0").build());
         assert_eq!(none, 0);
-        let changed = Guest::notes("0.1.1").describing("i32.const 0 i32.const 0 i32.add").build();
+        let changed = Guest::notes("0.1.1").with_describe("i32.const 0 i32.const 0 i32.add").build();
         let (reused, compiled) = counts(&request("first", "second"), &changed);
         assert!(reused > 0 && compiled > 0 && compiled < all, "{reused} reused, {compiled} of {all} compiled");
     }

@@ -1,9 +1,9 @@
-//! Machine code of single functions, kept from one compilation of a plugin to the next.
+//! Machine code of single functions, stored from one compilation of a plugin to the next.
 //!
-//! Cranelift names each function by a digest of everything that its code depends on. After a change of one rule, the
-//! compiler compiles a few functions and reuses the others. One file holds the functions of the component that was
-//! compiled last. Invariant: a file is used only where the digest at its head is that of the rest. Only the user of the
-//! host can enter the folder, because code from it runs.
+//! Cranelift names each function by a digest of all inputs of its code. After a change of one rule, the compiler
+//! compiles a few functions and reuses the others. One file contains the functions of the component that was compiled
+//! last. Invariant: a file is used only if the digest at its start matches the rest. Only the user of the host can
+//! enter the folder, because code from it is executed.
 
 use std::{
     borrow::Cow,
@@ -29,8 +29,8 @@ type Key = Box<[u8]>;
 pub struct FunctionCache {
     content: Vec<u8>,
     /// Ranges of the functions of an earlier compilation in `content`.
-    before: HashMap<Key, Range<usize>>,
-    /// Keys of `before` that this compilation needed as well.
+    earlier: HashMap<Key, Range<usize>>,
+    /// Keys of `earlier` that this compilation needed as well.
     reused: Mutex<HashSet<Key>>,
     added: Mutex<HashMap<Key, Vec<u8>>>,
     added_bytes: AtomicUsize,
@@ -38,16 +38,16 @@ pub struct FunctionCache {
 }
 
 impl FunctionCache {
-    /// Empty where the file is missing, damaged or too large.
+    /// Reads a file. Returns an empty cache if it is missing, damaged or too large.
     pub fn read(path: &Path) -> FunctionCache {
         let content = regular_file::read(path, 2 * FUNCTION_CACHE_BYTES_MAX).unwrap_or_default();
         let whole =
             content.split_at_checked(DIGEST_BYTES).is_some_and(|(digest, rest)| *Sha256::digest(rest) == *digest);
-        let Some(before) = whole.then(|| index(&content)).flatten() else { return FunctionCache::default() };
-        FunctionCache { content, before, ..FunctionCache::default() }
+        let Some(earlier) = whole.then(|| index(&content)).flatten() else { return FunctionCache::default() };
+        FunctionCache { content, earlier, ..FunctionCache::default() }
     }
 
-    /// Functions that were reused, and those that were compiled.
+    /// Returns the number of functions that were reused, and of those that were compiled.
     pub fn counts(&self) -> (u64, u64) {
         (self.reused.lock().len() as u64, self.compiled.load(Ordering::Relaxed) as u64)
     }
@@ -55,7 +55,7 @@ impl FunctionCache {
     /// Writes the functions that this compilation needed.
     pub fn write(&self, path: &Path) -> io::Result<()> {
         let (reused, added) = (self.reused.lock(), self.added.lock());
-        let old = reused.iter().filter_map(|key| Some((key, self.content.get(self.before.get(key)?.clone())?)));
+        let old = reused.iter().filter_map(|key| Some((key, self.content.get(self.earlier.get(key)?.clone())?)));
         let new = added.iter().map(|(key, code)| (key, code.as_slice()));
         let mut digest = Sha256::new();
         let mut parts = vec![];
@@ -77,8 +77,8 @@ impl FunctionCache {
 
 impl CacheStore for FunctionCache {
     fn get(&self, key: &[u8]) -> Option<Cow<'_, [u8]>> {
-        let (key, place) = self.before.get_key_value(key)?;
-        let code = self.content.get(place.clone())?;
+        let (key, range) = self.earlier.get_key_value(key)?;
+        let code = self.content.get(range.clone())?;
         self.reused.lock().insert(key.clone());
         Some(Cow::Borrowed(code))
     }
@@ -94,7 +94,7 @@ impl CacheStore for FunctionCache {
     }
 }
 
-/// Length, key, length, code, and so on; `None` where the lengths do not lead to the end.
+/// Parses length, key, length, code, and so on. Returns `None` if the lengths do not lead to the end.
 fn index(content: &[u8]) -> Option<HashMap<Key, Range<usize>>> {
     let mut found = HashMap::new();
     let mut at = DIGEST_BYTES;
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn functions_come_back_from_the_file() {
+    fn functions_are_read_back_from_the_file() {
         let (_folder, path) = write(&two_functions());
         let cache = FunctionCache::read(&path);
         assert_eq!(cache.get(b"first").as_deref(), Some(&b"code of the first"[..]));
@@ -169,22 +169,22 @@ mod tests {
             let mut damaged = whole.clone();
             damaged[at] ^= 1;
             fs::write(&path, damaged).unwrap();
-            assert!(FunctionCache::read(&path).before.is_empty(), "byte {at}");
+            assert!(FunctionCache::read(&path).earlier.is_empty(), "byte {at}");
         }
         fs::write(&path, &whole[..whole.len() - 1]).unwrap();
-        assert!(FunctionCache::read(&path).before.is_empty());
+        assert!(FunctionCache::read(&path).earlier.is_empty());
     }
 
     #[test]
-    fn fifo_is_not_waited_for() {
+    fn fifo_is_not_read() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("functions");
         regular_file::make_fifo(&path);
-        assert!(FunctionCache::read(&path).before.is_empty());
+        assert!(FunctionCache::read(&path).earlier.is_empty());
     }
 
     #[test]
-    fn functions_beyond_the_bound_are_not_kept() {
+    fn functions_beyond_the_bound_are_not_stored() {
         let cache = FunctionCache::default();
         assert!(cache.insert(b"first", vec![0; FUNCTION_CACHE_BYTES_MAX]));
         assert!(!cache.insert(b"second", vec![0]));

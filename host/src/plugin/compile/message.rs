@@ -1,7 +1,7 @@
-//! What passes between the host and the process that compiles: one line of JSON each way.
+//! Messages between the host and the process that compiles: one line of JSON in each direction.
 //!
-//! The request goes in front of the component on standard input, which stays open until the process has ended. The
-//! report comes on standard output. Files are named by the host.
+//! The request precedes the component on standard input, which stays open until the process has ended. The report is
+//! written to standard output. The host chooses the paths of the files.
 
 use std::path::PathBuf;
 
@@ -11,13 +11,13 @@ use serde::{Deserialize, Serialize};
 pub struct CompileRequest {
     /// Length of the component, which follows the line.
     pub component_bytes: u64,
-    /// Where the code goes; does not exist yet.
+    /// Path for the code. The file does not exist yet.
     pub code: PathBuf,
     /// Machine code of functions to reuse; may not exist.
     pub functions_before: PathBuf,
     /// Path for the machine code of this component's functions. The file does not exist yet.
     pub functions_after: PathBuf,
-    /// Writable memory besides what the program itself has.
+    /// Writable memory in addition to that of the program.
     pub memory_bytes: u64,
     /// Computing time of all threads together.
     pub cpu_seconds: u64,
@@ -30,7 +30,7 @@ pub enum Report {
     Compiled {
         /// Hex SHA-256 of the code.
         digest: String,
-        /// Functions whose machine code was there already, and all others.
+        /// Functions whose machine code was reused, and those that were compiled.
         reused: u64,
         compiled: u64,
     },

@@ -1,8 +1,8 @@
 //! Size of a component's code, counted before it is compiled.
 //!
-//! The compiler takes about a millisecond for a small function, and its memory grows faster than the size of a large one. A
-//! few bytes may declare millions of table entries, and components that hold each other twice make instances without end.
-//! A component within these counts still has the limits of `compile`.
+//! The compiler takes about a millisecond for a small function, and its memory grows faster than the size of a large
+//! one. A few bytes may declare millions of table entries, and components that contain each other twice make
+//! exponentially many instances. A component within these counts still has the limits of `compile`.
 
 use wasmparser::{ComponentInstance, Payload};
 
@@ -20,9 +20,10 @@ pub struct Size {
     types: u64,
     /// Entries that tables start with.
     elements: u64,
-    /// Instances that one instance of the component makes, at most: any component within it counts as the largest before it.
+    /// Upper bound of the instances that one instance of the component makes: each inner component counts as the
+    /// largest before it.
     instances: u64,
-    /// Instances of each component that is not read to its end yet.
+    /// Instances of each component that is still being read.
     open: Vec<u64>,
 }
 
@@ -31,7 +32,7 @@ impl Size {
         match payload {
             Payload::CodeSectionStart { count, .. } => add(&mut self.functions, *count),
             Payload::CodeSectionEntry(body) => self.largest = self.largest.max(body.range().len() as u64),
-            // The host has a piece of code for each that crosses the border.
+            // The host compiles code for each function that crosses the component's boundary.
             Payload::ComponentCanonicalSection(functions) => add(&mut self.functions, functions.count()),
             Payload::TypeSection(types) => add(&mut self.types, types.count()),
             Payload::CoreTypeSection(types) => add(&mut self.types, types.count()),
@@ -65,25 +66,25 @@ impl Size {
         }
     }
 
-    /// A sentence for each limit that it goes over, with the key that raises it.
-    pub fn find_objections(&self, plugin: &str, limits: &PluginLimits) -> Vec<String> {
+    /// Returns a sentence for each exceeded limit, with the setting that raises it.
+    pub fn find_exceeded_limits(&self, plugin: &str, limits: &PluginLimits) -> Vec<String> {
         let Size { functions, largest, types, elements, instances, .. } = *self;
         let mut reasons = Vec::new();
         if functions > limits.functions {
-            let (most, key) = (limits.functions, keys::FUNCTIONS.name);
-            reasons.push(format!("has {functions} functions, {plugin} may have {most} (limits.{key})"));
+            let (max, key) = (limits.functions, keys::FUNCTIONS.name);
+            reasons.push(format!("has {functions} functions, {plugin} may have {max} (limits.{key})"));
         }
         if largest > limits.function_bytes {
-            let (most, key) = (limits.function_bytes, keys::FUNCTION_BYTES.name);
-            reasons.push(format!("has a function of {largest} bytes, in {plugin} one may have {most} (limits.{key})"));
+            let (max, key) = (limits.function_bytes, keys::FUNCTION_BYTES.name);
+            reasons.push(format!("has a function of {largest} bytes, in {plugin} one may have {max} (limits.{key})"));
         }
         let fixed = [
             (types, COMPONENT_TYPES_MAX, "types"),
             (elements, COMPONENT_TABLE_ELEMENTS_MAX, "table entries"),
             (instances, COMPONENT_INSTANCES_MAX, "instances of modules and components"),
         ];
-        let over = fixed.into_iter().filter(|(count, most, _)| count > most);
-        reasons.extend(over.map(|(count, most, what)| format!("has {count} {what}, {most} are the limit")));
+        let over = fixed.into_iter().filter(|(count, max, _)| count > max);
+        reasons.extend(over.map(|(count, max, what)| format!("has {count} {what}, {max} are the limit")));
         reasons
     }
 }

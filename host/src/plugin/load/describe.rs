@@ -1,5 +1,5 @@
-//! Runs `describe` once, in an instance of its own, under the plugin's limits, with every import of the contract
-//! trapping: a plugin describes itself without a host behind it. WASI is there and leads nowhere.
+//! Runs `describe` once, in its own instance, under the plugin's limits. Every import of the contract traps: the
+//! manifest of a plugin must not depend on the host. WASI is linked without effects.
 
 use std::time::Duration;
 
@@ -19,15 +19,15 @@ use crate::{
     plugin::{backtrace, engine::ServingEngine},
 };
 
-/// The manifest text, or why there is none. `component` is that of [`ServingEngine::trial`].
+/// Returns the manifest as JSON. `component` is that of [`ServingEngine::trial`].
 pub async fn describe(serving: &ServingEngine, component: &Component, limits: &PluginLimits) -> Result<String, String> {
     let engine = serving.trial();
-    let linker = link_nothing(engine, component).map_err(|error| format!("does not fit the contract: {error:#}"))?;
+    let linker = link_traps(engine, component).map_err(|error| format!("does not fit the contract: {error:#}"))?;
     let code = linker
         .instantiate_pre(component)
         .and_then(OfferedPre::new)
         .map_err(|error| format!("does not fit the contract: {error:#}"))?;
-    // No slot of the pool is used, but the epoch runs at its full speed only while a permit is taken.
+    // Uses no slot of the pool, but the epoch runs at full speed only while a permit is held.
     let _slot = serving.slots().acquire().await.map_err(|_| "the host is stopping".to_owned())?;
     let allowed = Duration::from_millis(limits.deadline_ms);
     let output = MemoryOutputPipe::new(limits::GUEST_OUTPUT_BYTES_MAX);
@@ -64,13 +64,13 @@ async fn run(
     instance.tenon_plugin_handler().call_describe(&mut store).await
 }
 
-/// The causes, what the component printed (a panic, an exception), and where it was.
+/// Returns the causes, the printed output (a panic, an exception), and the backtrace.
 fn explain(error: &wasmtime::Error, output: &MemoryOutputPipe) -> String {
     let mut text = format!("describe failed: {}", backtrace::causes(error));
     let printed = output.contents();
     let printed = String::from_utf8_lossy(&printed);
     if !printed.trim().is_empty() {
-        text.push_str(&format!("; it printed: {}", cut(printed.trim())));
+        text.push_str(&format!("; it printed: {}", truncate(printed.trim())));
     }
     if let Some(frames) = backtrace::frames(error) {
         text.push_str(&format!("; backtrace: {frames}"));
@@ -78,12 +78,12 @@ fn explain(error: &wasmtime::Error, output: &MemoryOutputPipe) -> String {
     text
 }
 
-fn cut(text: &str) -> &str {
+fn truncate(text: &str) -> &str {
     text.get(..text.floor_char_boundary(limits::REFUSAL_OUTPUT_BYTES_MAX)).unwrap_or_default()
 }
 
-/// Closed WASI, and for every imported function of the contract one that traps and says so.
-fn link_nothing(engine: &Engine, component: &Component) -> wasmtime::Result<Linker<Trial>> {
+/// Links closed WASI, and a trap with a message for every imported function of the contract.
+fn link_traps(engine: &Engine, component: &Component) -> wasmtime::Result<Linker<Trial>> {
     let mut linker = Linker::new(engine);
     wasmtime_wasi::p2::add_to_linker_async(&mut linker)?;
     for (name, import) in component.component_type().imports(engine) {
@@ -102,7 +102,7 @@ fn link_nothing(engine: &Engine, component: &Component) -> wasmtime::Result<Link
     Ok(linker)
 }
 
-/// What an instance has while it describes itself.
+/// State of an instance while it runs `describe`.
 struct Trial {
     wasi: WasiCtx,
     table: ResourceTable,
@@ -118,8 +118,8 @@ impl Trial {
             .insecure_random(Deterministic::new(vec![7]))
             .insecure_random_seed(7)
             .max_random_size(limits::WASI_RANDOM_BYTES_MAX)
-            .wall_clock(Standstill)
-            .monotonic_clock(Standstill)
+            .wall_clock(FrozenClock)
+            .monotonic_clock(FrozenClock)
             .build();
         let mut table = ResourceTable::new();
         table.set_max_capacity(limits::RESOURCE_HANDLES_MAX);
@@ -133,10 +133,10 @@ impl WasiView for Trial {
     }
 }
 
-/// Time does not pass while a plugin describes itself.
-struct Standstill;
+/// A clock that does not advance during `describe`.
+struct FrozenClock;
 
-impl HostWallClock for Standstill {
+impl HostWallClock for FrozenClock {
     fn resolution(&self) -> Duration {
         Duration::from_millis(1)
     }
@@ -145,7 +145,7 @@ impl HostWallClock for Standstill {
     }
 }
 
-impl HostMonotonicClock for Standstill {
+impl HostMonotonicClock for FrozenClock {
     fn resolution(&self) -> u64 {
         1_000_000
     }
@@ -154,7 +154,7 @@ impl HostMonotonicClock for Standstill {
     }
 }
 
-/// Bounds the linear memories of one instance together.
+/// Limits the sum of the linear memories of one instance.
 struct MemoryBound {
     /// Bytes.
     left: u64,
@@ -162,8 +162,8 @@ struct MemoryBound {
 
 impl ResourceLimiter for MemoryBound {
     fn memory_growing(&mut self, current: usize, desired: usize, _most: Option<usize>) -> wasmtime::Result<bool> {
-        let more = desired.saturating_sub(current) as u64;
-        match self.left.checked_sub(more) {
+        let growth = desired.saturating_sub(current) as u64;
+        match self.left.checked_sub(growth) {
             Some(left) => self.left = left,
             None => return Ok(false),
         }

@@ -1,4 +1,4 @@
-//! A profile as the file that <https://profiler.firefox.com> opens: "processed profile format", JSON. Pure.
+//! Renders a profile in the "processed profile format" of <https://profiler.firefox.com> (JSON). Pure.
 
 use std::time::Duration;
 
@@ -7,9 +7,9 @@ use fxprof_processed_profile::{
     StackHandle, Timestamp as Time,
 };
 
-use crate::clock::Timestamp;
 use crate::{
     capability::sampler::{Frame, Samples},
+    clock::Timestamp,
     limits::EPOCH_TICK_MS,
 };
 
@@ -21,7 +21,7 @@ pub struct About<'a> {
     pub duration: Duration,
 }
 
-/// `names`: of each frame.
+/// Renders a file. `names`: the name of each frame.
 pub fn render(samples: &Samples, names: &[String], about: &About<'_>) -> serde_json::Result<String> {
     let began_at = ReferenceTimestamp::from_millis_since_unix_epoch(about.began_at as f64);
     let mut profile = Profile::new(about.title, began_at, SamplingInterval::from_millis(EPOCH_TICK_MS));
@@ -32,7 +32,7 @@ pub fn render(samples: &Samples, names: &[String], about: &About<'_>) -> serde_j
 
     let start = Time::from_nanos_since_reference(0);
     let end = Time::from_nanos_since_reference(u64::try_from(about.duration.as_nanos()).unwrap_or(u64::MAX));
-    // Neither the process nor its threads: calls of a plugin run on all threads of the host.
+    // Not the real process and threads: calls of a plugin run on all threads of the host.
     let process = profile.add_process(about.title, 0, start);
     let thread = profile.add_thread(process, 0, start, true);
     profile.set_thread_name(thread, about.title);

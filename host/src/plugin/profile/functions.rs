@@ -1,4 +1,4 @@
-//! The functions of a profile, by their samples. Pure.
+//! Lists the functions of a profile by their samples. Pure.
 
 use std::{
     cmp::Reverse,
@@ -16,12 +16,12 @@ pub struct FunctionSamples {
     pub name: String,
     /// Samples in which the function is the innermost frame.
     pub own: u64,
-    /// Samples in which the function is some frame: `own`, and those of the functions that it called.
+    /// Samples in which the function is any frame: `own`, and those of the functions that it called.
     pub total: u64,
 }
 
-/// Returns the functions with the most samples of their own, the most first. Functions of one name are one function.
-/// `names`: of each frame.
+/// Returns the functions with the most own samples in descending order. Functions of one name are one function.
+/// `names`: the name of each frame.
 pub fn list(samples: &Samples, names: &[String]) -> Vec<FunctionSamples> {
     let mut by_stack: HashMap<u32, u64> = HashMap::new();
     for sample in &samples.taken {
@@ -44,7 +44,7 @@ pub fn list(samples: &Samples, names: &[String]) -> Vec<FunctionSamples> {
     functions
 }
 
-/// The functions of a stack, the innermost first.
+/// Returns the functions of a stack, the innermost first.
 fn names_of<'a>(samples: &'a Samples, names: &'a [String], stack: u32) -> impl Iterator<Item = &'a str> {
     let find = |index: u32| samples.stacks.get_index(index as usize);
     let stacks = std::iter::successors(find(stack), move |stack: &&Stack| find(stack.caller?));
@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn work_of_the_host_has_lines_of_its_own() {
+    fn work_of_the_host_is_listed_separately() {
         let mut samples = Samples::default();
         for (at_us, work) in [(1, HostWork::Call), (2, HostWork::Call), (3, HostWork::Wait)] {
             samples.add(at_us, [Frame::Function("load".into()), Frame::Host(work)]);

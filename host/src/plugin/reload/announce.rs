@@ -1,8 +1,8 @@
-//! One line on the terminal for each swap: what happened, and how long each step took.
+//! One log line for each swap: its result, and the duration of each step.
 
 use super::{SwapReport, Version, journal::SwapAction};
 
-/// A swap that was published.
+/// Logs a published swap.
 pub fn published(report: &SwapReport) {
     let notes = summary(&report.notes);
     tracing::debug!(plugin = &*report.plugin, "{}", report.notes.join("; "));
@@ -27,7 +27,7 @@ fn summary(notes: &[String]) -> String {
     }
 }
 
-/// A swap that was refused; `serving` still serves.
+/// Logs a refused swap; `serving` still serves.
 pub fn refused(
     plugin: &str,
     action: SwapAction,
@@ -45,7 +45,7 @@ pub fn refused(
     );
 }
 
-/// A change that was dropped for a newer one.
+/// Logs a change that a newer one has overtaken.
 pub fn overtaken(plugin: &str, action: SwapAction, hash: &str) {
     tracing::info!(
         plugin,
@@ -59,7 +59,7 @@ pub fn removed(plugin: &str) {
     tracing::info!(
         plugin,
         action = SwapAction::Remove.name(),
-        "{plugin} no longer serves: it was taken out of plugins.toml"
+        "{plugin} no longer serves: it was removed from plugins.toml"
     );
 }
 
@@ -67,7 +67,7 @@ fn short(version: &Version) -> String {
     format!("{} ({})", version.version, short_hash(&version.hash))
 }
 
-/// As much as tells two components apart.
+/// Returns a prefix that distinguishes components.
 pub fn short_hash(hash: &str) -> &str {
     hash.get(..12).unwrap_or(hash)
 }
@@ -82,14 +82,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_names_version_hash_and_steps() {
+    fn line_contains_version_hash_and_steps() {
         let version = Version { version: "1.0.0".into(), hash: "0123456789abcdef".into() };
         assert_eq!(short(&version), "1.0.0 (0123456789ab)");
         assert_eq!(steps(&[("settle".into(), 51.04), ("try".into(), 0.26)]), "settle 51.0 ms, try 0.3 ms");
     }
 
     #[test]
-    fn several_notes_are_counted_with_the_place_where_they_are() {
+    fn several_notes_are_counted_and_the_line_names_the_log_level() {
         let notes = ["an index is built", "a field is new"].map(String::from);
         assert_eq!(summary(&[]), "");
         assert_eq!(summary(&notes[..1]), " (an index is built)");

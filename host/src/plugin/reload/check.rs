@@ -5,28 +5,28 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use super::{
-    DataGate, Passing,
+    AllowedChanges, DataMigrator,
     prepare::{self, Preparation, Source},
     settle::Content,
 };
-use crate::manifest::Manifest;
 use crate::{
     config::PluginConfig,
+    manifest::Manifest,
     plugin::{
         components,
-        load::{Candidate, Loader, Steps, SwapRefusal},
+        load::{Candidate, Loader, Steps, SwapError},
     },
 };
 
-/// What would happen to a component that is deployed.
+/// Result of a check: the result that a deploy would have.
 #[derive(Clone, Debug)]
 pub struct CheckReport {
     pub plugin: Arc<str>,
     /// Hex SHA-256 of the component.
     pub hash: Arc<str>,
-    /// What it says of itself; `None` where it never came to say it.
+    /// Version in its manifest. `None` if the manifest was not read.
     pub version: Option<String>,
-    /// Why it would be refused; empty where it would be published.
+    /// Reasons why it would be refused; empty if it would be published.
     pub reasons: Vec<String>,
     pub notes: Vec<String>,
     /// Milliseconds of each step, in order.
@@ -39,40 +39,40 @@ impl CheckReport {
     }
 }
 
-/// What a component is checked against.
-pub struct Against<'a> {
+/// State against which a component is checked.
+pub struct CheckBaseline<'a> {
     pub plugin: Arc<str>,
     pub config: Arc<PluginConfig>,
-    /// What serves now, if that is known.
+    /// Manifest of the serving generation, if it is known.
     pub serving: Option<Arc<Manifest>>,
-    /// The data, if it can be asked.
-    pub data: Option<&'a dyn DataGate>,
-    pub passing: Passing,
+    /// The data, if it is available.
+    pub data: Option<&'a dyn DataMigrator>,
+    pub allowed: AllowedChanges,
 }
 
-/// Changes nothing but the cache of compiled code.
-pub async fn check(loader: &Loader, bytes: Bytes, against: Against<'_>) -> CheckReport {
+/// Checks a component. Changes nothing but the cache of compiled code.
+pub async fn check(loader: &Loader, bytes: Bytes, baseline: CheckBaseline<'_>) -> CheckReport {
     let hash = components::hash(&bytes);
     let mut steps = Steps::start();
     let mut version = None;
     let content = Content { bytes, hash: hash.clone() };
-    let plugin = against.plugin.clone();
-    let judged = judge(loader, content, against, &mut steps, &mut version).await;
-    let (notes, reasons) = match judged {
+    let plugin = baseline.plugin.clone();
+    let checked = check_steps(loader, content, baseline, &mut steps, &mut version).await;
+    let (notes, reasons) = match checked {
         Ok(notes) => (notes, Vec::new()),
-        Err(refusal) => (Vec::new(), refusal.reasons),
+        Err(swap_error) => (Vec::new(), swap_error.reasons),
     };
     CheckReport { plugin, hash, version, reasons, notes, steps_ms: steps.taken }
 }
 
-async fn judge(
+async fn check_steps(
     loader: &Loader,
     content: Content,
-    against: Against<'_>,
+    baseline: CheckBaseline<'_>,
     steps: &mut Steps,
     version: &mut Option<String>,
-) -> Result<Vec<String>, SwapRefusal> {
-    let Against { plugin, config, serving, data, passing } = against;
+) -> Result<Vec<String>, SwapError> {
+    let CheckBaseline { plugin, config, serving, data, allowed } = baseline;
     let candidate = Candidate {
         plugin: plugin.clone(),
         bytes: content.bytes.clone(),
@@ -81,10 +81,10 @@ async fn judge(
     };
     let generation = loader.load(&candidate, steps).await?;
     *version = Some(generation.manifest.version.clone());
-    let preparation = Preparation { plugin, config, source: Source::Content(content), parked: None, serving, passing };
-    let mut notes = prepare::judge(&preparation, &generation.manifest)?;
+    let preparation = Preparation { plugin, config, source: Source::Content(content), parked: None, serving, allowed };
+    let mut notes = prepare::compare_with_serving(&preparation, &generation.manifest)?;
     if let Some(data) = data {
-        notes.extend(data.check(&preparation.plugin, &generation.manifest, preparation.passing).await?);
+        notes.extend(data.check(&preparation.plugin, &generation.manifest, preparation.allowed).await?);
     }
     steps.end("compare");
     Ok(notes)

@@ -1,13 +1,13 @@
-//! The journal of swaps: who changed what serves, when, from what to what, and why not. It decides what serves after a
-//! restart, and what a rollback goes back to.
+//! The journal of swaps: the actor, time, versions and outcome of each. It decides which version serves after a
+//! restart, and which version a rollback publishes.
 //!
-//! Owns the line and the rules that read it. Where lines are stored is the database's.
+//! Owns the format of a line and the rules that read it. The database stores the lines.
 
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 
-/// What set a swap off.
+/// Trigger of a swap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SwapAction {
     /// The host started, or the plugin was added to plugins.toml.
@@ -19,7 +19,7 @@ pub enum SwapAction {
     /// An operator sent a component.
     Deploy,
     Rollback,
-    /// It was taken out of plugins.toml.
+    /// The plugin was removed from plugins.toml.
     Remove,
 }
 
@@ -33,7 +33,7 @@ impl SwapAction {
         SwapAction::Remove,
     ];
 
-    /// As it is stored and shown.
+    /// Returns the stored and displayed name.
     pub fn name(self) -> &'static str {
         match self {
             SwapAction::Start => "start",
@@ -52,7 +52,7 @@ impl SwapAction {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SwapOutcome {
-    /// It serves.
+    /// The change serves.
     Published,
     /// Nothing has changed.
     Refused,
@@ -61,7 +61,7 @@ pub enum SwapOutcome {
 }
 
 impl SwapOutcome {
-    /// As it is stored and shown.
+    /// Returns the stored and displayed name.
     pub fn name(self) -> &'static str {
         match self {
             SwapOutcome::Published => "published",
@@ -77,18 +77,18 @@ impl SwapOutcome {
     }
 }
 
-/// One line.
+/// One line of the journal.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SwapEntry {
     /// Milliseconds since 1970.
     pub at: u64,
-    /// "file watch", "start", or what the operator gave.
-    pub who: String,
+    /// "file watch", "plugins.toml", "host", or the name of an operator.
+    pub actor: String,
     pub plugin: Arc<str>,
     pub action: SwapAction,
     /// Hash of the component that served before.
     pub from: Option<Arc<str>>,
-    /// Hash of the component that serves now, or was meant to.
+    /// Hash of the component that the change publishes.
     pub to: Option<Arc<str>>,
     /// Hash of the component's file at that time: until it differs, the journal decides what serves.
     pub file_hash: Option<Arc<str>>,
@@ -98,22 +98,22 @@ pub struct SwapEntry {
     pub steps_ms: Vec<(String, f64)>,
 }
 
-/// Where the lines are. Errors are sentences for the operator.
+/// Storage of the lines. Errors are sentences for operators.
 pub trait SwapJournal: Send + Sync + 'static {
-    /// Returns when the lines are durable. After an error they may still be durable.
+    /// Writes lines and returns when they are durable. After an error they may still be durable.
     fn record(&self, entries: Vec<SwapEntry>) -> BoxFuture<'_, Result<(), String>>;
 
-    /// The last `limit` lines of a plugin with the outcome *published*, the newest first.
+    /// Returns the last `limit` lines of a plugin with the outcome *published*, the newest first.
     fn find_published<'a>(&'a self, plugin: &'a str, limit: usize) -> BoxFuture<'a, Result<Vec<SwapEntry>, String>>;
 }
 
-/// What served last, and the file's hash at that time.
+/// Returns the hash of the component that served last, and of the file at that time.
 pub fn last_served(published: &[SwapEntry]) -> Option<(Arc<str>, Option<Arc<str>>)> {
     let last = published.first().filter(|entry| entry.action != SwapAction::Remove)?;
     Some((last.to.clone()?, last.file_hash.clone()))
 }
 
-/// The component that served before `current` took over.
+/// Returns the component that served before `current`.
 pub fn predecessor(published: &[SwapEntry], current: &str) -> Option<Arc<str>> {
     let took_over = published.iter().find(|entry| {
         entry.to.as_deref() == Some(current) && entry.from.as_deref().is_some_and(|from| from != current)
@@ -129,7 +129,7 @@ mod tests {
         let hash = |text: &str| (!text.is_empty()).then(|| Arc::from(text));
         SwapEntry {
             at: 0,
-            who: "somebody".into(),
+            actor: "operator".into(),
             plugin: "notes".into(),
             action,
             from: hash(from),
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn the_newest_line_says_what_serves_unless_the_plugin_was_taken_out() {
+    fn newest_line_names_the_serving_version_unless_the_plugin_was_removed() {
         let lines = [entry(SwapAction::Rollback, "b", "a"), entry(SwapAction::File, "a", "b")];
         assert_eq!(last_served(&lines).unwrap().0.as_ref(), "a");
         assert_eq!(last_served(&[entry(SwapAction::Remove, "a", "")]), None);
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_of_settings_does_not_hide_the_predecessor() {
+    fn change_of_settings_does_not_hide_the_predecessor() {
         let lines =
             [entry(SwapAction::Config, "b", "b"), entry(SwapAction::File, "a", "b"), entry(SwapAction::Start, "", "a")];
         assert_eq!(predecessor(&lines, "b").as_deref(), Some("a"));

@@ -1,28 +1,28 @@
-//! Everything between a change and its publication, beside the task: load, compare, ask the data, keep the bytes.
+//! Prepares a change beside the task: loads and compares the component, checks and prepares the data, stores the bytes.
 //!
-//! Never publishes. Dropping the future abandons it; what it left on disk is pruned later.
+//! Publishes nothing. Dropping the future cancels the preparation; its files are pruned later.
 
 use std::{panic::AssertUnwindSafe, sync::Arc};
 
 use futures_util::FutureExt;
 use tokio::task::spawn_blocking;
 
-use super::{DataGate, Passing, settle::Content};
-use crate::manifest::Manifest;
+use super::{AllowedChanges, DataMigrator, settle::Content};
 use crate::{
     config::PluginConfig,
+    manifest::Manifest,
     plugin::{
-        compare::{self, Weight},
+        compare::{self, Severity},
         generation::Generation,
-        load::{Candidate, Loader, Steps, SwapRefusal},
+        load::{Candidate, Loader, Steps, SwapError},
     },
 };
 
-/// Where the next generation comes from.
+/// Source of the next generation.
 #[derive(Clone)]
 pub enum Source {
     Content(Content),
-    /// The bytes of an earlier one, by hash.
+    /// The stored bytes of an earlier component, by hash.
     Kept(Arc<str>),
 }
 
@@ -35,44 +35,44 @@ impl Source {
     }
 }
 
-/// What is to be prepared.
+/// Input of a preparation.
 pub struct Preparation {
     pub plugin: Arc<str>,
     pub config: Arc<PluginConfig>,
     pub source: Source,
-    /// The generation of this component that is still compiled and linked under these settings.
+    /// Parked generation of this component under these settings.
     pub parked: Option<Arc<Generation>>,
-    /// What serves now; nothing to compare with where nothing does.
+    /// Manifest of the serving generation, to compare with.
     pub serving: Option<Arc<Manifest>>,
-    pub passing: Passing,
+    pub allowed: AllowedChanges,
 }
 
-/// What may be published.
+/// A generation that may be published.
 pub struct Ready {
     pub generation: Arc<Generation>,
     pub notes: Vec<String>,
 }
 
-/// A panic is a refusal as well: the change has an end, and the plugin takes the next one.
+/// Prepares a change. A panic is returned as an error, so that the next change of the plugin can be prepared.
 pub async fn prepare(
     loader: &Loader,
-    data: &dyn DataGate,
+    data: &dyn DataMigrator,
     preparation: Preparation,
     steps: &mut Steps,
-) -> Result<Ready, SwapRefusal> {
-    // Nothing of a preparation is used after its panic.
+) -> Result<Ready, SwapError> {
+    // No state of a preparation is used after a panic.
     let prepared = AssertUnwindSafe(run_steps(loader, data, preparation, steps)).catch_unwind().await;
-    prepared.unwrap_or_else(|_panic| Err(SwapRefusal::because(PANICKED)))
+    prepared.unwrap_or_else(|_panic| Err(SwapError::new(PANICKED)))
 }
 
 pub const PANICKED: &str = "the host failed while it prepared this component (a bug in Tenon); stderr has the details";
 
 async fn run_steps(
     loader: &Loader,
-    data: &dyn DataGate,
+    data: &dyn DataMigrator,
     preparation: Preparation,
     steps: &mut Steps,
-) -> Result<Ready, SwapRefusal> {
+) -> Result<Ready, SwapError> {
     let generation = match (&preparation.parked, &preparation.source) {
         (Some(parked), Source::Content(_)) => parked.clone(),
         (Some(parked), Source::Kept(hash)) => {
@@ -87,10 +87,10 @@ async fn run_steps(
             load(loader, &preparation, content, steps).await?
         }
     };
-    let mut notes = judge(&preparation, &generation.manifest)?;
-    notes.extend(data.check(&preparation.plugin, &generation.manifest, preparation.passing).await?);
+    let mut notes = compare_with_serving(&preparation, &generation.manifest)?;
+    notes.extend(data.check(&preparation.plugin, &generation.manifest, preparation.allowed).await?);
     steps.end("compare");
-    data.prepare(&preparation.plugin, &generation.manifest, preparation.passing).await?;
+    data.prepare(&preparation.plugin, &generation.manifest, preparation.allowed).await?;
     if let Source::Content(content) = preparation.source {
         keep(loader, content).await?;
     }
@@ -98,17 +98,18 @@ async fn run_steps(
     Ok(Ready { generation, notes })
 }
 
-/// Differences that only deserve a note; a refusal that names every breaking one.
-pub fn judge(preparation: &Preparation, manifest: &Manifest) -> Result<Vec<String>, SwapRefusal> {
+/// Returns the differences that are only notes. The error names all breaking differences that are not allowed.
+pub fn compare_with_serving(preparation: &Preparation, manifest: &Manifest) -> Result<Vec<String>, SwapError> {
     let Some(serving) = &preparation.serving else { return Ok(Vec::new()) };
     let differences = compare::compare(serving, manifest);
-    let breaks = |weight: Weight| weight == Weight::Breaking && !preparation.passing.breaking;
-    let (breaking, notes): (Vec<_>, Vec<_>) = differences.into_iter().partition(|difference| breaks(difference.weight));
+    let breaks = |severity: Severity| severity == Severity::Breaking && !preparation.allowed.breaking;
+    let (breaking, notes): (Vec<_>, Vec<_>) =
+        differences.into_iter().partition(|difference| breaks(difference.severity));
     if breaking.is_empty() {
         return Ok(notes.into_iter().map(|difference| difference.text).collect());
     }
     let mut reasons: Vec<String> = breaking.into_iter().map(|difference| difference.text).collect();
-    reasons.push("this breaks callers of today: deploy it with --allow-breaking if that is meant".into());
+    reasons.push("this breaks existing callers: deploy it with --allow-breaking if that is intended".into());
     Err(reasons.into())
 }
 
@@ -117,7 +118,7 @@ async fn load(
     preparation: &Preparation,
     content: Content,
     steps: &mut Steps,
-) -> Result<Arc<Generation>, SwapRefusal> {
+) -> Result<Arc<Generation>, SwapError> {
     let candidate = Candidate {
         plugin: preparation.plugin.clone(),
         bytes: content.bytes,
@@ -127,34 +128,35 @@ async fn load(
     loader.load(&candidate, steps).await
 }
 
-async fn find_kept(loader: &Loader, hash: &Arc<str>) -> Result<Content, SwapRefusal> {
-    let (components, wanted) = (loader.components().clone(), hash.clone());
-    let bytes = spawn_blocking(move || components.find(&wanted)).await.ok().flatten();
+async fn find_kept(loader: &Loader, hash: &Arc<str>) -> Result<Content, SwapError> {
+    let (components, wanted_hash) = (loader.components().clone(), hash.clone());
+    let bytes = spawn_blocking(move || components.find(&wanted_hash)).await.ok().flatten();
     let bytes = bytes.ok_or_else(|| lost(loader, hash))?;
     Ok(Content { bytes: bytes.into(), hash: hash.clone() })
 }
 
-/// A generation whose bytes are lost would not serve after a restart, although its publication was confirmed.
-async fn check_kept(loader: &Loader, hash: &Arc<str>) -> Result<(), SwapRefusal> {
-    let (components, wanted) = (loader.components().clone(), hash.clone());
-    let is_kept = spawn_blocking(move || components.has(&wanted)).await.unwrap_or_default();
+/// Checks that the bytes are stored: without them a generation would not serve after a restart, although its
+/// publication was confirmed.
+async fn check_kept(loader: &Loader, hash: &Arc<str>) -> Result<(), SwapError> {
+    let (components, wanted_hash) = (loader.components().clone(), hash.clone());
+    let is_kept = spawn_blocking(move || components.has(&wanted_hash)).await.unwrap_or_default();
     if is_kept { Ok(()) } else { Err(lost(loader, hash)) }
 }
 
-fn lost(loader: &Loader, hash: &str) -> SwapRefusal {
+fn lost(loader: &Loader, hash: &str) -> SwapError {
     let file = loader.components().path_of(hash);
-    SwapRefusal::because(format!(
+    SwapError::new(format!(
         "component {hash} is no longer in the data folder: {} is missing or damaged; deploy it again, or restore a backup",
         file.display()
     ))
 }
 
-async fn keep(loader: &Loader, content: Content) -> Result<(), SwapRefusal> {
+async fn keep(loader: &Loader, content: Content) -> Result<(), SwapError> {
     let components = loader.components().clone();
     let kept = spawn_blocking(move || components.keep(&content.hash, &content.bytes)).await;
     match kept {
         Ok(Ok(())) => Ok(()),
-        Ok(Err(error)) => Err(SwapRefusal::transient(format!("it cannot be kept in the data folder: {error}"))),
-        Err(_panicked) => Err(SwapRefusal::because("it could not be kept in the data folder")),
+        Ok(Err(error)) => Err(SwapError::transient(format!("it cannot be stored in the data folder: {error}"))),
+        Err(_panicked) => Err(SwapError::new("it could not be stored in the data folder")),
     }
 }

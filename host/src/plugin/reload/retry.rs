@@ -1,5 +1,5 @@
-//! When a change is prepared again that was refused for a cause outside of its component, such as a full disk. A component whose
-//! compiler crashes is prepared again a few times.
+//! Schedules the next attempt for a change that was refused for a cause outside of its component, such as a full disk.
+//! A component whose compiler crashes is prepared again a few times.
 
 use std::{collections::VecDeque, sync::Arc, time::Duration};
 
@@ -9,61 +9,62 @@ use crate::limits;
 
 #[derive(Debug, Default)]
 pub struct Retry {
-    /// Refusals in a row.
-    refusals: u32,
+    /// Consecutive failures.
+    failures: u32,
     due: Option<Instant>,
     /// Hashes of components whose compiler crashed, with the number of crashes; the latest first.
     crashed: VecDeque<(Arc<str>, u32)>,
 }
 
 impl Retry {
-    /// Plans the next attempt after a refusal, and returns the pause before it. Pauses double.
+    /// Plans the next attempt, and returns the pause before it. Pauses double.
     pub fn plan(&mut self) -> Duration {
-        let doubled = limits::SWAP_RETRY_MS.saturating_mul(2_u64.saturating_pow(self.refusals));
+        let doubled = limits::SWAP_RETRY_MS.saturating_mul(2_u64.saturating_pow(self.failures));
         let pause = Duration::from_millis(doubled.min(limits::SWAP_RETRY_MS_MAX));
-        self.refusals = self.refusals.saturating_add(1);
+        self.failures = self.failures.saturating_add(1);
         self.due = Some(Instant::now() + pause);
         pause
     }
 
-    /// The same after a crash of the compiler. `None`: it has crashed too often with this component, so no attempt is planned for
-    /// it. Pauses between attempts for other components of the plugin still double.
+    /// Plans the next attempt after a crash of the compiler. Returns `None` if it has crashed too often with this
+    /// component, so that no attempt is planned for it. Pauses between attempts for other components of the plugin
+    /// still double.
     pub fn plan_after_crash(&mut self, hash: &Arc<str>) -> Option<Duration> {
         (self.count_crash(hash) < limits::COMPILE_CRASHES_MAX).then(|| self.plan())
     }
 
-    /// True if the compiler has crashed too often with this component.
+    /// Returns true if the compiler has crashed too often with this component.
     pub fn is_given_up(&self, hash: &str) -> bool {
         self.crashed.iter().any(|(crashed, count)| **crashed == *hash && *count >= limits::COMPILE_CRASHES_MAX)
     }
 
     fn count_crash(&mut self, hash: &Arc<str>) -> u32 {
-        let place = self.crashed.iter().position(|(crashed, _)| crashed == hash);
-        let before = place.and_then(|place| self.crashed.remove(place)).map_or(0, |(_, count)| count);
+        let position = self.crashed.iter().position(|(crashed, _)| crashed == hash);
+        let before = position.and_then(|position| self.crashed.remove(position)).map_or(0, |(_, count)| count);
         let count = before.saturating_add(1);
         self.crashed.push_front((hash.clone(), count));
         self.crashed.truncate(limits::COMPONENTS_KEPT);
         count
     }
 
-    /// Puts an attempt off while another change of the plugin is prepared.
+    /// Postpones an attempt while another change of the plugin is prepared.
     pub fn postpone(&mut self) {
         self.due = Some(Instant::now() + Duration::from_millis(limits::SWAP_RETRY_MS));
     }
 
-    /// An attempt begins.
+    /// Records that an attempt begins.
     pub fn begin(&mut self) {
         self.due = None;
     }
 
-    /// An attempt was refused for its component. An attempt that is planned stays.
+    /// Records that the cause of a failure lies in the component. A planned attempt stays.
     pub fn end(&mut self) {
         if self.due.is_none() {
-            self.refusals = 0;
+            self.failures = 0;
         }
     }
 
-    /// When the next attempt begins; `None` if none is planned.
+    /// Returns when the next attempt begins. `None` if none is planned.
     pub fn due(&self) -> Option<Instant> {
         self.due
     }

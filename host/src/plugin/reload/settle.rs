@@ -1,7 +1,7 @@
 //! Reads a file that may be in the middle of being written.
 //!
-//! A content counts when two readings, a moment apart, gave the same. A writer that pauses for longer than that is not
-//! found out here: half a component does not parse, and the rest of it is another change.
+//! A content is complete when two readings in succession are equal. A writer that pauses for longer is not detected
+//! here: half a component does not parse, and the rest of it is another change.
 
 use std::{io, path::Path, sync::Arc, time::Duration};
 
@@ -14,14 +14,14 @@ use crate::{
     regular_file,
 };
 
-/// What a look at a file found.
+/// Result of the check of a file.
 #[derive(Debug, PartialEq)]
-pub enum Look {
+pub enum FileState {
     Missing,
-    /// The content that was known already.
-    Same,
-    New(Content),
-    /// It cannot be read, or never stops changing: a sentence.
+    /// The content is the known one.
+    Unchanged,
+    Changed(Content),
+    /// The file cannot be read or does not stop changing: a sentence.
     Unreadable(String),
 }
 
@@ -31,24 +31,24 @@ pub struct Content {
     pub hash: Arc<str>,
 }
 
-/// Looks at `file`; waits for it to settle unless its content is `known` (a hash).
-pub async fn look(file: &Path, known: Option<&str>) -> Look {
+/// Checks a file. Waits until it stops changing, unless its content is `known` (a hash).
+pub async fn check_file(file: &Path, known: Option<&str>) -> FileState {
     let began = Instant::now();
     let mut before: Option<Arc<str>> = None;
     loop {
-        // The first reading needs no more than the hash.
+        // The first reading needs only the hash.
         let now = match read(file, before.as_deref()).await {
             Ok(content) => content,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Look::Missing,
-            Err(error) => return Look::Unreadable(format!("{} cannot be read: {error}", file.display())),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return FileState::Missing,
+            Err(error) => return FileState::Unreadable(format!("{} cannot be read: {error}", file.display())),
         };
         let hash = match now {
-            Reading::Hash(hash) if known == Some(&*hash) => return Look::Same,
-            Reading::Settled(content) => return Look::New(content),
+            Reading::Hash(hash) if known == Some(&*hash) => return FileState::Unchanged,
+            Reading::Settled(content) => return FileState::Changed(content),
             Reading::Hash(hash) => hash,
         };
         if began.elapsed() > Duration::from_millis(limits::SETTLE_MS_MAX) {
-            return Look::Unreadable(format!("{} does not stop changing", file.display()));
+            return FileState::Unreadable(format!("{} does not stop changing", file.display()));
         }
         before = Some(hash);
         tokio::time::sleep(Duration::from_millis(limits::SETTLE_MS)).await;
@@ -69,13 +69,13 @@ async fn read(file: &Path, before: Option<&str>) -> io::Result<Reading> {
         let hash = components::hash(&bytes);
         Ok(if *hash == *before { Reading::Settled(Content { bytes: bytes.into(), hash }) } else { Reading::Hash(hash) })
     });
-    // The reading itself cannot be ended: a thread stays with a file system that does not answer.
+    // The reading cannot be cancelled: its thread waits for a file system that does not respond.
     let ended = tokio::time::timeout(Duration::from_millis(limits::SETTLE_MS_MAX), reading).await;
     let reading = ended.map_err(|_| io::Error::other("reading it takes too long"))?;
     reading.unwrap_or_else(|broken| Err(io::Error::other(broken)))
 }
 
-/// Hash of a regular file that is no longer than a component may be.
+/// Returns the hash of a regular file that is not longer than a component may be.
 pub fn hash_file(file: &Path) -> io::Result<Arc<str>> {
     components::hash_file(file, ADMIN_COMPONENT_BYTES_MAX)
 }
@@ -87,13 +87,13 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_file_counts_only_when_it_has_stopped_changing() {
+    async fn file_is_read_only_when_it_has_stopped_changing() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.wasm");
         let mut file = fs::File::create(&path).unwrap();
-        let looking = tokio::spawn({
+        let checking = tokio::spawn({
             let path = path.clone();
-            async move { look(&path, None).await }
+            async move { check_file(&path, None).await }
         });
         // A writer that adds a byte more often than the file is read.
         let mut written = Vec::new();
@@ -103,27 +103,27 @@ mod tests {
             written.push(byte);
             file.write_all(&[byte]).unwrap();
         }
-        let Look::New(content) = looking.await.unwrap() else { panic!("nothing found") };
+        let FileState::Changed(content) = checking.await.unwrap() else { panic!("nothing found") };
         assert_eq!(content.bytes, written);
     }
 
     #[tokio::test]
-    async fn file_that_is_no_component_by_its_size_is_not_read() {
+    async fn file_that_is_too_large_for_a_component_is_not_read() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.wasm");
         // Sparse: it takes no space.
         fs::File::create(&path).unwrap().set_len(1 << 40).unwrap();
-        let Look::Unreadable(why) = look(&path, None).await else { panic!("it was read") };
+        let FileState::Unreadable(why) = check_file(&path, None).await else { panic!("it was read") };
         assert!(why.contains("has more than"), "{why}");
     }
 
     #[tokio::test]
-    async fn a_known_content_is_nothing_new_and_needs_no_waiting() {
+    async fn known_content_is_unchanged_and_needs_no_waiting() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.wasm");
-        assert_eq!(look(&path, None).await, Look::Missing);
+        assert_eq!(check_file(&path, None).await, FileState::Missing);
         fs::write(&path, "x").unwrap();
-        assert!(matches!(look(&path, Some(&components::hash(b"x"))).await, Look::Same));
+        assert!(matches!(check_file(&path, Some(&components::hash(b"x"))).await, FileState::Unchanged));
     }
 
     #[tokio::test]
@@ -133,8 +133,8 @@ mod tests {
         regular_file::make_fifo(&fifo);
         std::os::unix::fs::symlink("/dev/zero", &endless).unwrap();
         for path in [folder.path(), &fifo, &endless] {
-            let looked = tokio::time::timeout(Duration::from_secs(20), look(path, None)).await.unwrap();
-            let Look::Unreadable(why) = looked else { panic!("{} was read", path.display()) };
+            let checked = tokio::time::timeout(Duration::from_secs(20), check_file(path, None)).await.unwrap();
+            let FileState::Unreadable(why) = checked else { panic!("{} was read", path.display()) };
             assert!(why.ends_with("not a regular file"), "{why}");
         }
     }

@@ -1,48 +1,48 @@
-//! What the task knows of one plugin: what serves, what is parked, what drains, what is being prepared.
+//! State of one plugin: its serving, parked and draining generations, and the change that is being prepared.
 //!
-//! Pure bookkeeping; never reads a file, never publishes.
+//! Pure: reads no file and publishes nothing.
 
 use std::{collections::VecDeque, path::PathBuf, sync::Arc, time::Duration};
 
 use tokio::{task::AbortHandle, time::Instant};
 
 use super::{
-    PluginState, PluginStatus, ServingStatus, SwapRefusal, Version,
+    PluginState, PluginStatus, ServingStatus, SwapError, Version,
     journal::{SwapAction, SwapEntry, last_served, predecessor},
     retry::Retry,
-    settle::Look,
-    worker::{Intent, Reply},
+    settle::FileState,
+    worker::{Intent, ResultSender},
 };
 use crate::{
     config::PluginConfig,
     limits,
-    plugin::{compile::Retries, generation::Generation, load::Steps, watch},
+    plugin::{compile::RetryPolicy, generation::Generation, load::Steps, watch},
 };
 
-/// The component that served last, and the file.
+/// A start loads the component that served last, then the file.
 const LOADS_OF_A_START: u64 = 2;
 
-/// A reason of the last refusal for a crash of the compiler.
+/// Reason that is added when the compiler has crashed too often.
 const GIVEN_UP: &str =
     "it has crashed several times, so this component is not prepared again until its file or its settings change";
 
-/// Looking at one file, at most once at a time.
+/// State of the checks of one file. At most one check runs at a time.
 #[derive(Debug, Default)]
-pub struct Looker {
-    /// Hash of the content that was acted on last, published or refused.
+pub struct FileChecker {
+    /// Hash of the content that was processed last, published or refused.
     pub known: Option<Arc<str>>,
     running: bool,
     again: bool,
 }
 
-impl Looker {
-    /// Whether a look has to be started now; while one runs, another follows it.
+impl FileChecker {
+    /// Returns true if a check must be started now. While one runs, another is scheduled after it.
     pub fn begin(&mut self) -> bool {
         self.again = self.running;
         !std::mem::replace(&mut self.running, true)
     }
 
-    /// A look came back; whether the file changed meanwhile, so that it counts for nothing.
+    /// Records the end of a check. Returns true if the file changed meanwhile, so that the result must be discarded.
     pub fn end(&mut self) -> bool {
         self.running = false;
         std::mem::take(&mut self.again)
@@ -59,21 +59,19 @@ pub struct Change {
     pub steps: Steps,
     /// Time at which it was received.
     pub since: Instant,
-    /// Receives what comes of it.
-    pub reply: Option<Reply>,
+    pub reply: Option<ResultSender>,
 }
 
 impl Change {
-    pub fn new(intent: Intent, steps: Steps, reply: Option<Reply>) -> Change {
+    pub fn new(intent: Intent, steps: Steps, reply: Option<ResultSender>) -> Change {
         Change { intent, steps, since: Instant::now(), reply }
     }
 
-    /// Hash of its component.
     pub fn hash(&self) -> &Arc<str> {
         self.intent.source.hash()
     }
 
-    pub fn answer(self, why: SwapRefusal) {
+    pub fn reject(self, why: SwapError) {
         if let Some(reply) = self.reply {
             let _gone = reply.send(Err(why));
         }
@@ -87,15 +85,14 @@ pub struct Preparing {
     pub task: AbortHandle,
     /// Time at which its preparation begins.
     pub begins: Instant,
-    /// Receives what comes of it.
-    pub reply: Option<Reply>,
-    /// True if a newer deploy or file ends it once it has begun. A change that ended another one does not yield: where
-    /// changes come faster than they are compiled, nothing would ever be published. A delayed change always yields.
+    pub reply: Option<ResultSender>,
+    /// True if a newer deploy or file ends it once it has begun. A change that ended another one does not yield:
+    /// otherwise nothing would be published while changes arrive faster than they are compiled. A delayed change always
+    /// yields.
     pub yields: bool,
 }
 
 impl Preparing {
-    /// Hash of its component.
     pub fn hash(&self) -> &Arc<str> {
         self.intent.source.hash()
     }
@@ -105,8 +102,8 @@ impl Preparing {
         Instant::now() < self.begins
     }
 
-    /// Ends it before its time, and says why to who waits for it.
-    pub fn abandon(self, why: SwapRefusal) {
+    /// Aborts the preparation and sends the error to its caller.
+    pub fn abandon(self, why: SwapError) {
         self.task.abort();
         if let Some(reply) = self.reply {
             let _gone = reply.send(Err(why));
@@ -122,40 +119,40 @@ pub struct Serving {
 
 pub struct Slot {
     pub config: Arc<PluginConfig>,
-    /// Absolute; links in it are followed each time.
+    /// Absolute path. Symbolic links in it are followed at each check.
     pub file: PathBuf,
-    pub looker: Looker,
+    pub checker: FileChecker,
     pub serving: Option<Serving>,
-    /// What served before, of another component.
+    /// The generation of another component that served before.
     pub parked: Option<Arc<Generation>>,
-    /// Hashes, by the journal: what served last before this start, and what served before that.
-    remembered: Option<(Arc<str>, Arc<str>)>,
+    /// Hashes from the journal: the component that served last before this start, and the one before it.
+    journaled_versions: Option<(Arc<str>, Arc<str>)>,
     /// Older generations on which calls still run.
     pub draining: Vec<Arc<Generation>>,
     pub preparing: Option<Preparing>,
-    /// Prepared next, unless a newer change takes its place.
+    /// Prepared next, unless a newer change replaces it.
     pub waiting: Option<Change>,
     /// Duration and end of the last preparation.
     last_preparation: Option<(Duration, Instant)>,
-    /// The file is to be looked at when the preparation has ended.
-    pub then_look: bool,
-    /// The settings have changed, and nothing that was prepared under them has come to its end.
-    pub owes_settings: bool,
+    /// True if the file must be checked when the preparation has ended.
+    pub check_next: bool,
+    /// True if the settings have changed and no preparation under them has ended.
+    pub settings_pending: bool,
     /// Hash of the component that the journal named when the plugin was added.
     pub journaled: Option<Arc<str>>,
-    /// Hash of a content of the file that was taken up and does not serve (yet): other settings may let it pass.
+    /// Hash of a content of the file that was prepared and does not serve yet. It may be valid under other settings.
     pub pending_file: Option<Arc<str>>,
-    /// Why the last attempt was refused.
+    /// Reasons why the last change was refused.
     pub reasons: Vec<String>,
-    /// Why the file could not be read when it was checked last.
+    /// Reason why the last check could not read the file.
     pub unread: Option<String>,
-    /// The next attempt after a refusal for a cause outside of the component.
+    /// The next attempt after an error whose cause is outside of the component.
     pub retry: Retry,
     /// True if the last line of the journal may name a component that does not serve.
     pub is_unconfirmed: bool,
     /// Preparations since the start that were published or refused.
     pub ended: u64,
-    /// Whether the changes that a start begins with have come to their end.
+    /// True if the changes of the start have been published or refused.
     pub has_loaded: bool,
     /// Hashes of components that were published, the newest first.
     published: VecDeque<Arc<str>>,
@@ -166,16 +163,16 @@ impl Slot {
         Slot {
             file: watch::absolute(&config.component),
             config,
-            looker: Looker::default(),
+            checker: FileChecker::default(),
             serving: None,
             parked: None,
-            remembered: None,
+            journaled_versions: None,
             draining: Vec::new(),
             preparing: None,
             waiting: None,
             last_preparation: None,
-            then_look: false,
-            owes_settings: false,
+            check_next: false,
+            settings_pending: false,
             journaled: None,
             pending_file: None,
             reasons: Vec::new(),
@@ -188,19 +185,19 @@ impl Slot {
         }
     }
 
-    /// Takes from the journal what served last; the hash of it.
-    pub fn remember(&mut self, published: &[SwapEntry]) -> Option<Arc<str>> {
+    /// Takes the version that served last from the journal. Returns its hash.
+    pub fn restore(&mut self, published: &[SwapEntry]) -> Option<Arc<str>> {
         for hash in published.iter().rev().filter_map(|entry| entry.to.clone()) {
             self.note_published(hash);
         }
         let (hash, file_hash) = last_served(published)?;
-        self.looker.known = file_hash;
+        self.checker.known = file_hash;
         self.journaled = Some(hash.clone());
-        self.remembered = predecessor(published, &hash).map(|earlier| (hash.clone(), earlier));
+        self.journaled_versions = predecessor(published, &hash).map(|earlier| (hash.clone(), earlier));
         Some(hash)
     }
 
-    /// The new generation serves; the old one drains, and is parked where it is of another component.
+    /// Records that a new generation serves. The old one drains, and is parked if it is of another component.
     pub fn replace(&mut self, generation: Arc<Generation>, since: u64) -> Option<Arc<Generation>> {
         self.note_published(generation.hash.clone());
         self.reasons.clear();
@@ -221,7 +218,7 @@ impl Slot {
         self.published.truncate(limits::COMPONENTS_KEPT);
     }
 
-    /// The parked generation if it is of this component and was made under the settings of now.
+    /// Returns the parked generation if it is of this component and was created under the current settings.
     pub fn find_parked(&self, hash: &str) -> Option<Arc<Generation>> {
         let parked = self.parked.as_ref()?;
         (*parked.hash == *hash && *parked.config == *self.config).then(|| parked.clone())
@@ -237,8 +234,8 @@ impl Slot {
     }
 
     /// Returns the time at which the preparation of a waiting change begins: when no newer change has come for
-    /// [`CHANGES_QUIET_MS`](limits::CHANGES_QUIET_MS). The delay is at most the duration of the last preparation, counted from
-    /// its end, so the newest change serves after two of them.
+    /// [`CHANGES_QUIET_MS`](limits::CHANGES_QUIET_MS). The delay is at most the duration of the last preparation,
+    /// counted from its end, so the newest change serves after two of them.
     pub fn begins_at(&self, change: &Change) -> Instant {
         let Some((took, ended)) = self.last_preparation else { return Instant::now() };
         let quiet = Duration::from_millis(limits::CHANGES_QUIET_MS);
@@ -254,63 +251,63 @@ impl Slot {
         self.published.iter().cloned().chain(serving).chain(parked).chain(preparing).chain(waiting)
     }
 
-    /// Plans another attempt after a refusal, unless it lies in the component; the pause before it. Commands are not repeated: their
-    /// callers receive the refusal. Adds a reason if the compiler has crashed too often.
-    pub fn note_refusal(&mut self, action: SwapAction, hash: &Arc<str>, refusal: &mut SwapRefusal) -> Option<Duration> {
+    /// Plans another attempt after an error, unless the component is its cause. Returns the pause before the attempt.
+    /// Commands are not repeated: their callers receive the error. Adds a reason if the compiler has crashed too often.
+    pub fn plan_retry(&mut self, action: SwapAction, hash: &Arc<str>, swap_error: &mut SwapError) -> Option<Duration> {
         if !matches!(action, SwapAction::Start | SwapAction::File | SwapAction::Config) {
             return None;
         }
-        match refusal.retries {
-            Retries::Endless => Some(self.retry.plan()),
-            Retries::Limited => {
+        match swap_error.retries {
+            RetryPolicy::Unlimited => Some(self.retry.plan()),
+            RetryPolicy::Limited => {
                 let pause = self.retry.plan_after_crash(hash);
                 if pause.is_none() {
-                    refusal.reasons.push(GIVEN_UP.to_owned());
+                    swap_error.reasons.push(GIVEN_UP.to_owned());
                 }
                 pause
             }
             // The file is checked next, and its attempts go on.
-            Retries::None if action == SwapAction::Start => None,
-            Retries::None => {
+            RetryPolicy::None if action == SwapAction::Start => None,
+            RetryPolicy::None => {
                 self.retry.end();
                 None
             }
         }
     }
 
-    /// Hash of the content of the file that needs no attempt; `None` if every content is to be taken up.
+    /// Returns the hash of the content of the file that needs no attempt. `None` if every content must be prepared.
     pub fn known_content(&self) -> Option<Arc<str>> {
         let is_repeated = self.retry.due().is_some() && self.awaits_retry_of_file() && self.preparing.is_none();
-        self.looker.known.clone().filter(|_| !is_repeated)
+        self.checker.known.clone().filter(|_| !is_repeated)
     }
 
-    /// True if a content of the file was refused and not given up.
+    /// Returns true if a content of the file was refused and not given up.
     pub fn awaits_retry_of_file(&self) -> bool {
         self.pending_file.as_ref().is_some_and(|hash| !self.retry.is_given_up(hash))
     }
 
     pub fn is_busy(&self) -> bool {
-        self.looker.is_running() || self.preparing.is_some() || self.then_look
+        self.checker.is_running() || self.preparing.is_some() || self.check_next
     }
 
-    /// True while the component that the journal names is loaded after a start.
+    /// Returns true while the component that the journal names is loaded after a start.
     pub fn is_restoring(&self) -> bool {
         !self.has_loaded && self.preparing.as_ref().is_some_and(|preparing| preparing.intent.is_start())
     }
 
-    /// True until a plugin that served before the start serves again, or its first load has ended without.
-    pub fn is_owed(&self) -> bool {
+    /// Returns true until a plugin that served before the start serves again, or its first load has failed.
+    pub fn awaits_journaled(&self) -> bool {
         self.journaled.is_some() && self.serving.is_none() && !self.has_loaded
     }
 
-    /// The file changed during a check, so another follows. A plugin that serves, or whose file has no content to load,
-    /// does not keep the start waiting: a file that is rewritten all the time is always being checked.
-    pub fn note_overtaken_check(&mut self, look: &Look) {
-        let has_outcome = self.serving.is_some() || !matches!(look, Look::New(_));
+    /// Records a check during which the file changed, so that another follows. A plugin that serves, or whose file has
+    /// no content to load, does not delay the start: a file that is rewritten constantly is always being checked.
+    pub fn note_overtaken_check(&mut self, state: &FileState) {
+        let has_outcome = self.serving.is_some() || !matches!(state, FileState::Changed(_));
         self.has_loaded |= has_outcome && self.preparing.is_none();
     }
 
-    /// A start prepares what served last, then what the file holds. Later changes do not undo it.
+    /// Records that the start has loaded the version that served last, then the file. Later changes do not reset it.
     pub fn note_load(&mut self) {
         self.has_loaded |= self.ended >= LOADS_OF_A_START || !self.is_busy();
     }
@@ -340,9 +337,9 @@ impl Slot {
         }
     }
 
-    /// What served before the component that serves since the start.
+    /// Returns the hash of the component that served before the one that serves since the start.
     fn find_kept(&self) -> Option<Arc<str>> {
-        let (serving, (last, earlier)) = (self.serving.as_ref()?, self.remembered.as_ref()?);
+        let (serving, (last, earlier)) = (self.serving.as_ref()?, self.journaled_versions.as_ref()?);
         (serving.generation.hash == *last).then(|| earlier.clone())
     }
 }
@@ -356,12 +353,12 @@ mod tests {
     use bytes::Bytes;
 
     use super::*;
-    use crate::plugin::reload::{Passing, prepare::Source, settle::Content, worker::Cause};
+    use crate::plugin::reload::{AllowedChanges, prepare::Source, settle::Content, worker::Cause};
 
     #[test]
     fn plugin_counts_as_loaded_after_two_changes_while_the_next_is_prepared() {
         let mut slot = Slot::new(Arc::new(crate::plugin::guest::config(&[])));
-        assert!(slot.looker.begin());
+        assert!(slot.checker.begin());
         slot.ended = 1;
         slot.note_load();
         assert!(!slot.has_loaded);
@@ -375,23 +372,25 @@ mod tests {
         let mut slot = Slot::new(Arc::new(crate::plugin::guest::config(&[])));
         slot.ended = 1;
         let content = Content { bytes: Bytes::new(), hash: "0".into() };
-        for (look, has_loaded) in [(Look::New(content), false), (Look::Unreadable("it changes".to_owned()), true)] {
-            assert!(slot.looker.begin());
-            assert!(!slot.looker.begin(), "the file changes meanwhile");
-            assert!(slot.looker.end());
-            slot.note_overtaken_check(&look);
-            assert!(slot.looker.begin());
+        for (state, has_loaded) in
+            [(FileState::Changed(content), false), (FileState::Unreadable("it changes".to_owned()), true)]
+        {
+            assert!(slot.checker.begin());
+            assert!(!slot.checker.begin(), "the file changes meanwhile");
+            assert!(slot.checker.end());
+            slot.note_overtaken_check(&state);
+            assert!(slot.checker.begin());
             slot.note_load();
             assert!(slot.is_busy());
-            assert_eq!(slot.has_loaded, has_loaded, "{look:?}");
-            slot.looker.end();
+            assert_eq!(slot.has_loaded, has_loaded, "{state:?}");
+            slot.checker.end();
         }
     }
 
     fn deploy() -> Change {
         let source = Source::Content(Content { bytes: Bytes::new(), hash: "0".into() });
-        let cause = Cause { action: SwapAction::Deploy, who: "operator".into() };
-        let intent = Intent { source, passing: Passing::COMPATIBLE, cause };
+        let cause = Cause { action: SwapAction::Deploy, actor: "operator".into() };
+        let intent = Intent { source, allowed: AllowedChanges::COMPATIBLE, cause };
         Change::new(intent, Steps::start(), None)
     }
 
@@ -433,7 +432,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn the_newest_change_is_prepared_within_the_time_of_the_last_preparation() {
+    async fn newest_change_is_prepared_within_the_time_of_the_last_preparation() {
         for took in [QUIET / 4, QUIET, QUIET * 3] {
             for part in 0..=4 {
                 let (slot, change) = prepared_for(took, took * part / 4).await;
@@ -447,9 +446,9 @@ mod tests {
         let mut slot = Slot::new(Arc::new(crate::plugin::guest::config(&[])));
         let hash: Arc<str> = "0".into();
         let mut note = |action: SwapAction| {
-            let mut refusal = SwapRefusal { retries: Retries::Limited, ..SwapRefusal::because("it crashed") };
-            let pause = slot.note_refusal(action, &hash, &mut refusal);
-            (pause.is_some(), refusal.reasons.len())
+            let mut swap_error = SwapError { retries: RetryPolicy::Limited, ..SwapError::new("it crashed") };
+            let pause = slot.plan_retry(action, &hash, &mut swap_error);
+            (pause.is_some(), swap_error.reasons.len())
         };
         for _ in 1..limits::COMPILE_CRASHES_MAX {
             assert_eq!(note(SwapAction::File), (true, 1));
@@ -460,13 +459,13 @@ mod tests {
     }
 
     #[test]
-    fn file_that_was_given_up_is_not_prepared_again_for_another_refusal() {
+    fn file_that_was_given_up_is_not_prepared_again_after_another_error() {
         let mut slot = Slot::new(Arc::new(crate::plugin::guest::config(&[])));
         let (journaled, file): (Arc<str>, Arc<str>) = ("0".into(), "1".into());
         slot.pending_file = Some(file.clone());
-        slot.looker.known = Some(file.clone());
-        let mut endless = SwapRefusal { retries: Retries::Endless, ..SwapRefusal::because("the disk is full") };
-        assert!(slot.note_refusal(SwapAction::Start, &journaled, &mut endless).is_some());
+        slot.checker.known = Some(file.clone());
+        let mut unlimited = SwapError { retries: RetryPolicy::Unlimited, ..SwapError::new("the disk is full") };
+        assert!(slot.plan_retry(SwapAction::Start, &journaled, &mut unlimited).is_some());
         assert_eq!(slot.known_content(), None);
         while slot.retry.plan_after_crash(&file).is_some() {}
         assert!(slot.retry.due().is_some());
@@ -476,25 +475,25 @@ mod tests {
     #[test]
     fn refused_journaled_component_does_not_shorten_the_pauses_of_the_file() {
         let mut slot = Slot::new(Arc::new(crate::plugin::guest::config(&[])));
-        let mut note = |action: SwapAction, retries: Retries| {
+        let mut note = |action: SwapAction, retries: RetryPolicy| {
             slot.retry.begin();
-            let mut refusal = SwapRefusal { retries, ..SwapRefusal::because("it is refused") };
-            slot.note_refusal(action, &"0".into(), &mut refusal)
+            let mut swap_error = SwapError { retries, ..SwapError::new("it is refused") };
+            slot.plan_retry(action, &"0".into(), &mut swap_error)
         };
-        let first = note(SwapAction::File, Retries::Endless).unwrap();
-        assert_eq!(note(SwapAction::Start, Retries::None), None);
-        assert_eq!(note(SwapAction::File, Retries::Endless), Some(first * 2));
-        assert_eq!(note(SwapAction::File, Retries::None), None);
-        assert_eq!(note(SwapAction::File, Retries::Endless), Some(first));
+        let first = note(SwapAction::File, RetryPolicy::Unlimited).unwrap();
+        assert_eq!(note(SwapAction::Start, RetryPolicy::None), None);
+        assert_eq!(note(SwapAction::File, RetryPolicy::Unlimited), Some(first * 2));
+        assert_eq!(note(SwapAction::File, RetryPolicy::None), None);
+        assert_eq!(note(SwapAction::File, RetryPolicy::Unlimited), Some(first));
     }
 
     #[test]
-    fn a_change_during_a_look_makes_it_count_for_nothing() {
-        let mut looker = Looker::default();
-        assert!(looker.begin());
-        assert!(!looker.begin(), "one look at a time");
-        assert!(looker.end(), "it has to look again");
-        assert!(looker.begin());
-        assert!(!looker.end());
+    fn change_during_a_check_discards_its_result() {
+        let mut checker = FileChecker::default();
+        assert!(checker.begin());
+        assert!(!checker.begin(), "one check at a time");
+        assert!(checker.end(), "another check follows");
+        assert!(checker.begin());
+        assert!(!checker.end());
     }
 }

@@ -1,4 +1,4 @@
-//! A host with real files, real components and a table that is only a list.
+//! A host with real files, real components, and a list as the table of routes.
 
 mod durability;
 mod first_loads;
@@ -29,29 +29,30 @@ use crate::plugin::{
     engine::ServingEngine,
     generation::Generation,
     guest::{self, Guest},
-    load::{LinkCalls, LoaderParts, Offers},
+    load::{HostFeatures, LinkCalls, LoaderParts},
     registry::Registry,
 };
 
-/// The lines, in memory; survives a restart of the host around it.
+/// The journal in memory. It survives a restart of the host.
 #[derive(Default)]
-struct Lines(Mutex<Vec<SwapEntry>>, Mutex<Disk>);
+struct MemoryJournal(Mutex<Vec<SwapEntry>>, Mutex<Disk>);
 
 /// State of the disk when the next lines of the journal are written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Disk {
     #[default]
     Works,
-    /// Writing reports an error; the line is there or not.
+    /// Writing returns an error; the line is written.
     FailsAfterWriting,
+    /// Writing returns an error; the line is not written.
     FailsBeforeWriting,
-    /// The line is there, but nothing can be read.
+    /// The line is written, but nothing can be read.
     FailsAfterWritingAndReading,
     /// The task that writes panics.
     Panics,
 }
 
-impl SwapJournal for Lines {
+impl SwapJournal for MemoryJournal {
     fn record(&self, entries: Vec<SwapEntry>) -> BoxFuture<'_, Result<(), String>> {
         let disk = *self.1.lock();
         assert_ne!(disk, Disk::Panics);
@@ -71,33 +72,33 @@ impl SwapJournal for Lines {
     }
 }
 
-/// Data that takes everything but what says so in its title.
+/// Data that accepts every manifest except for special titles.
 #[derive(Default)]
 struct Data {
-    /// Plugin whose tables are not made until this changes.
+    /// Plugin whose tables are not created until this changes.
     slow: watch::Sender<Option<Arc<str>>>,
-    /// Versions whose tables are made, or wait to be.
+    /// Versions whose tables are created or about to be.
     prepared: Mutex<Vec<String>>,
 }
 
-impl DataGate for Data {
+impl DataMigrator for Data {
     fn check<'a>(
         &'a self,
         _: &'a Arc<str>,
         manifest: &'a Manifest,
-        _: Passing,
+        _: AllowedChanges,
     ) -> BoxFuture<'a, Result<Vec<String>, Vec<String>>> {
         assert_ne!(manifest.title, "panics", "a preparation panics");
-        let verdict =
+        let checked =
             if manifest.title == "unreadable" { Err(vec!["cannot read what was written".into()]) } else { Ok(vec![]) };
-        async { verdict }.boxed()
+        async { checked }.boxed()
     }
 
     fn prepare<'a>(
         &'a self,
         plugin: &'a Arc<str>,
         manifest: &'a Manifest,
-        _: Passing,
+        _: AllowedChanges,
     ) -> BoxFuture<'a, Result<(), Vec<String>>> {
         self.prepared.lock().push(manifest.version.clone());
         async move {
@@ -119,13 +120,13 @@ fn build(serving: &[Arc<Generation>]) -> Result<Table, Vec<String>> {
     assert!(!serving.iter().any(|generation| generation.manifest.title == "panics in the table"));
     let mut paths: Vec<&str> = serving.iter().flat_map(|g| g.manifest.routes.iter().map(|r| r.path.as_str())).collect();
     paths.sort_unstable();
-    let clash = paths.windows(2).find(|pair| pair[0] == pair[1]);
-    clash.map_or_else(|| Ok(serving.to_vec()), |pair| Err(vec![format!("two plugins serve {}", pair[0])]))
+    let conflict = paths.windows(2).find(|pair| pair[0] == pair[1]);
+    conflict.map_or_else(|| Ok(serving.to_vec()), |pair| Err(vec![format!("two plugins serve {}", pair[0])]))
 }
 
 struct Host {
     folder: PathBuf,
-    lines: Arc<Lines>,
+    lines: Arc<MemoryJournal>,
     plugins: Arc<Mutex<Result<BTreeMap<Arc<str>, PluginConfig>, Vec<String>>>>,
     registry: Arc<Registry<Table>>,
     loader: Arc<Loader>,
@@ -134,15 +135,15 @@ struct Host {
 }
 
 /// A folder with the component file of the plugin "notes" and a data folder.
-struct Place {
+struct Fixture {
     folder: tempfile::TempDir,
-    lines: Arc<Lines>,
+    lines: Arc<MemoryJournal>,
     data: Arc<Data>,
 }
 
-impl Place {
-    fn new() -> Place {
-        Place { folder: tempfile::tempdir().unwrap(), lines: Arc::default(), data: Arc::default() }
+impl Fixture {
+    fn new() -> Fixture {
+        Fixture { folder: tempfile::tempdir().unwrap(), lines: Arc::default(), data: Arc::default() }
     }
 
     fn write(&self, bytes: &[u8]) {
@@ -153,14 +154,14 @@ impl Place {
         PluginConfig { component: self.folder.path().join(file), ..guest::config(&[]) }
     }
 
-    /// Starts a host here, as after a restart.
+    /// Starts a host, as after a restart.
     async fn start(&self) -> Host {
         let host = self.begin(&["notes"]);
         host.reloader.wait_for_first_loads().await;
         host
     }
 
-    /// The same with these plugins, while they load.
+    /// Starts a host with these plugins and returns while they load.
     fn begin(&self, plugins: &[&str]) -> Host {
         let section = |plugin: &&str| (Arc::from(*plugin), self.config(&format!("{plugin}.wasm")));
         let plugins: BTreeMap<Arc<str>, PluginConfig> = plugins.iter().map(section).collect();
@@ -174,11 +175,11 @@ impl Place {
             link,
             metrics: Metrics::new().unwrap(),
             shared: crate::capability::Shared::bare(),
-            offers: Offers { body_bytes_max: 1_000, link_base: true },
+            features: HostFeatures { body_bytes_max: 1_000, link_base: true },
         }));
         let registry = Arc::new(Registry::new(build as fn(&[Arc<Generation>]) -> _).unwrap());
-        let wanted = Arc::new(Mutex::new(Ok(plugins.clone())));
-        let read = wanted.clone();
+        let sections = Arc::new(Mutex::new(Ok(plugins.clone())));
+        let read = sections.clone();
         let parts = ReloadParts {
             loader: loader.clone(),
             registry: registry.clone(),
@@ -190,11 +191,11 @@ impl Place {
         };
         let (reloader, task) = Reloader::start(parts, plugins);
         let folder = self.folder.path().to_owned();
-        Host { folder, lines: self.lines.clone(), plugins: wanted, registry, loader, reloader, task }
+        Host { folder, lines: self.lines.clone(), plugins: sections, registry, loader, reloader, task }
     }
 }
 
-/// As a build does it: whole, by rename.
+/// Replaces a file by rename, as a build does.
 fn replace(file: &Path, bytes: &[u8]) {
     let beside = file.with_extension("new");
     fs::write(&beside, bytes).unwrap();
@@ -202,7 +203,7 @@ fn replace(file: &Path, bytes: &[u8]) {
 }
 
 impl Host {
-    /// Versions that serve, in order of the plugins' names.
+    /// Returns the versions that serve, in the order of the plugins' names.
     fn serves(&self) -> Vec<String> {
         let mut serving = self.registry.current().to_vec();
         serving.sort_by_key(|generation| generation.plugin().clone());
@@ -219,8 +220,8 @@ impl Host {
         self.reloader.reload_all().await.unwrap();
     }
 
-    async fn deploy(&self, bytes: Vec<u8>, passing: Passing) -> Result<SwapReport, SwapRefusal> {
-        self.reloader.deploy("notes", bytes.into(), DeployOptions { who: "operator".into(), passing }).await
+    async fn deploy(&self, bytes: Vec<u8>, allowed: AllowedChanges) -> Result<SwapReport, SwapError> {
+        self.reloader.deploy("notes", bytes.into(), DeployOptions { actor: "operator".into(), allowed }).await
     }
 
     fn journal(&self) -> Vec<(SwapAction, SwapOutcome)> {
@@ -242,20 +243,20 @@ fn plugin(name: &str, version: &str, paths: &[&str]) -> Vec<u8> {
     let mut manifest = guest::manifest(version);
     manifest["name"] = json!(name);
     manifest["routes"] = paths.iter().map(route).collect();
-    Guest::saying(manifest.to_string()).build()
+    Guest::with_manifest(manifest.to_string()).build()
 }
 
-/// The same plugin with one more word in its manifest.
+/// Returns the plugin "notes" with another member in its manifest.
 fn notes_with(version: &str, member: &str, value: serde_json::Value) -> Vec<u8> {
     let mut manifest = guest::manifest(version);
     manifest[member] = value;
-    Guest::saying(manifest.to_string()).build()
+    Guest::with_manifest(manifest.to_string()).build()
 }
 
-/// A host on which 0.1.1 serves after 0.1.0.
-async fn swapped(place: &Place) -> Host {
-    place.write(&notes("0.1.0"));
-    let host = place.start().await;
-    host.deploy(notes("0.1.1"), Passing::COMPATIBLE).await.unwrap();
+/// Returns a host on which 0.1.1 serves after 0.1.0.
+async fn swapped(fixture: &Fixture) -> Host {
+    fixture.write(&notes("0.1.0"));
+    let host = fixture.start().await;
+    host.deploy(notes("0.1.1"), AllowedChanges::COMPATIBLE).await.unwrap();
     host
 }

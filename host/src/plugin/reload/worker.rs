@@ -1,6 +1,6 @@
-//! The task itself: takes one message after the other, and is the only one that changes what serves.
+//! The task that swaps: processes one message after the other. Only this task changes the serving generations.
 //!
-//! Waits only for the journal and for folders to be listed; everything long runs beside it and comes back as a message.
+//! Waits only for the journal and for folders to be listed. Long work runs beside it and ends with a message.
 
 mod confirming;
 mod files;
@@ -13,11 +13,11 @@ use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
 use tokio::sync::{mpsc, oneshot};
 
 use super::{
-    DeployOptions, Passing, PluginStatus, ReloadParts, SwapRefusal, SwapReport,
+    AllowedChanges, DeployOptions, PluginStatus, ReloadParts, SwapError, SwapReport,
     journal::{self, SwapAction, SwapEntry},
     prepare::{Ready, Source},
-    settle::{Content, Look},
-    slot::{Change, Looker, Slot},
+    settle::{Content, FileState},
+    slot::{Change, FileChecker, Slot},
     stopping,
 };
 use crate::{
@@ -26,41 +26,41 @@ use crate::{
     plugin::{load::Steps, watch},
 };
 
-pub type Reply = oneshot::Sender<Result<SwapReport, SwapRefusal>>;
+pub type ResultSender = oneshot::Sender<Result<SwapReport, SwapError>>;
 
 pub enum Message {
     Deploy {
         plugin: Arc<str>,
         content: Content,
         options: DeployOptions,
-        reply: Reply,
+        reply: ResultSender,
     },
     Rollback {
         plugin: Arc<str>,
-        who: String,
-        reply: Reply,
+        actor: String,
+        reply: ResultSender,
     },
     Status {
         reply: oneshot::Sender<Vec<PluginStatus>>,
     },
     ReloadAll {
-        reply: oneshot::Sender<Result<Vec<PluginStatus>, SwapRefusal>>,
+        reply: oneshot::Sender<Result<Vec<PluginStatus>, SwapError>>,
     },
-    /// Answered once each plugin has served or was refused.
+    /// Replied to once each plugin has served or was refused.
     FirstLoads {
         reply: oneshot::Sender<()>,
     },
     Shutdown {
         reply: oneshot::Sender<()>,
     },
-    /// A look at a component's file came back.
-    Looked {
+    /// The check of a component's file has ended.
+    ComponentChecked {
         plugin: Arc<str>,
-        look: Look,
+        state: FileState,
         steps: Steps,
     },
-    LookedAtConfig {
-        look: Look,
+    ConfigChecked {
+        state: FileState,
     },
     Prepared(Box<Prepared>),
     Drained {
@@ -69,68 +69,68 @@ pub enum Message {
     },
 }
 
-/// Why a swap is made.
+/// Cause of a swap.
 #[derive(Clone)]
 pub struct Cause {
     pub action: SwapAction,
-    pub who: String,
+    pub actor: String,
 }
 
 impl Cause {
-    fn of_the_host(action: SwapAction) -> Cause {
-        let who = match action {
+    fn of_host(action: SwapAction) -> Cause {
+        let actor = match action {
             SwapAction::File => "file watch",
             SwapAction::Config | SwapAction::Remove => "plugins.toml",
             _ => "host",
         };
-        Cause { action, who: who.into() }
+        Cause { action, actor: actor.into() }
     }
 }
 
-/// What is to become a generation, and why.
+/// The source of a new generation, and the cause of the swap.
 #[derive(Clone)]
 pub struct Intent {
     pub source: Source,
-    pub passing: Passing,
+    pub allowed: AllowedChanges,
     pub cause: Cause,
 }
 
 impl Intent {
-    /// An operator has asked for it, and waits for what comes of it.
+    /// Returns true if an operator has requested the change and waits for its result.
     pub fn is_command(&self) -> bool {
         matches!(self.cause.action, SwapAction::Deploy | SwapAction::Rollback)
     }
 
-    /// The component that the journal names is loaded after a start.
+    /// Returns true if the component that the journal names is loaded after a start.
     pub fn is_start(&self) -> bool {
         self.cause.action == SwapAction::Start
     }
 }
 
-/// A preparation that came to its end.
+/// The result of a preparation.
 pub struct Prepared {
     plugin: Arc<str>,
     ticket: u64,
-    outcome: Result<Ready, SwapRefusal>,
+    outcome: Result<Ready, SwapError>,
     steps: Steps,
 }
 
 pub struct Worker {
     parts: Arc<ReloadParts>,
     inbox: mpsc::Receiver<Message>,
-    /// For what runs beside the task. Weak: the task ends when nobody holds a handle any more.
+    /// For work beside the task. Weak, so that the task ends when the last handle is dropped.
     messages: mpsc::WeakSender<Message>,
     slots: BTreeMap<Arc<str>, Slot>,
-    config_looker: Looker,
+    config_checker: FileChecker,
     config_file: PathBuf,
     watch: watch::Watch,
     tickets: u64,
     /// Prepared changes that wait for first loads of other plugins.
     held: BTreeMap<Arc<str>, Prepared>,
-    /// Lines about changes that were overtaken, not written yet.
+    /// Unwritten journal lines about overtaken changes.
     overtaken: Vec<SwapEntry>,
-    settling: Vec<oneshot::Sender<Vec<PluginStatus>>>,
-    loading: Vec<oneshot::Sender<()>>,
+    settle_waiters: Vec<oneshot::Sender<Vec<PluginStatus>>>,
+    load_waiters: Vec<oneshot::Sender<()>>,
 }
 
 impl Worker {
@@ -141,34 +141,34 @@ impl Worker {
             inbox,
             messages,
             slots: BTreeMap::new(),
-            config_looker: Looker::default(),
+            config_checker: FileChecker::default(),
             watch: watch::Watch::start(),
             tickets: 0,
             held: BTreeMap::new(),
             overtaken: Vec::new(),
-            settling: Vec::new(),
-            loading: Vec::new(),
+            settle_waiters: Vec::new(),
+            load_waiters: Vec::new(),
         }
     }
 
     pub async fn run(mut self, plugins: BTreeMap<Arc<str>, PluginConfig>) {
-        self.config_looker.known = files::hash_of(&self.config_file).await;
+        self.config_checker.known = files::hash_of(&self.config_file).await;
         for (plugin, config) in plugins {
             self.add_plugin(plugin, config).await;
         }
         self.watch_files();
         let changes = self.watch.changes();
-        let mut pause = confirming::Pause::default();
-        let mut patience = first_loads::Patience::default();
+        let mut confirm_timer = confirming::ConfirmTimer::default();
+        let mut stall_timer = first_loads::StallTimer::default();
         loop {
             if self.inbox.is_empty() || self.overtaken.len() >= limits::OVERTAKEN_LINES_MAX {
                 self.record_overtaken().await;
             }
             self.answer_loaded().await;
             self.answer_settled();
-            let confirm_at = pause.ends_at(self.is_in_doubt());
+            let confirm_at = confirm_timer.ends_at(self.has_unconfirmed());
             let retry_at = self.slots.values().filter_map(|slot| slot.retry.due()).min();
-            let stalls_at = patience.ends_at(self.first_loads_ended());
+            let stalls_at = stall_timer.ends_at(self.first_loads_ended());
             tokio::select! {
                 message = self.inbox.recv() => match message {
                     Some(Message::Shutdown { reply }) => {
@@ -179,14 +179,14 @@ impl Worker {
                     Some(message) => self.handle(message).await,
                     None => return self.stop(),
                 },
-                files = changes.next() => self.look_at(&files),
+                files = changes.next() => self.check_files(&files),
                 () = confirming::wait_until(confirm_at) => {
-                    pause = confirming::Pause::default();
+                    confirm_timer = confirming::ConfirmTimer::default();
                     self.confirm_journal().await;
                 }
                 () = confirming::wait_until(retry_at) => self.retry_due(),
                 () = confirming::wait_until(stalls_at) => {
-                    patience = first_loads::Patience::default();
+                    stall_timer = first_loads::StallTimer::default();
                     self.note_stall();
                 }
             }
@@ -199,7 +199,7 @@ impl Worker {
                 preparing.abandon(stopping());
             }
             if let Some(change) = slot.waiting.take() {
-                change.answer(stopping());
+                change.reject(stopping());
             }
         }
     }
@@ -207,15 +207,15 @@ impl Worker {
     async fn handle(&mut self, message: Message) {
         match message {
             Message::Deploy { plugin, content, options, reply } => self.deploy(plugin, content, options, reply),
-            Message::Rollback { plugin, who, reply } => self.rollback(plugin, who, reply).await,
+            Message::Rollback { plugin, actor, reply } => self.rollback(plugin, actor, reply).await,
             Message::Status { reply } => drop(reply.send(self.status())),
-            Message::FirstLoads { reply } => self.loading.push(reply),
+            Message::FirstLoads { reply } => self.load_waiters.push(reply),
             Message::ReloadAll { reply } => self.reload_all(reply).await,
-            Message::Looked { plugin, look, steps } => self.looked(plugin, look, steps),
-            Message::LookedAtConfig { look } => self.looked_at_config(look).await,
+            Message::ComponentChecked { plugin, state, steps } => self.on_component_checked(plugin, state, steps),
+            Message::ConfigChecked { state } => self.on_config_checked(state).await,
             Message::Prepared(prepared) => self.prepared(*prepared).await,
             Message::Drained { plugin, generation } => self.drained(&plugin, generation),
-            // Handled where the loop can end.
+            // Handled by `run`, which ends the loop.
             Message::Shutdown { reply } => drop(reply),
         }
     }
@@ -225,51 +225,53 @@ impl Worker {
     }
 
     fn answer_settled(&mut self) {
-        if self.settling.is_empty() || self.config_looker.is_running() || self.slots.values().any(Slot::is_busy) {
+        if self.settle_waiters.is_empty() || self.config_checker.is_running() || self.slots.values().any(Slot::is_busy)
+        {
             return;
         }
         let status = self.status();
-        for reply in self.settling.drain(..) {
+        for reply in self.settle_waiters.drain(..) {
             let _gone = reply.send(status.clone());
         }
     }
 
-    fn deploy(&mut self, plugin: Arc<str>, content: Content, options: DeployOptions, reply: Reply) {
+    fn deploy(&mut self, plugin: Arc<str>, content: Content, options: DeployOptions, reply: ResultSender) {
         if !self.slots.contains_key(&plugin) {
             let _gone = reply.send(Err(unknown(&plugin)));
             return;
         }
-        let cause = Cause { action: SwapAction::Deploy, who: options.who };
-        let intent = Intent { source: Source::Content(content), passing: options.passing, cause };
+        let cause = Cause { action: SwapAction::Deploy, actor: options.actor };
+        let intent = Intent { source: Source::Content(content), allowed: options.allowed, cause };
         self.request(&plugin, Change::new(intent, Steps::start(), Some(reply)));
     }
 
-    /// Callers lose what the newer version brought; that is what a rollback is for. Data still has to be readable.
-    async fn rollback(&mut self, plugin: Arc<str>, who: String, reply: Reply) {
-        let cause = Cause { action: SwapAction::Rollback, who };
+    /// Differences for callers are allowed, because a rollback is meant to remove those of the newer version. The data
+    /// must still be readable.
+    async fn rollback(&mut self, plugin: Arc<str>, actor: String, reply: ResultSender) {
+        let cause = Cause { action: SwapAction::Rollback, actor };
         match self.find_rollback(&plugin).await {
             Ok(source) => {
-                let intent = Intent { source, passing: Passing::BREAKING, cause };
+                let intent = Intent { source, allowed: AllowedChanges::BREAKING, cause };
                 self.request_now(&plugin, Change::new(intent, Steps::start(), Some(reply)));
             }
-            Err(refusal) => {
+            Err(swap_error) => {
                 if self.slots.contains_key(&plugin) {
-                    self.record_refusal(&plugin, None, &cause, &refusal, &Steps::start()).await;
+                    self.record_refused(&plugin, None, &cause, &swap_error, &Steps::start()).await;
                 }
-                let _gone = reply.send(Err(refusal));
+                let _gone = reply.send(Err(swap_error));
             }
         }
     }
 
-    async fn find_rollback(&self, plugin: &Arc<str>) -> Result<Source, SwapRefusal> {
+    async fn find_rollback(&self, plugin: &Arc<str>) -> Result<Source, SwapError> {
         let slot = self.slots.get(plugin).ok_or_else(|| unknown(plugin))?;
-        let nothing = || SwapRefusal::because(format!("there is no earlier version of {plugin} to go back to"));
+        let nothing = || SwapError::new(format!("there is no earlier version of {plugin} to go back to"));
         let serving = slot.serving.as_ref().ok_or_else(nothing)?;
         if let Some(parked) = &slot.parked {
             return Ok(Source::Kept(parked.hash.clone()));
         }
         let published = self.parts.journal.find_published(plugin, limits::SWAP_HISTORY_MAX).await;
-        let published = published.map_err(SwapRefusal::because)?;
+        let published = published.map_err(SwapError::new)?;
         let earlier = journal::predecessor(&published, &serving.generation.hash);
         earlier.map(Source::Kept).ok_or_else(nothing)
     }
@@ -277,11 +279,11 @@ impl Worker {
     fn drained(&mut self, plugin: &Arc<str>, generation: u64) {
         if let Some(slot) = self.slots.get_mut(plugin) {
             slot.draining.retain(|old| old.facts.generation != generation);
-            tracing::debug!(plugin = &**plugin, generation, "the last call on it has ended");
+            tracing::debug!(plugin = &**plugin, generation, "the last call on a generation has ended");
         }
     }
 }
 
-fn unknown(plugin: &str) -> SwapRefusal {
-    SwapRefusal::because(format!("there is no plugin {plugin}: add a section [plugins.{plugin}] to plugins.toml"))
+fn unknown(plugin: &str) -> SwapError {
+    SwapError::new(format!("there is no plugin {plugin}: add a section [plugins.{plugin}] to plugins.toml"))
 }

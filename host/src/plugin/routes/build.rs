@@ -1,15 +1,15 @@
-//! From manifests to a route table, or to every reason why not.
+//! Builds a route table from manifests, or returns all conflicts.
 //!
-//! Owns the soundness of routes and the rule that addresses of two plugins never meet. Never sees a request.
+//! Validates routes, and checks that no path matches routes of two plugins. Sees no requests.
 
 use super::{
-    BTreeMap, Clash, ContextValue, HashMap, HeaderName, HeaderValue, Method, Mounted, Path, Route, RouteTable, Shapes,
-    Versions, pattern::Pattern,
+    BTreeMap, ContextValue, HashMap, HeaderName, HeaderValue, Method, Mounted, Path, PathsByPattern, Route,
+    RouteConflict, RouteTable, Versions, pattern::Pattern,
 };
 use crate::manifest;
 use std::sync::Arc;
 
-/// Addresses of the host itself, which no route may match.
+/// Paths of the host, which no route may match.
 const HOST_PAGES: [&str; 6] = [
     "/",
     "/docs",
@@ -23,13 +23,13 @@ const HOST_PAGES: [&str; 6] = [
 struct Candidate<G> {
     owner: Arc<Mounted<G>>,
     pattern: Pattern,
-    /// Of the pattern; made once, since every pair of routes is compared.
-    shape: String,
+    /// Normalized pattern. Computed once, because every pair of routes is compared.
+    normalized: String,
     route: Arc<Route>,
 }
 
 impl<G> Candidate<G> {
-    /// "GET /v1/notes (list-notes)".
+    /// Returns "GET /v1/notes (list-notes)".
     fn title(&self) -> String {
         title(&self.route.declared)
     }
@@ -39,23 +39,25 @@ fn title(route: &manifest::Route) -> String {
     format!("{} {} ({})", route.method, route.path, route.operation)
 }
 
-pub(super) fn build<G>(mounted: Vec<Mounted<G>>) -> Result<RouteTable<G>, Vec<Clash>> {
+pub(super) fn build<G>(mounted: Vec<Mounted<G>>) -> Result<RouteTable<G>, Vec<RouteConflict>> {
     let mounted: Vec<Arc<Mounted<G>>> = mounted.into_iter().map(Arc::new).collect();
-    let mut clashes = Vec::new();
+    let mut conflicts = Vec::new();
     let mut candidates = Vec::new();
     for owner in &mounted {
         for declared in &owner.manifest.routes {
             match prepare(owner, declared) {
                 Ok(candidate) => candidates.push(candidate),
-                Err(reason) => {
-                    clashes.push(Clash::Unsound { plugin: Arc::clone(&owner.plugin), route: title(declared), reason })
-                }
+                Err(reason) => conflicts.push(RouteConflict::Invalid {
+                    plugin: Arc::clone(&owner.plugin),
+                    route: title(declared),
+                    reason,
+                }),
             }
         }
     }
-    clashes.extend(candidates.iter().flat_map(find_host_pages));
-    clashes.extend(find_meetings(&candidates));
-    if clashes.is_empty() { fill(mounted, candidates) } else { Err(clashes) }
+    conflicts.extend(candidates.iter().flat_map(find_host_pages));
+    conflicts.extend(find_overlaps(&candidates));
+    if conflicts.is_empty() { fill(mounted, candidates) } else { Err(conflicts) }
 }
 
 fn prepare<G>(owner: &Arc<Mounted<G>>, declared: &manifest::Route) -> Result<Candidate<G>, String> {
@@ -77,10 +79,11 @@ fn prepare<G>(owner: &Arc<Mounted<G>>, declared: &manifest::Route) -> Result<Can
         memory: Default::default(),
         declared: declared.clone(),
     };
-    Ok(Candidate { owner: Arc::clone(owner), shape: pattern.shape(), pattern, route: Arc::new(route) })
+    Ok(Candidate { owner: Arc::clone(owner), normalized: pattern.normalized(), pattern, route: Arc::new(route) })
 }
 
-/// A plugin never sees a credential, so it cannot ask for the header that carries one.
+/// Parses the headers of a route. A plugin never receives a credential, so it cannot request the header that carries
+/// one.
 fn prepare_headers(
     declared: &manifest::Route,
     authentication: &manifest::Authentication,
@@ -92,9 +95,9 @@ fn prepare_headers(
             let credential = ["authorization", "proxy-authorization"].contains(&name.as_str())
                 || authentication.header.as_ref() == Some(name);
             if credential {
-                return Err(format!("the header \"{name}\" carries credentials, which a plugin never sees"));
+                return Err(format!("the header \"{name}\" carries credentials, which a plugin never receives"));
             }
-            // `from_lowercase` refuses capitals as well: names reach the plugin in lower case.
+            // `from_lowercase` rejects capitals: names reach the plugin in lower case.
             HeaderName::from_lowercase(name.as_bytes())
                 .map_err(|_| format!("\"{name}\" is not the name of a header in lower case"))
         })
@@ -122,25 +125,26 @@ fn prepare_context(declared: &manifest::Route) -> Result<Vec<ContextValue>, Stri
     declared.context.iter().map(find).collect()
 }
 
-fn find_host_pages<G>(candidate: &Candidate<G>) -> Vec<Clash> {
-    let hides = |page: &&str| Pattern::parse("/", page).is_ok_and(|page| page.meets(&candidate.pattern));
-    let clash = |page| Clash::HostPage { plugin: Arc::clone(&candidate.owner.plugin), route: candidate.title(), page };
-    HOST_PAGES.into_iter().filter(hides).map(clash).collect()
+fn find_host_pages<G>(candidate: &Candidate<G>) -> Vec<RouteConflict> {
+    let hides = |page: &&str| Pattern::parse("/", page).is_ok_and(|page| page.overlaps(&candidate.pattern));
+    let conflict =
+        |page| RouteConflict::HostPage { plugin: Arc::clone(&candidate.owner.plugin), route: candidate.title(), page };
+    HOST_PAGES.into_iter().filter(hides).map(conflict).collect()
 }
 
-fn find_meetings<G>(candidates: &[Candidate<G>]) -> Vec<Clash> {
-    let mut clashes = Vec::new();
+fn find_overlaps<G>(candidates: &[Candidate<G>]) -> Vec<RouteConflict> {
+    let mut conflicts = Vec::new();
     for (position, later) in candidates.iter().enumerate() {
         for earlier in candidates.iter().take(position) {
             let same_plugin = Arc::ptr_eq(&earlier.owner, &later.owner);
-            if same_plugin && earlier.route.method == later.route.method && earlier.shape == later.shape {
-                clashes.push(Clash::Twice {
+            if same_plugin && earlier.route.method == later.route.method && earlier.normalized == later.normalized {
+                conflicts.push(RouteConflict::Duplicate {
                     plugin: Arc::clone(&later.owner.plugin),
                     route: later.title(),
                     other: earlier.title(),
                 });
-            } else if !same_plugin && earlier.pattern.meets(&later.pattern) {
-                clashes.push(Clash::Plugins {
+            } else if !same_plugin && earlier.pattern.overlaps(&later.pattern) {
+                conflicts.push(RouteConflict::OtherPlugin {
                     plugin: Arc::clone(&later.owner.plugin),
                     route: later.title(),
                     other_plugin: Arc::clone(&earlier.owner.plugin),
@@ -149,14 +153,14 @@ fn find_meetings<G>(candidates: &[Candidate<G>]) -> Vec<Clash> {
             }
         }
     }
-    clashes
+    conflicts
 }
 
-fn fill<G>(mounted: Vec<Arc<Mounted<G>>>, candidates: Vec<Candidate<G>>) -> Result<RouteTable<G>, Vec<Clash>> {
-    let mut clashes = Vec::new();
-    let mut shapes: Shapes<G> = BTreeMap::new();
+fn fill<G>(mounted: Vec<Arc<Mounted<G>>>, candidates: Vec<Candidate<G>>) -> Result<RouteTable<G>, Vec<RouteConflict>> {
+    let mut conflicts = Vec::new();
+    let mut by_pattern: PathsByPattern<G> = BTreeMap::new();
     for candidate in &candidates {
-        let path = shapes.entry(candidate.shape.clone()).or_insert_with(|| Path {
+        let path = by_pattern.entry(candidate.normalized.clone()).or_insert_with(|| Path {
             owner: Arc::clone(&candidate.owner),
             routes: Vec::new(),
             allow: HeaderValue::from_static(""),
@@ -164,22 +168,22 @@ fn fill<G>(mounted: Vec<Arc<Mounted<G>>>, candidates: Vec<Candidate<G>>) -> Resu
         path.routes.push(Arc::clone(&candidate.route));
     }
     let mut paths = matchit::Router::new();
-    for (shape, mut path) in shapes {
+    for (normalized, mut path) in by_pattern {
         path.allow = allow(&path.routes);
         let plugin = Arc::clone(&path.owner.plugin);
-        if let Err(error) = paths.insert(shape.as_str(), path) {
-            clashes.push(Clash::Unsound { plugin, route: shape, reason: error.to_string() });
+        if let Err(error) = paths.insert(normalized.as_str(), path) {
+            conflicts.push(RouteConflict::Invalid { plugin, route: normalized, reason: error.to_string() });
         }
     }
-    if !clashes.is_empty() {
-        return Err(clashes);
+    if !conflicts.is_empty() {
+        return Err(conflicts);
     }
     let versions = mounted.iter().map(|owner| gather_versions(owner, &candidates)).collect();
     let (prefixes, rendered) = (gather_prefixes(&candidates), Default::default());
     Ok(RouteTable { versions, prefixes, paths, mounted, rendered })
 }
 
-/// "GET, HEAD, POST, OPTIONS".
+/// Returns the value of `Allow`: "GET, HEAD, POST, OPTIONS".
 fn allow(routes: &[Arc<Route>]) -> HeaderValue {
     let mut methods: Vec<&str> = Vec::new();
     for route in routes {
@@ -201,9 +205,9 @@ fn gather_versions<G>(owner: &Arc<Mounted<G>>, candidates: &[Candidate<G>]) -> V
         if !versions.served.iter().any(|served| served == version) {
             versions.served.push(version.to_owned());
         }
-        let rest = candidate.pattern.shape_from(mount_segments + 1);
+        let rest = candidate.pattern.normalized_from(mount_segments + 1);
         if !rest.is_empty() {
-            // A second method or version of the same address is refused here, and is the same answer anyway.
+            // Fails for a second method or version of the same path, which has the same result.
             let _ = versions.paths.insert(rest, ());
         }
     }

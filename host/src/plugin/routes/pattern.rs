@@ -1,7 +1,7 @@
 //! The pattern of a route: static segments and `{parameters}`, the mount included.
 //!
-//! Owns what a path in a manifest may look like and when two patterns can match the same address. Never looks at a
-//! request. Invariant: a static segment is never empty, "." or "..", and holds no percent sign.
+//! Owns the syntax of paths in a manifest, and decides whether two patterns can match the same path. Sees no requests.
+//! Invariant: a static segment is never empty, "." or "..", and contains no percent sign.
 
 /// A path of a manifest below its mount.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -16,7 +16,8 @@ enum Segment {
 }
 
 impl Pattern {
-    /// `mount` is "/" or "/prefix"; `path` begins with "/". The error is a sentence without its subject.
+    /// Parses a pattern. `mount` is "/" or "/prefix"; `path` begins with "/". The error is a sentence without its
+    /// subject.
     pub(super) fn parse(mount: &str, path: &str) -> Result<Pattern, String> {
         let mut segments = Vec::new();
         for part in [mount, path] {
@@ -34,13 +35,13 @@ impl Pattern {
         }
         let names: Vec<&str> = segments.iter().filter_map(Segment::parameter).collect();
         if let Some(twice) = names.iter().enumerate().find_map(|(i, name)| names.iter().take(i).find(|n| *n == name)) {
-            return Err(format!("the parameter \"{twice}\" stands twice"));
+            return Err(format!("the parameter \"{twice}\" occurs twice"));
         }
         Ok(Pattern { segments })
     }
 
-    /// Whether some address matches both.
-    pub(super) fn meets(&self, other: &Pattern) -> bool {
+    /// Returns true if some path matches both patterns.
+    pub(super) fn overlaps(&self, other: &Pattern) -> bool {
         self.segments.len() == other.segments.len()
             && self.segments.iter().zip(&other.segments).all(|pair| match pair {
                 (Segment::Static(one), Segment::Static(two)) => one == two,
@@ -48,29 +49,29 @@ impl Pattern {
             })
     }
 
-    /// The pattern with its parameters numbered, so that `{id}` and `{name}` in the same place are one shape.
-    pub(super) fn shape(&self) -> String {
-        self.shape_from(0)
+    /// Returns the pattern with numbered parameters, so that `{id}` and `{name}` at the same position are equal.
+    pub(super) fn normalized(&self) -> String {
+        self.normalized_from(0)
     }
 
-    /// The shape of what follows the first `skipped` segments; empty if nothing does.
-    pub(super) fn shape_from(&self, skipped: usize) -> String {
-        let mut shape = String::new();
+    /// Returns the normalized pattern after the first `skipped` segments; empty if there is none.
+    pub(super) fn normalized_from(&self, skipped: usize) -> String {
+        let mut normalized = String::new();
         for (position, segment) in self.segments.iter().enumerate().skip(skipped) {
-            shape.push('/');
+            normalized.push('/');
             match segment {
-                Segment::Static(text) => shape.push_str(text),
-                Segment::Parameter(_) => shape.push_str(&format!("{{p{position}}}")),
+                Segment::Static(text) => normalized.push_str(text),
+                Segment::Parameter(_) => normalized.push_str(&format!("{{p{position}}}")),
             }
         }
-        if skipped == 0 && shape.is_empty() { "/".to_owned() } else { shape }
+        if skipped == 0 && normalized.is_empty() { "/".to_owned() } else { normalized }
     }
 
     pub(super) fn parameters(&self) -> Vec<String> {
         self.segments.iter().filter_map(Segment::parameter).map(str::to_owned).collect()
     }
 
-    /// "v1" where the segment at this position is a version.
+    /// Returns the segment at a position if it is a version ("v1").
     pub(super) fn version_at(&self, position: usize) -> Option<&str> {
         match self.segments.get(position) {
             Some(Segment::Static(text)) if is_version(text) => Some(text),
@@ -78,7 +79,7 @@ impl Pattern {
         }
     }
 
-    /// "/v1", "/v1/items": every run of static segments from the start, shortest first.
+    /// Returns all static prefixes ("/v1", "/v1/items"), the shortest first.
     pub(super) fn static_prefixes(&self) -> Vec<String> {
         let mut prefix = String::new();
         let mut prefixes = Vec::new();
@@ -95,8 +96,8 @@ impl Pattern {
 impl Segment {
     fn parse(text: &str) -> Result<Segment, String> {
         if let Some(name) = text.strip_prefix('{').and_then(|rest| rest.strip_suffix('}')) {
-            let sound = !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-');
-            return if sound {
+            let valid = !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-');
+            return if valid {
                 Ok(Segment::Parameter(name.to_owned()))
             } else {
                 Err(format!("\"{{{name}}}\" is not a parameter: letters, digits, \"_\" and \"-\" make its name"))
@@ -119,12 +120,12 @@ impl Segment {
     }
 }
 
-/// What RFC 3986 allows in a segment without percent-encoding.
+/// Returns true for bytes that RFC 3986 allows in a segment without percent-encoding.
 fn is_plain(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"-._~!$&'()*+,;=:@".contains(&byte)
 }
 
-/// "v" and a digit, then letters, digits, "." or "-": "v1", "v2.1", "v1-beta".
+/// Returns true for "v" and a digit, then letters, digits, "." or "-": "v1", "v2.1", "v1-beta".
 pub(super) fn is_version(segment: &str) -> bool {
     let mut bytes = segment.bytes();
     bytes.next() == Some(b'v')
@@ -137,16 +138,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn patterns_meet_where_one_address_matches_both() {
-        let meet = |one: &str, two: &str| Pattern::parse("/", one).unwrap().meets(&Pattern::parse("/", two).unwrap());
-        assert!(meet("/v1/notes/{id}", "/v1/notes/{name}"));
-        assert!(meet("/v1/notes/{id}", "/v1/{kind}/new"));
-        assert!(!meet("/v1/notes/{id}", "/v1/notes"));
-        assert!(!meet("/v1/notes", "/v1/things"));
+    fn patterns_overlap_if_one_path_matches_both() {
+        let overlap =
+            |one: &str, two: &str| Pattern::parse("/", one).unwrap().overlaps(&Pattern::parse("/", two).unwrap());
+        assert!(overlap("/v1/notes/{id}", "/v1/notes/{name}"));
+        assert!(overlap("/v1/notes/{id}", "/v1/{kind}/new"));
+        assert!(!overlap("/v1/notes/{id}", "/v1/notes"));
+        assert!(!overlap("/v1/notes", "/v1/things"));
     }
 
     #[test]
-    fn unsound_paths_are_refused() {
+    fn invalid_paths_are_rejected() {
         for path in ["v1", "/v1/", "/v1//x", "/v1/../x", "/v1/a%20b", "/v1/{id}.json", "/{}", "/{a}/{a}", "/{*rest}"] {
             assert!(Pattern::parse("/", path).is_err(), "{path}");
         }
@@ -154,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn a_version_is_v_and_a_number() {
+    fn version_is_v_and_a_number() {
         for (segment, expected) in
             [("v1", true), ("v10", true), ("v1.2", true), ("v", false), ("vx", false), ("1", false)]
         {

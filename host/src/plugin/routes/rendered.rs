@@ -1,4 +1,4 @@
-//! Documents about a table of routes, rendered once: the table never changes.
+//! Documents about a table of routes. Each is rendered once, because the table never changes.
 
 use std::{
     collections::HashMap,
@@ -8,12 +8,12 @@ use std::{
 use bytes::Bytes;
 use parking_lot::Mutex;
 
-/// Each document as it is sent, by a name that its renderer chooses. Names must be few: nothing is removed.
+/// Rendered documents by name. Nothing is removed, so the number of names must be bounded.
 #[derive(Default)]
 pub struct Rendered(Mutex<HashMap<String, Arc<OnceLock<Bytes>>>>);
 
 impl Rendered {
-    /// The document of this name. Renders it where this is the first request for it.
+    /// Returns the document of a name. The first request renders it.
     pub fn get(&self, name: &str, render: impl FnOnce() -> String) -> Bytes {
         let known = self.0.lock().get(name).cloned();
         let document = known.unwrap_or_else(|| self.0.lock().entry(name.to_owned()).or_default().clone());

@@ -1,4 +1,4 @@
-//! Routing without any wasm: the owner is a name.
+//! Routing without wasm: the owner is a name.
 
 use super::*;
 use crate::config::PluginLimits;
@@ -38,7 +38,7 @@ fn mounted_from(plugin: &'static str, mount: &str, routes: serde_json::Value) ->
         owner: plugin,
         plugin: plugin.into(),
         number: 1,
-        wording: Arc::new(Wording::compile(&manifest).unwrap()),
+        error_bodies: Arc::new(ErrorBodies::compile(&manifest).unwrap()),
         manifest: Arc::new(manifest),
         config: Arc::new(config),
     }
@@ -61,22 +61,22 @@ fn two_plugins() -> RouteTable<&'static str> {
     RouteTable::build(vec![notes, things]).unwrap()
 }
 
-/// The outcome in one line: easier to compare than the values.
-fn show(table: &RouteTable<&'static str>, method: &str, path: &str) -> String {
+/// Returns the outcome as one line, which is easier to compare than the values.
+fn outcome(table: &RouteTable<&'static str>, method: &str, path: &str) -> String {
     match table.find(&method.parse().unwrap(), path) {
-        Found::Route { owner, route, parameters } => {
+        RouteMatch::Route { owner, route, parameters } => {
             let parameters: Vec<_> = parameters.iter().map(|(name, value)| format!("{name}={value}")).collect();
             format!("{} {} {}", owner.owner, route.declared.operation, parameters.join(",")).trim_end().to_owned()
         }
-        Found::Options { owner, allow } => format!("{} options {}", owner.owner, allow.to_str().unwrap()),
-        Found::MethodNotAllowed { owner, allow } => format!("{} allow {}", owner.owner, allow.to_str().unwrap()),
-        Found::UnsupportedVersion { owner } => format!("{} version", owner.owner),
-        Found::NotFound { owner } => format!("{} none", owner.map_or("-", |owner| owner.owner)),
+        RouteMatch::Options { owner, allow } => format!("{} options {}", owner.owner, allow.to_str().unwrap()),
+        RouteMatch::MethodNotAllowed { owner, allow } => format!("{} allow {}", owner.owner, allow.to_str().unwrap()),
+        RouteMatch::UnsupportedVersion { owner } => format!("{} version", owner.owner),
+        RouteMatch::NotFound { owner } => format!("{} none", owner.map_or("-", |owner| owner.owner)),
     }
 }
 
 #[test]
-fn requests_find_their_operation_and_parameters() {
+fn request_is_routed_to_its_operation_with_parameters() {
     let table = two_plugins();
     for (method, path, expected) in [
         ("GET", "/v1/notes", "notes op-0"),
@@ -91,12 +91,12 @@ fn requests_find_their_operation_and_parameters() {
         ("PATCH", "/v1/notes/n1", "notes allow GET, HEAD, DELETE, OPTIONS"),
         ("TRACE", "/v1/notes", "notes allow GET, HEAD, POST, OPTIONS"),
     ] {
-        assert_eq!(show(&table, method, path), expected, "{method} {path}");
+        assert_eq!(outcome(&table, method, path), expected, "{method} {path}");
     }
 }
 
 #[test]
-fn a_version_that_is_not_served_belongs_to_the_plugin_that_serves_another() {
+fn unserved_version_is_reported_by_the_plugin_that_serves_another() {
     let table = two_plugins();
     for (path, expected) in [
         ("/v9/notes", "notes version"),
@@ -108,12 +108,12 @@ fn a_version_that_is_not_served_belongs_to_the_plugin_that_serves_another() {
         ("/vx/notes", "- none"),
         ("/v1/notes/a/b/c/d", "notes none"),
     ] {
-        assert_eq!(show(&table, "POST", path), expected, "{path}");
+        assert_eq!(outcome(&table, "POST", path), expected, "{path}");
     }
 }
 
 #[test]
-fn what_is_not_found_is_worded_by_the_nearest_plugin() {
+fn unknown_path_gets_the_error_body_of_the_nearest_plugin() {
     let table = two_plugins();
     for (path, expected) in [
         ("/v1/notes/n1/colours", "notes none"),
@@ -123,10 +123,10 @@ fn what_is_not_found_is_worded_by_the_nearest_plugin() {
         ("*", "- none"),
         ("", "- none"),
     ] {
-        assert_eq!(show(&table, "GET", path), expected, "{path}");
+        assert_eq!(outcome(&table, "GET", path), expected, "{path}");
     }
     let alone = RouteTable::build(vec![mounted("notes", "/", &[("GET", "/v1/notes")])]).unwrap();
-    assert_eq!(show(&alone, "GET", "/favicon.ico"), "notes none");
+    assert_eq!(outcome(&alone, "GET", "/favicon.ico"), "notes none");
 }
 
 #[test]
@@ -143,7 +143,7 @@ fn path_may_belong_below_a_mount_unless_a_longer_one_is_served() {
 }
 
 #[test]
-fn one_address_has_one_spelling() {
+fn path_has_one_spelling() {
     let table = two_plugins();
     for (path, expected) in [
         ("/v1/notes/", "notes none"),
@@ -162,12 +162,12 @@ fn one_address_has_one_spelling() {
         ("/v1/notes/a+b", "notes op-2 id=a+b"),
         ("/v1/notes/%zz", "notes op-2 id=%zz"),
     ] {
-        assert_eq!(show(&table, "GET", path), expected, "{path}");
+        assert_eq!(outcome(&table, "GET", path), expected, "{path}");
     }
 }
 
 #[test]
-fn a_mount_lies_before_every_path() {
+fn mount_precedes_every_path() {
     let table = RouteTable::build(vec![
         mounted("notes", "/a", &[("GET", "/v1/notes")]),
         mounted("things", "/b", &[("GET", "/v1/notes")]),
@@ -181,28 +181,28 @@ fn a_mount_lies_before_every_path() {
         ("/bb/v1/notes", "- none"),
         ("/v1/notes", "- none"),
     ] {
-        assert_eq!(show(&table, "GET", path), expected, "{path}");
+        assert_eq!(outcome(&table, "GET", path), expected, "{path}");
     }
 }
 
 #[test]
-fn plugins_that_meet_are_refused_and_both_are_named() {
-    let clashes = RouteTable::build(vec![
+fn overlapping_plugins_are_rejected_and_both_are_named() {
+    let conflicts = RouteTable::build(vec![
         mounted("notes", "/", &[("GET", "/v1/notes/{id}")]),
         mounted("things", "/", &[("POST", "/v1/notes/latest"), ("GET", "/v1/things")]),
     ])
     .unwrap_err();
-    assert_eq!(clashes.len(), 1);
+    assert_eq!(conflicts.len(), 1);
     assert_eq!(
-        clashes[0].to_string(),
-        "plugin \"things\": POST /v1/notes/latest (op-0) meets GET /v1/notes/{id} (op-0) of plugin \"notes\": \
-         some address matches both"
+        conflicts[0].to_string(),
+        "plugin \"things\": POST /v1/notes/latest (op-0) overlaps with GET /v1/notes/{id} (op-0) of plugin \"notes\": \
+         some path matches both"
     );
 }
 
 #[test]
-fn unsound_routes_are_all_reported() {
-    let clashes = RouteTable::build(vec![mounted(
+fn all_invalid_routes_are_reported() {
+    let conflicts = RouteTable::build(vec![mounted(
         "notes",
         "/",
         &[
@@ -219,15 +219,15 @@ fn unsound_routes_are_all_reported() {
         ],
     )])
     .unwrap_err();
-    let text = clashes.iter().map(Clash::to_string).collect::<Vec<_>>().join("\n");
-    assert_eq!(clashes.len(), 9, "{text}");
-    assert!(matches!(clashes[0], Clash::Unsound { .. }));
-    assert_eq!(clashes.iter().filter(|clash| matches!(clash, Clash::HostPage { .. })).count(), 6);
-    assert_eq!(clashes.iter().filter(|clash| matches!(clash, Clash::Twice { .. })).count(), 1);
+    let text = conflicts.iter().map(RouteConflict::to_string).collect::<Vec<_>>().join("\n");
+    assert_eq!(conflicts.len(), 9, "{text}");
+    assert!(matches!(conflicts[0], RouteConflict::Invalid { .. }));
+    assert_eq!(conflicts.iter().filter(|conflict| matches!(conflict, RouteConflict::HostPage { .. })).count(), 6);
+    assert_eq!(conflicts.iter().filter(|conflict| matches!(conflict, RouteConflict::Duplicate { .. })).count(), 1);
 }
 
 #[test]
-fn a_route_cannot_ask_for_credentials_or_unknown_values() {
+fn route_cannot_request_credentials_or_unknown_values() {
     for (member, value) in [
         ("headers", "authorization"),
         ("headers", "x-api-key"),
@@ -243,7 +243,7 @@ fn a_route_cannot_ask_for_credentials_or_unknown_values() {
 }
 
 #[test]
-fn a_token_stands_in_a_parameter_that_the_path_has_and_not_on_an_open_route() {
+fn key_parameter_must_be_in_the_path_of_a_route_that_is_not_open() {
     let build = |name: &str, open: bool| {
         let route = serde_json::json!({ "operation": "a", "method": "GET", "path": "/v1/a/{ticket}", "open": open,
             "key-parameter": name });
@@ -253,17 +253,17 @@ fn a_token_stands_in_a_parameter_that_the_path_has_and_not_on_an_open_route() {
     for (name, open, reason) in
         [("note", false, "no parameter \"note\""), ("ticket", true, "an open route takes no token")]
     {
-        let clashes = build(name, open).unwrap_err();
-        assert!(clashes[0].to_string().contains(reason), "{}", clashes[0]);
+        let conflicts = build(name, open).unwrap_err();
+        assert!(conflicts[0].to_string().contains(reason), "{}", conflicts[0]);
     }
 }
 
 proptest! {
     #[test]
-    fn hostile_paths_never_panic_and_parameters_are_sound(path in "(/|/v1/notes/|//|%2e|%00|%FF|\\PC|[a-z{}*.]){0,12}") {
+    fn hostile_paths_never_panic_and_parameters_are_valid(path in "(/|/v1/notes/|//|%2e|%00|%FF|\\PC|[a-z{}*.]){0,12}") {
         let table = two_plugins();
         for method in [Method::GET, Method::OPTIONS, Method::PATCH] {
-            if let Found::Route { parameters, .. } = table.find(&method, &path) {
+            if let RouteMatch::Route { parameters, .. } = table.find(&method, &path) {
                 for (_, value) in parameters {
                     prop_assert!(!value.is_empty() && value != "." && value != ".." && !value.chars().any(char::is_control));
                 }
@@ -272,12 +272,12 @@ proptest! {
     }
 }
 
-/// Each look would take seconds if it walked the address once for every slash in it.
+/// Each lookup would take seconds if it scanned the path once for every slash.
 #[test]
-fn an_address_of_slashes_costs_next_to_nothing() {
+fn path_of_slashes_is_cheap() {
     let table = two_plugins();
-    let address = "/".repeat(60_000);
+    let path = "/".repeat(60_000);
     for _ in 0..500 {
-        assert!(matches!(table.find(&Method::GET, &address), Found::NotFound { .. }));
+        assert!(matches!(table.find(&Method::GET, &path), RouteMatch::NotFound { .. }));
     }
 }

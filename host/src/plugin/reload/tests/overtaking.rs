@@ -3,28 +3,28 @@
 use super::*;
 
 #[tokio::test]
-async fn a_newer_deploy_overtakes_one_that_is_being_prepared() {
-    let place = Place::new();
-    place.write(&notes("0.1.0"));
-    let host = place.start().await;
+async fn newer_deploy_overtakes_one_that_is_being_prepared() {
+    let fixture = Fixture::new();
+    fixture.write(&notes("0.1.0"));
+    let host = fixture.start().await;
     let (first, second) = tokio::join!(
-        host.deploy(notes("0.1.1"), Passing::COMPATIBLE),
-        host.deploy(notes("0.1.2"), Passing::COMPATIBLE),
+        host.deploy(notes("0.1.1"), AllowedChanges::COMPATIBLE),
+        host.deploy(notes("0.1.2"), AllowedChanges::COMPATIBLE),
     );
     assert_eq!(first.unwrap_err().to_string(), "a newer change of the same plugin overtook this one");
     assert_eq!((second.unwrap().to.version.as_str(), host.serves()), ("0.1.2", vec!["0.1.2".into()]));
 }
 
 #[tokio::test]
-async fn burst_of_deploys_publishes_the_newest_and_notes_every_overtaken_one() {
-    let place = Place::new();
-    place.write(&notes("0.1.0"));
-    let host = place.start().await;
-    let deploys = (1..=100).map(|number| host.deploy(notes(&format!("0.1.{number}")), Passing::COMPATIBLE));
-    let answers = futures_util::future::join_all(deploys).await;
+async fn burst_of_deploys_publishes_the_newest_and_records_every_overtaken_one() {
+    let fixture = Fixture::new();
+    fixture.write(&notes("0.1.0"));
+    let host = fixture.start().await;
+    let deploys = (1..=100).map(|number| host.deploy(notes(&format!("0.1.{number}")), AllowedChanges::COMPATIBLE));
+    let results = futures_util::future::join_all(deploys).await;
     host.settle().await;
     assert_eq!(host.serves(), ["0.1.100"]);
-    let published = answers.iter().filter(|answer| answer.is_ok()).count();
+    let published = results.iter().filter(|result| result.is_ok()).count();
     assert_eq!(published, 2, "the one that took the place of the first, and the newest");
     let overtaken = host.journal().iter().filter(|(_, outcome)| *outcome == SwapOutcome::Overtaken).count();
     assert_eq!(overtaken, 98);
@@ -34,9 +34,9 @@ async fn burst_of_deploys_publishes_the_newest_and_notes_every_overtaken_one() {
 
 #[tokio::test]
 async fn rollback_cancels_prepared_and_waiting_changes() {
-    let place = Place::new();
-    let host = swapped(&place).await;
-    let deploy = |version: &str| host.deploy(notes(version), Passing::COMPATIBLE);
+    let fixture = Fixture::new();
+    let host = swapped(&fixture).await;
+    let deploy = |version: &str| host.deploy(notes(version), AllowedChanges::COMPATIBLE);
     let (first, second, third, rollback) =
         tokio::join!(deploy("0.1.2"), deploy("0.1.3"), deploy("0.1.4"), host.reloader.rollback("notes", "operator"));
     for overtaken in [first, second, third] {
@@ -47,10 +47,10 @@ async fn rollback_cancels_prepared_and_waiting_changes() {
 
 #[tokio::test]
 async fn new_settings_let_the_waiting_deploy_serve_under_them() {
-    let place = Place::new();
-    let host = swapped(&place).await;
+    let fixture = Fixture::new();
+    let host = swapped(&fixture).await;
     host.set_config(|plugins| plugins.get_mut("notes").unwrap().limits.calls = 3);
-    let deploy = |version: &str| host.deploy(notes(version), Passing::COMPATIBLE);
+    let deploy = |version: &str| host.deploy(notes(version), AllowedChanges::COMPATIBLE);
     let (_, _, third, settings) =
         tokio::join!(deploy("0.1.2"), deploy("0.1.3"), deploy("0.1.4"), host.reloader.reload_all());
     assert_eq!((third.unwrap().to.version.as_str(), settings.unwrap().len()), ("0.1.4", 1));
@@ -58,21 +58,25 @@ async fn new_settings_let_the_waiting_deploy_serve_under_them() {
 }
 
 #[tokio::test]
-async fn a_rollback_that_new_settings_come_after_serves_the_old_version_under_them() {
-    let place = Place::new();
-    let host = swapped(&place).await;
+async fn rollback_before_new_settings_serves_the_old_version_under_them() {
+    let fixture = Fixture::new();
+    let host = swapped(&fixture).await;
     host.set_config(|plugins| plugins.get_mut("notes").unwrap().limits.calls = 3);
     // The task receives both before anything is prepared, in this order.
     let (rollback, settings) = tokio::join!(host.reloader.rollback("notes", "operator"), host.reloader.reload_all());
     assert_eq!((rollback.unwrap().action, settings.unwrap().len()), (SwapAction::Rollback, 1));
     assert_eq!((host.serves(), host.registry.current()[0].config.limits.calls), (vec!["0.1.0".to_owned()], 3));
-    assert_eq!(host.journal().last(), Some(&(SwapAction::Rollback, SwapOutcome::Published)), "one swap did both");
+    assert_eq!(
+        host.journal().last(),
+        Some(&(SwapAction::Rollback, SwapOutcome::Published)),
+        "a single swap applied both"
+    );
 }
 
 #[tokio::test]
-async fn a_rollback_that_overtakes_new_settings_serves_the_old_version_under_them() {
-    let place = Place::new();
-    let host = swapped(&place).await;
+async fn rollback_that_overtakes_new_settings_serves_the_old_version_under_them() {
+    let fixture = Fixture::new();
+    let host = swapped(&fixture).await;
     host.set_config(|plugins| plugins.get_mut("notes").unwrap().limits.calls = 3);
     let (_, rollback) = tokio::join!(host.reloader.reload_all(), host.reloader.rollback("notes", "operator"));
     assert_eq!(rollback.unwrap().action, SwapAction::Rollback);
@@ -80,14 +84,14 @@ async fn a_rollback_that_overtakes_new_settings_serves_the_old_version_under_the
 }
 
 #[tokio::test]
-async fn new_settings_that_a_refused_deploy_has_overtaken_take_effect_after_it() {
-    let place = Place::new();
-    let host = swapped(&place).await;
+async fn new_settings_overtaken_by_a_refused_deploy_take_effect_after_it() {
+    let fixture = Fixture::new();
+    let host = swapped(&fixture).await;
     for (calls, is_first) in [(3, true), (4, false)] {
         host.set_config(|plugins| plugins.get_mut("notes").unwrap().limits.calls = calls);
-        let (deploy, settings) = (host.deploy(notes("0.0.1"), Passing::COMPATIBLE), host.reloader.reload_all());
-        let refusal = if is_first { tokio::join!(deploy, settings).0 } else { tokio::join!(settings, deploy).1 };
-        assert!(refusal.unwrap_err().to_string().contains("lower"));
+        let (deploy, settings) = (host.deploy(notes("0.0.1"), AllowedChanges::COMPATIBLE), host.reloader.reload_all());
+        let swap_error = if is_first { tokio::join!(deploy, settings).0 } else { tokio::join!(settings, deploy).1 };
+        assert!(swap_error.unwrap_err().to_string().contains("lower"));
         host.settle().await;
         let table = host.registry.current();
         assert_eq!((host.serves(), table[0].config.limits.calls), (vec!["0.1.1".to_owned()], calls));

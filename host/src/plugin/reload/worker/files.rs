@@ -1,4 +1,4 @@
-//! What changes of files come to: components, and plugins.toml with the plugins that it names.
+//! Handles changes of files: components, and plugins.toml with its plugins.
 
 use std::{
     collections::BTreeMap,
@@ -13,12 +13,12 @@ use crate::{
     config::PluginConfig,
     limits,
     plugin::{
-        load::{Steps, SwapRefusal},
+        load::{Steps, SwapError},
         reload::{
-            Passing, PluginStatus,
+            AllowedChanges, PluginStatus,
             journal::SwapAction,
             prepare::Source,
-            settle::{self, Look},
+            settle::{self, FileState},
             slot::{Change, Serving, Slot},
         },
         watch,
@@ -32,160 +32,162 @@ impl Worker {
         self.watch.set_files(files);
     }
 
-    pub(super) fn look_at(&mut self, files: &[PathBuf]) {
+    pub(super) fn check_files(&mut self, files: &[PathBuf]) {
         self.watch_files();
         if files.contains(&self.config_file) {
-            self.look_at_config();
+            self.check_config();
         }
         let changed = self.slots.iter().filter(|(_, slot)| files.contains(&slot.file));
         let changed: Vec<Arc<str>> = changed.map(|(plugin, _)| plugin.clone()).collect();
         for plugin in changed {
-            self.look_at_component(&plugin);
+            self.check_component(&plugin);
         }
     }
 
-    fn look_at_component(&mut self, plugin: &Arc<str>) {
+    fn check_component(&mut self, plugin: &Arc<str>) {
         let (Some(slot), Some(messages)) = (self.slots.get_mut(plugin), self.messages.upgrade()) else { return };
-        if !slot.looker.begin() {
+        if !slot.checker.begin() {
             return;
         }
         let (plugin, file, known) = (plugin.clone(), slot.file.clone(), slot.known_content());
         tokio::spawn(async move {
             let mut steps = Steps::start();
-            let look = settle::look(&file, known.as_deref()).await;
+            let state = settle::check_file(&file, known.as_deref()).await;
             steps.end("settle");
-            let _stopped = messages.send(Message::Looked { plugin, look, steps }).await;
+            let _stopped = messages.send(Message::ComponentChecked { plugin, state, steps }).await;
         });
     }
 
-    fn look_at_config(&mut self) {
+    fn check_config(&mut self) {
         let Some(messages) = self.messages.upgrade() else { return };
-        if !self.config_looker.begin() {
+        if !self.config_checker.begin() {
             return;
         }
-        let (file, known) = (self.config_file.clone(), self.config_looker.known.clone());
+        let (file, known) = (self.config_file.clone(), self.config_checker.known.clone());
         tokio::spawn(async move {
-            let look = settle::look(&file, known.as_deref()).await;
-            let _stopped = messages.send(Message::LookedAtConfig { look }).await;
+            let state = settle::check_file(&file, known.as_deref()).await;
+            let _stopped = messages.send(Message::ConfigChecked { state }).await;
         });
     }
 
-    pub(super) fn looked(&mut self, plugin: Arc<str>, look: Look, steps: Steps) {
+    pub(super) fn on_component_checked(&mut self, plugin: Arc<str>, state: FileState, steps: Steps) {
         let Some(slot) = self.slots.get_mut(&plugin) else { return };
-        if slot.looker.end() {
-            slot.note_overtaken_check(&look);
-            return self.look_at_component(&plugin);
+        if slot.checker.end() {
+            slot.note_overtaken_check(&state);
+            return self.check_component(&plugin);
         }
         slot.unread = None;
-        match look {
-            Look::Same => {}
-            Look::New(content) => {
-                slot.looker.known = Some(content.hash.clone());
+        match state {
+            FileState::Unchanged => {}
+            FileState::Changed(content) => {
+                slot.checker.known = Some(content.hash.clone());
                 let serves = slot.serving.as_ref().is_some_and(|serving| serving.generation.hash == content.hash);
                 if serves && slot.preparing.is_none() {
                     slot.pending_file = None;
                     slot.reasons.clear();
                 } else {
                     slot.pending_file = Some(content.hash.clone());
-                    let cause = Cause::of_the_host(SwapAction::File);
-                    let intent = Intent { source: Source::Content(content), passing: Passing::COMPATIBLE, cause };
+                    let cause = Cause::of_host(SwapAction::File);
+                    let intent =
+                        Intent { source: Source::Content(content), allowed: AllowedChanges::COMPATIBLE, cause };
                     self.request(&plugin, Change::new(intent, steps, None));
                 }
             }
-            Look::Missing if slot.serving.is_some() => {}
-            Look::Missing => {
+            FileState::Missing if slot.serving.is_some() => {}
+            FileState::Missing => {
                 let reason = format!("{} does not exist; it is loaded when it appears", slot.file.display());
                 tracing::warn!(plugin = &*plugin, "{plugin}: {reason}");
                 slot.unread = Some(reason);
             }
-            Look::Unreadable(reason) => {
+            FileState::Unreadable(reason) => {
                 tracing::warn!(plugin = &*plugin, "{plugin}: {reason}");
                 slot.unread = Some(reason);
             }
         }
     }
 
-    pub(super) async fn looked_at_config(&mut self, look: Look) {
-        if self.config_looker.end() {
-            return self.look_at_config();
+    pub(super) async fn on_config_checked(&mut self, state: FileState) {
+        if self.config_checker.end() {
+            return self.check_config();
         }
-        match look {
-            Look::New(content) => {
-                self.config_looker.known = Some(content.hash);
-                if let Err(refusal) = self.apply_config().await {
-                    tracing::error!("plugins.toml is not used as it is now, nothing changed: {refusal}");
+        match state {
+            FileState::Changed(content) => {
+                self.config_checker.known = Some(content.hash);
+                if let Err(swap_error) = self.apply_config().await {
+                    tracing::error!("plugins.toml was rejected, nothing changed: {swap_error}");
                 }
             }
-            Look::Same => {}
-            Look::Missing => tracing::warn!("plugins.toml is gone; what it said last stays in force"),
-            Look::Unreadable(reason) => tracing::warn!("{reason}"),
+            FileState::Unchanged => {}
+            FileState::Missing => tracing::warn!("plugins.toml is missing; its last content stays in effect"),
+            FileState::Unreadable(reason) => tracing::warn!("{reason}"),
         }
     }
 
-    pub(super) async fn reload_all(&mut self, reply: oneshot::Sender<Result<Vec<PluginStatus>, SwapRefusal>>) {
-        if let Err(refusal) = self.apply_config().await {
-            let _gone = reply.send(Err(refusal));
+    pub(super) async fn reload_all(&mut self, reply: oneshot::Sender<Result<Vec<PluginStatus>, SwapError>>) {
+        if let Err(swap_error) = self.apply_config().await {
+            let _gone = reply.send(Err(swap_error));
             return;
         }
-        self.look_at(&self.slots.values().map(|slot| slot.file.clone()).collect::<Vec<_>>());
+        self.check_files(&self.slots.values().map(|slot| slot.file.clone()).collect::<Vec<_>>());
         let (settled, status) = oneshot::channel();
-        self.settling.push(settled);
+        self.settle_waiters.push(settled);
         tokio::spawn(async move {
-            let status = status.await.map_err(|_| SwapRefusal::because("the host is stopping"));
+            let status = status.await.map_err(|_| SwapError::new("the host is stopping"));
             let _gone = reply.send(status);
         });
     }
 
-    /// Takes plugins.toml over: plugins that left, plugins that came, plugins whose section changed.
-    async fn apply_config(&mut self) -> Result<(), SwapRefusal> {
+    /// Applies plugins.toml: removes, changes and adds plugins.
+    async fn apply_config(&mut self) -> Result<(), SwapError> {
         let read = self.parts.read_plugins.clone();
-        let mut wanted: BTreeMap<Arc<str>, PluginConfig> = spawn_blocking(move || read())
-            .await
-            .map_err(|_| SwapRefusal::because("plugins.toml could not be read"))??;
-        let gone: Vec<Arc<str>> = self.slots.keys().filter(|plugin| !wanted.contains_key(*plugin)).cloned().collect();
-        for plugin in gone {
+        let mut sections: BTreeMap<Arc<str>, PluginConfig> =
+            spawn_blocking(move || read()).await.map_err(|_| SwapError::new("failed to read plugins.toml"))??;
+        let removed: Vec<Arc<str>> =
+            self.slots.keys().filter(|plugin| !sections.contains_key(*plugin)).cloned().collect();
+        for plugin in removed {
             self.remove_plugin(&plugin).await;
         }
         for plugin in self.slots.keys().cloned().collect::<Vec<_>>() {
-            if let Some(config) = wanted.remove(&plugin) {
+            if let Some(config) = sections.remove(&plugin) {
                 self.change_plugin(&plugin, config);
             }
         }
-        for (plugin, config) in wanted {
+        for (plugin, config) in sections {
             self.add_plugin(plugin, config).await;
         }
         self.watch_files();
         Ok(())
     }
 
-    /// What the journal says serves first; the file is looked at afterwards, as after any change.
+    /// Adds a plugin. The version that the journal names serves first. The file is checked afterwards, as after any
+    /// change.
     pub(super) async fn add_plugin(&mut self, plugin: Arc<str>, config: PluginConfig) {
         let mut slot = Slot::new(Arc::new(config));
         let published = self.parts.journal.find_published(&plugin, limits::SWAP_HISTORY_MAX).await;
         let last = match published {
-            Ok(published) => slot.remember(&published),
+            Ok(published) => slot.restore(&published),
             Err(error) => {
-                tracing::error!(plugin = &*plugin, "the journal of swaps cannot be read, the file decides: {error}");
+                tracing::error!(plugin = &*plugin, "failed to read the journal of swaps, so the file decides: {error}");
                 None
             }
         };
         self.slots.insert(plugin.clone(), slot);
         match last {
             Some(hash) => self.load_journaled(&plugin, hash),
-            None => self.look_at_component(&plugin),
+            None => self.check_component(&plugin),
         }
     }
 
     /// Prepares the component that the journal names. The file is checked afterwards.
     fn load_journaled(&mut self, plugin: &Arc<str>, hash: Arc<str>) {
         let Some(slot) = self.slots.get_mut(plugin) else { return };
-        slot.then_look = true;
-        let cause = Cause::of_the_host(SwapAction::Start);
-        let intent = Intent { source: Source::Kept(hash), passing: Passing::BREAKING, cause };
+        slot.check_next = true;
+        let cause = Cause::of_host(SwapAction::Start);
+        let intent = Intent { source: Source::Kept(hash), allowed: AllowedChanges::BREAKING, cause };
         self.request_now(plugin, Change::new(intent, Steps::start(), None));
     }
 
-    /// The same component under new settings. A file that was refused may pass now, so it is looked at again.
+    /// Applies new settings to a plugin. A file that was refused may be valid now, so it is checked again.
     fn change_plugin(&mut self, plugin: &Arc<str>, config: PluginConfig) {
         let Some(slot) = self.slots.get_mut(plugin) else { return };
         if *slot.config == config {
@@ -194,68 +196,70 @@ impl Worker {
         slot.file = watch::absolute(&config.component);
         let moved = slot.config.component != config.component;
         slot.config = Arc::new(config);
-        slot.owes_settings = true;
+        slot.settings_pending = true;
         if moved || slot.pending_file.is_some() {
-            slot.looker.known = None;
+            slot.checker.known = None;
         }
         if let Some(preparing) = slot.preparing.take_if(|preparing| preparing.intent.is_start()) {
             self.prepare_under_new_settings(plugin, preparing);
         } else if let Some(delayed) = slot.preparing.take_if(|preparing| preparing.is_delayed()) {
             self.prepare_under_new_settings(plugin, delayed);
         } else if let Some(change) = slot.waiting.take() {
-            // It is newer than what is being prepared, and takes effect under the settings of now.
+            // The waiting change is newer than the one that is being prepared. It takes effect under the current
+            // settings.
             self.request_now(plugin, change);
         } else if let Some(preparing) = slot.preparing.take_if(|preparing| preparing.intent.is_command()) {
-            slot.then_look = true;
+            slot.check_next = true;
             self.prepare_under_new_settings(plugin, preparing);
         } else if slot.serving.is_some() {
             self.prepare_settings(plugin);
         } else if let Some(hash) = slot.journaled.clone() {
-            // It was refused under the settings before, and precedes the file as after a start.
+            // The component was refused under the old settings, and precedes the file as after a start.
             self.load_journaled(plugin, hash);
         } else {
-            slot.looker.known = None;
-            self.look_at_component(plugin);
+            slot.checker.known = None;
+            self.check_component(plugin);
         }
     }
 
-    /// What serves, under the settings of now.
+    /// Prepares the serving component under the current settings.
     fn prepare_settings(&mut self, plugin: &Arc<str>) {
         let Some(slot) = self.slots.get_mut(plugin) else { return };
         let Some(serving) = &slot.serving else { return };
         let source = Source::Kept(serving.generation.hash.clone());
-        slot.then_look = true;
-        let cause = Cause::of_the_host(SwapAction::Config);
-        let intent = Intent { source, passing: Passing::COMPATIBLE, cause };
+        slot.check_next = true;
+        let cause = Cause::of_host(SwapAction::Config);
+        let intent = Intent { source, allowed: AllowedChanges::COMPATIBLE, cause };
         self.request_now(plugin, Change::new(intent, Steps::start(), None));
     }
 
-    /// Continues after a preparation: with the change that waits, with pending settings, or with a deferred check of the file.
+    /// Continues after a preparation: with the change that waits, with pending settings, or with a deferred check of
+    /// the file.
     pub(super) fn resume_after(&mut self, plugin: &Arc<str>, ended: SwapAction) {
         let Some(slot) = self.slots.get_mut(plugin) else { return };
         if let Some(serving) = &slot.serving {
-            slot.owes_settings &= ended != SwapAction::Config && *serving.generation.config != *slot.config;
+            slot.settings_pending &= ended != SwapAction::Config && *serving.generation.config != *slot.config;
         }
         if !self.begin_waiting(plugin) {
-            self.prepare_owed_settings(plugin);
-            self.look_if_put_off(plugin);
+            self.prepare_pending_settings(plugin);
+            self.check_if_deferred(plugin);
         }
     }
 
     /// Prepares a change of settings again after the change that overtook it was refused.
-    fn prepare_owed_settings(&mut self, plugin: &Arc<str>) {
+    fn prepare_pending_settings(&mut self, plugin: &Arc<str>) {
         let Some(slot) = self.slots.get_mut(plugin) else { return };
-        if !slot.owes_settings || slot.serving.is_none() {
+        if !slot.settings_pending || slot.serving.is_none() {
             return;
         }
         if slot.pending_file.is_some() {
-            // The settings may let it pass, and if not, the status has to say so again.
-            slot.looker.known = None;
+            // The file may be valid under the settings. If not, the status must report it again.
+            slot.checker.known = None;
         }
         self.prepare_settings(plugin);
     }
 
-    /// Prepares again what was refused for a cause outside of its component.
+    /// Prepares changes again that were refused for a cause outside of their component, if they are due.
     pub(super) fn retry_due(&mut self) {
         let now = Instant::now();
         let due = self.slots.iter().filter(|(_, slot)| slot.retry.due().is_some_and(|due| due <= now));
@@ -264,7 +268,8 @@ impl Worker {
         }
     }
 
-    /// Prepares the version that serves or was journaled first, then the file. Components that were given up are left out.
+    /// Prepares the version that serves or was journaled first, then the file. Components that were given up are left
+    /// out.
     fn retry(&mut self, plugin: &Arc<str>) {
         let Some(slot) = self.slots.get_mut(plugin) else { return };
         if slot.is_busy() || slot.waiting.is_some() {
@@ -272,28 +277,28 @@ impl Worker {
         }
         slot.retry.begin();
         if slot.awaits_retry_of_file() {
-            slot.looker.known = None;
+            slot.checker.known = None;
         }
         let is_down = slot.serving.is_none();
-        let owes_settings = slot.serving.as_ref().is_some_and(|Serving { generation, .. }| {
+        let settings_pending = slot.serving.as_ref().is_some_and(|Serving { generation, .. }| {
             *generation.config != *slot.config && !slot.retry.is_given_up(&generation.hash)
         });
         match slot.journaled.clone().filter(|hash| !slot.retry.is_given_up(hash)) {
             Some(hash) if is_down => self.load_journaled(plugin, hash),
-            _ if owes_settings => self.prepare_settings(plugin),
-            _ => self.look_at_component(plugin),
+            _ if settings_pending => self.prepare_settings(plugin),
+            _ => self.check_component(plugin),
         }
     }
 
-    fn look_if_put_off(&mut self, plugin: &Arc<str>) {
+    fn check_if_deferred(&mut self, plugin: &Arc<str>) {
         let Some(slot) = self.slots.get_mut(plugin) else { return };
-        if std::mem::take(&mut slot.then_look) {
-            self.look_at_component(plugin);
+        if std::mem::take(&mut slot.check_next) {
+            self.check_component(plugin);
         }
     }
 }
 
-/// Hash of a file as it is; `None` where it cannot be read.
+/// Returns the hash of a file. `None` if it cannot be read.
 pub async fn hash_of(file: &Path) -> Option<Arc<str>> {
     let file = file.to_owned();
     spawn_blocking(move || settle::hash_file(&file)).await.ok()?.ok()

@@ -1,4 +1,4 @@
-//! The first loads after a start: which publications wait for them, and who is notified of their end.
+//! The first loads after a start: which publications wait for them, and which callers are notified of their end.
 //!
 //! Invariant: until the components that the journal names serve or are refused, only those are published. Any other
 //! component is compared with all of them, so that it cannot take addresses of a plugin that loads more slowly.
@@ -17,7 +17,8 @@ use crate::{
 };
 
 impl Worker {
-    /// Publishes what waited for first loads that have ended, and notifies those that wait for all of them.
+    /// Publishes changes that waited for first loads that have ended, and notifies the callers that wait for all of
+    /// them.
     pub(super) async fn answer_loaded(&mut self) {
         loop {
             self.slots.values_mut().for_each(Slot::note_load);
@@ -25,19 +26,20 @@ impl Worker {
             self.prepared(prepared).await;
         }
         if self.slots.values().all(|slot| slot.has_loaded) {
-            for reply in self.loading.drain(..) {
+            for reply in self.load_waiters.drain(..) {
                 let _gone = reply.send(());
             }
         }
     }
 
-    /// Preparations that have ended; `None` once all first loads have ended.
+    /// Returns the number of preparations that have ended. `None` once all first loads have ended.
     pub(super) fn first_loads_ended(&self) -> Option<u64> {
         let are_missing = self.slots.values().any(|slot| !slot.has_loaded);
         are_missing.then(|| self.slots.values().map(|slot| slot.ended).sum())
     }
 
-    /// Nothing has ended for a while: unless a component is compiled, the missing first loads count as ended.
+    /// Called when no preparation has ended for a while. Unless a component is being compiled, the missing first loads
+    /// count as ended.
     pub(super) fn note_stall(&mut self) {
         if !self.parts.loader.progress().current().is_empty() {
             return;
@@ -48,15 +50,15 @@ impl Worker {
         }
     }
 
-    /// True if a publication of `plugin` waits for first loads of other plugins. Where the journal's component of `plugin`
-    /// itself was refused, another one takes its place, and waits only for the journal's components of the others.
+    /// Returns true if a publication of `plugin` waits for first loads of other plugins. If the journal's component of
+    /// `plugin` was refused, another one replaces it, and waits only for the journal's components of the others.
     pub(super) fn waits_for_others(&self, plugin: &Arc<str>, action: SwapAction) -> bool {
         if action == SwapAction::Start {
             return false;
         }
-        let is_owed = self.slots.get(plugin).is_some_and(Slot::is_owed);
+        let awaits_journaled = self.slots.get(plugin).is_some_and(Slot::awaits_journaled);
         let mut others = self.slots.iter().filter(|(name, _)| *name != plugin);
-        others.any(|(_, slot)| slot.is_restoring() || !is_owed && slot.is_owed())
+        others.any(|(_, slot)| slot.is_restoring() || !awaits_journaled && slot.awaits_journaled())
     }
 
     /// Keeps a prepared change until it waits for no other plugin. An older one of the same plugin was overtaken.
@@ -73,7 +75,7 @@ impl Worker {
         self.held.remove(&plugin)
     }
 
-    /// What its slot knows of a preparation; `None` if it was overtaken.
+    /// Returns the state of a preparation in its slot. `None` if it was overtaken.
     pub(super) fn find_preparing(&self, prepared: &Prepared) -> Option<&Preparing> {
         let preparing = self.slots.get(&prepared.plugin)?.preparing.as_ref()?;
         (preparing.ticket == prepared.ticket).then_some(preparing)
@@ -82,13 +84,14 @@ impl Worker {
 
 /// Limit of the time in which first loads make no progress.
 #[derive(Debug, Default)]
-pub(super) struct Patience {
+pub(super) struct StallTimer {
     ends_at: Option<Instant>,
     ended: u64,
 }
 
-impl Patience {
-    /// When the time is over; `None` if nothing is awaited. It begins again when another preparation has ended.
+impl StallTimer {
+    /// Returns when the time ends. `None` if nothing is awaited. The time begins again when another preparation has
+    /// ended.
     pub(super) fn ends_at(&mut self, ended: Option<u64>) -> Option<Instant> {
         let time = Duration::from_millis(limits::FIRST_LOADS_STALL_MS);
         let before = std::mem::replace(&mut self.ended, ended.unwrap_or_default());
@@ -104,11 +107,11 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn time_without_progress_begins_again_with_each_preparation_that_ends() {
-        let mut patience = Patience::default();
-        let first = patience.ends_at(Some(0));
+        let mut stall_timer = StallTimer::default();
+        let first = stall_timer.ends_at(Some(0));
         tokio::time::advance(Duration::from_millis(1)).await;
-        assert_eq!(patience.ends_at(Some(0)), first);
-        assert!(patience.ends_at(Some(1)) > first);
-        assert_eq!(patience.ends_at(None), None);
+        assert_eq!(stall_timer.ends_at(Some(0)), first);
+        assert!(stall_timer.ends_at(Some(1)) > first);
+        assert_eq!(stall_timer.ends_at(None), None);
     }
 }

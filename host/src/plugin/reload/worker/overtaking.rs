@@ -1,10 +1,11 @@
 //! The order of changes of one plugin: one is prepared, one waits, and others are dropped.
 //!
-//! Invariants: of each plugin one change is prepared and at most one waits. The first change of a burst yields to a newer
-//! one, and so no caller waits for an outdated change; the change that took its place is prepared to its end, and so
-//! something is published however fast changes come. In a burst, the preparation of a change that waited is delayed
-//! ([`Slot::begins_at`]); a newer change takes its place meanwhile. The newest change serves after two compilations at most.
-//! Every change that is dropped is answered at once, counted, and noted in the journal.
+//! Invariants: of each plugin one change is prepared and at most one waits. The first change of a burst yields to a
+//! newer one, so that no caller waits for an outdated change. The change that replaced it is prepared to its end, so
+//! that something is published however fast changes arrive. In a burst, the preparation of a change that waited is
+//! delayed ([`Slot::begins_at`]), and a newer change may replace it meanwhile. The newest change serves after two
+//! compilations at most. The caller of a dropped change receives its error at once. The change is counted and recorded
+//! in the journal.
 
 use std::sync::Arc;
 
@@ -14,7 +15,7 @@ use super::{Message, Prepared, Worker, unknown};
 use crate::{
     limits, metrics,
     plugin::{
-        load::{Steps, SwapRefusal},
+        load::{Steps, SwapError},
         reload::{
             announce,
             journal::{SwapAction, SwapEntry, SwapOutcome},
@@ -29,7 +30,7 @@ const OVERTAKEN: &str = "a newer change of the same plugin overtook this one";
 impl Worker {
     /// Prepares a change now or next.
     pub(super) fn request(&mut self, plugin: &Arc<str>, change: Change) {
-        let Some(slot) = self.slots.get_mut(plugin) else { return change.answer(unknown(plugin)) };
+        let Some(slot) = self.slots.get_mut(plugin) else { return change.reject(unknown(plugin)) };
         match &slot.preparing {
             Some(preparing) if preparing.is_delayed() => {
                 let begins = slot.begins_at(&change);
@@ -47,9 +48,10 @@ impl Worker {
 
     /// Prepares a change now, in place of the change that is being prepared.
     pub(super) fn request_now(&mut self, plugin: &Arc<str>, change: Change) {
-        let Some(slot) = self.slots.get_mut(plugin) else { return change.answer(unknown(plugin)) };
+        let Some(slot) = self.slots.get_mut(plugin) else { return change.reject(unknown(plugin)) };
         let yields = match change.intent.cause.action {
-            // Other plugins are compared with the journal's component: nothing takes its place before it serves or is refused.
+            // Other plugins are compared with the journal's component: nothing replaces it before it serves or is
+            // refused.
             SwapAction::Start => false,
             // Settings are part of every change that follows them.
             SwapAction::Config => true,
@@ -72,7 +74,7 @@ impl Worker {
         }
     }
 
-    /// Begins with the change that waits; `false` where none does.
+    /// Begins to prepare the waiting change. Returns `false` if there is none.
     pub(super) fn begin_waiting(&mut self, plugin: &Arc<str>) -> bool {
         let Some(slot) = self.slots.get_mut(plugin) else { return false };
         let Some(change) = slot.waiting.take() else { return false };
@@ -100,11 +102,11 @@ impl Worker {
             source: intent.source.clone(),
             parked: slot.find_parked(intent.source.hash()),
             serving: slot.serving.as_ref().map(|serving| serving.generation.manifest.clone()),
-            passing: intent.passing,
+            allowed: intent.allowed,
         };
         let (parts, plugin) = (self.parts.clone(), plugin.clone());
         let task = tokio::spawn(async move {
-            // A timer rounds up to the next millisecond, which a change that begins at once need not wait.
+            // A timer rounds up to the next millisecond. A change that begins at once must not wait for that.
             if begins > Instant::now() {
                 sleep_until(begins).await;
             }
@@ -116,7 +118,8 @@ impl Worker {
         slot.preparing = Some(Preparing { ticket, intent, task: task.abort_handle(), begins, reply, yields });
     }
 
-    /// Settings and starts are left out: what overtakes them takes effect under the same settings.
+    /// Drops a change. Changes of settings and starts are not recorded: the change that overtakes them takes effect
+    /// under the same settings.
     fn drop_overtaken(&mut self, plugin: &Arc<str>, change: Change) {
         let action = change.intent.cause.action;
         if matches!(action, SwapAction::File | SwapAction::Deploy | SwapAction::Rollback) {
@@ -127,10 +130,10 @@ impl Worker {
             let entry = self.entry(plugin, &change.intent.cause, hashes, SwapOutcome::Overtaken);
             self.overtaken.push(SwapEntry { reasons: vec![OVERTAKEN.to_owned()], ..entry });
         }
-        change.answer(SwapRefusal::because(OVERTAKEN));
+        change.reject(SwapError::new(OVERTAKEN));
     }
 
-    /// Writes the lines of what was overtaken, many in one transaction.
+    /// Writes the lines about overtaken changes, many in one transaction.
     pub(super) async fn record_overtaken(&mut self) {
         while !self.overtaken.is_empty() {
             let some = self.overtaken.len().min(limits::OVERTAKEN_LINES_MAX);

@@ -1,4 +1,5 @@
-//! The end of a swap: publish or refuse, write the journal, say so, park what served before.
+//! The end of a swap: publishes or refuses the change, writes the journal, logs the result, and parks the old
+//! generation.
 
 use std::{collections::HashSet, sync::Arc};
 
@@ -9,7 +10,7 @@ use crate::{
     metrics,
     plugin::{
         generation::Generation,
-        load::{Steps, SwapRefusal},
+        load::{Steps, SwapError},
         registry::PublishNow,
         reload::{
             SwapReport, Version, announce,
@@ -23,7 +24,7 @@ use crate::{
 
 impl Worker {
     pub(super) async fn prepared(&mut self, prepared: Prepared) {
-        // None: it was overtaken while it was on its way here.
+        // `None`: the change was overtaken while the message was queued.
         let Some(preparing) = self.find_preparing(&prepared) else { return };
         if prepared.outcome.is_ok() && self.waits_for_others(&prepared.plugin, preparing.intent.cause.action) {
             return self.hold(prepared);
@@ -34,11 +35,11 @@ impl Worker {
         let (hash, cause) = (preparing.hash().clone(), preparing.intent.cause);
         let mut published = match outcome {
             Ok(ready) => self.publish(&plugin, ready, &cause, &mut steps).await,
-            Err(refusal) => Err(refusal),
+            Err(swap_error) => Err(swap_error),
         };
         match &mut published {
             Ok(report) => announce::published(report),
-            Err(refusal) => self.refuse(&plugin, hash, &cause, refusal, &steps).await,
+            Err(swap_error) => self.refuse(&plugin, hash, &cause, swap_error, &steps).await,
         }
         if let Some(reply) = preparing.reply {
             let _gone = reply.send(published);
@@ -46,15 +47,15 @@ impl Worker {
         self.resume_after(&plugin, cause.action);
     }
 
-    /// Table aside, data, journal, pointer: in this order, so that nothing serves that the journal does not hold, and
-    /// nothing is written that what serves cannot read.
+    /// Builds the table, admits the generation to the data, writes the journal, and publishes the table. In this order,
+    /// the journal contains every serving generation, and nothing is written that a serving generation cannot read.
     async fn publish(
         &mut self,
         plugin: &Arc<str>,
         ready: Ready,
         cause: &Cause,
         steps: &mut Steps,
-    ) -> Result<SwapReport, SwapRefusal> {
+    ) -> Result<SwapReport, SwapError> {
         let Ready { generation, notes } = ready;
         steps.resume();
         let publish_now = self.build_table(self.serving_with(plugin, Some(&generation))).await?;
@@ -65,16 +66,16 @@ impl Worker {
             let from_hash = from.as_ref().map(|old| old.hash.clone());
             let entry = self.entry(plugin, cause, (from_hash, Some(generation.hash.clone())), SwapOutcome::Published);
             let entry = SwapEntry { steps_ms: steps.taken.clone(), ..entry };
-            if let Err(refusal) = self.record_published(entry).await {
+            if let Err(swap_error) = self.record_published(entry).await {
                 self.admit_again(plugin, from.as_deref()).await;
-                return Err(refusal);
+                return Err(swap_error);
             }
             steps.end("journal");
             self.parts.loader.metrics().count_swap(plugin, metrics::SwapOutcome::Published);
         }
         publish_now();
         steps.end("publish");
-        self.settle_in(plugin, &generation, cause.action);
+        self.install(plugin, &generation, cause.action);
         self.prune().await;
         Ok(SwapReport {
             plugin: plugin.clone(),
@@ -87,29 +88,29 @@ impl Worker {
         })
     }
 
-    /// Builds the table beside this task: a panic there is a refusal, and not the end of all swaps.
-    async fn build_table(&self, serving: Vec<Arc<Generation>>) -> Result<PublishNow, SwapRefusal> {
+    /// Builds the table beside this task, so that a panic there refuses one change and does not end the task.
+    async fn build_table(&self, serving: Vec<Arc<Generation>>) -> Result<PublishNow, SwapError> {
         let registry = self.parts.registry.clone();
         let built = spawn_blocking(move || registry.prepare(&serving)).await;
-        built.map_err(|_panic| SwapRefusal::because(PANICKED))?.map_err(SwapRefusal::from)
+        built.map_err(|_panic| SwapError::new(PANICKED))?.map_err(SwapError::from)
     }
 
-    /// What serves goes on serving, so it has to go on writing.
+    /// Admits the serving generation to the data again: it keeps serving, so it must be able to write.
     async fn admit_again(&self, plugin: &Arc<str>, serving: Option<&Generation>) {
         let Some(serving) = serving else { return };
         if let Err(reasons) = self.parts.data.admit(plugin, &serving.manifest).await {
-            tracing::error!(plugin = &**plugin, "what serves cannot write: {}", reasons.join("; "));
+            tracing::error!(plugin = &**plugin, "the serving generation cannot write: {}", reasons.join("; "));
         }
     }
 
-    /// Everything that serves, with one plugin's generation exchanged or left out.
+    /// Returns all serving generations, with that of one plugin replaced or left out.
     fn serving_with(&self, plugin: &Arc<str>, instead: Option<&Arc<Generation>>) -> Vec<Arc<Generation>> {
         let others = self.slots.iter().filter(|(name, _)| *name != plugin);
         let others = others.filter_map(|(_, slot)| slot.serving.as_ref().map(|serving| serving.generation.clone()));
         others.chain(instead.cloned()).collect()
     }
 
-    fn settle_in(&mut self, plugin: &Arc<str>, generation: &Arc<Generation>, action: SwapAction) {
+    fn install(&mut self, plugin: &Arc<str>, generation: &Arc<Generation>, action: SwapAction) {
         let since = (self.parts.clock)();
         let Some(slot) = self.slots.get_mut(plugin) else { return };
         if action != SwapAction::Config {
@@ -117,11 +118,11 @@ impl Worker {
             slot.retry = Retry::default();
         }
         if let Some(old) = slot.replace(generation.clone(), since) {
-            self.tell_when_drained(plugin.clone(), old);
+            self.notify_when_drained(plugin.clone(), old);
         }
     }
 
-    fn tell_when_drained(&self, plugin: Arc<str>, old: Arc<Generation>) {
+    fn notify_when_drained(&self, plugin: Arc<str>, old: Arc<Generation>) {
         let messages = self.messages.clone();
         tokio::spawn(async move {
             old.drained().await;
@@ -132,24 +133,24 @@ impl Worker {
         });
     }
 
-    /// `to` is absent where there is nothing to go back to.
-    pub(super) async fn record_refusal(
+    /// Logs and records a refused change. `to` is absent if a rollback has no target.
+    pub(super) async fn record_refused(
         &mut self,
         plugin: &Arc<str>,
         to: Option<Arc<str>>,
         cause: &Cause,
-        refusal: &SwapRefusal,
+        swap_error: &SwapError,
         steps: &Steps,
     ) {
         let serving = self.find_serving(plugin);
-        announce::refused(plugin, cause.action, serving.as_ref(), &refusal.reasons, &steps.taken);
+        announce::refused(plugin, cause.action, serving.as_ref(), &swap_error.reasons, &steps.taken);
         self.parts.loader.metrics().count_swap(plugin, metrics::SwapOutcome::Refused);
         let from = self.slots.get(plugin).and_then(|slot| slot.serving.as_ref()).map(|old| old.generation.hash.clone());
         let entry = self.entry(plugin, cause, (from, to), SwapOutcome::Refused);
-        let entry = SwapEntry { reasons: refusal.reasons.clone(), steps_ms: steps.taken.clone(), ..entry };
+        let entry = SwapEntry { reasons: swap_error.reasons.clone(), steps_ms: steps.taken.clone(), ..entry };
         self.record_overtaken().await;
         if let Err(error) = self.parts.journal.record(vec![entry]).await {
-            tracing::error!(plugin = &**plugin, "the journal of swaps cannot be written: {error}");
+            tracing::error!(plugin = &**plugin, "failed to write the journal of swaps: {error}");
         }
     }
 
@@ -158,16 +159,16 @@ impl Worker {
         plugin: &Arc<str>,
         to: Arc<str>,
         cause: &Cause,
-        refusal: &mut SwapRefusal,
+        swap_error: &mut SwapError,
         steps: &Steps,
     ) {
         let Some(slot) = self.slots.get_mut(plugin) else { return };
-        // The line of the journal says whether another attempt follows.
-        let pause = slot.note_refusal(cause.action, &to, refusal);
-        self.record_refusal(plugin, Some(to.clone()), cause, refusal, steps).await;
+        // The line of the journal contains whether another attempt follows.
+        let pause = slot.plan_retry(cause.action, &to, swap_error);
+        self.record_refused(plugin, Some(to.clone()), cause, swap_error, steps).await;
         let Some(slot) = self.slots.get_mut(plugin) else { return };
-        slot.reasons = refusal.reasons.clone();
-        // What serves may be well: the status has to say what was refused.
+        slot.reasons = swap_error.reasons.clone();
+        // A version may serve: the status must name the refused one.
         if let Some(first) = slot.reasons.first_mut() {
             *first = format!("refused ({} of {}): {first}", cause.action.name(), announce::short_hash(&to));
         }
@@ -175,11 +176,11 @@ impl Worker {
             tracing::info!(plugin = &**plugin, "{plugin}: the next attempt is in {} seconds", pause.as_secs());
         }
         let file_waits = slot.waiting.as_ref().is_some_and(|change| change.intent.cause.action == SwapAction::File);
-        let is_of_file = slot.looker.known.as_ref() == Some(&to) && !slot.retry.is_given_up(&to);
+        let is_of_file = slot.checker.known.as_ref() == Some(&to) && !slot.retry.is_given_up(&to);
         if cause.action == SwapAction::Start && !file_waits && is_of_file {
-            // The file is of the component that the journal names, and may still hold it. Any other file that has not changed
-            // since is of an older version: it does not replace one that was published after it.
-            slot.looker.known = None;
+            // The file is of the component that the journal names, and may still contain it. Any other unchanged file
+            // is of an older version, and does not replace one that was published after it.
+            slot.checker.known = None;
         }
     }
 
@@ -187,26 +188,26 @@ impl Worker {
         self.slots.get(plugin)?.serving.as_ref().map(|serving| version_of(&serving.generation))
     }
 
-    /// Taken out of plugins.toml: no longer served at all.
+    /// Removes a plugin that is no longer in plugins.toml.
     pub(super) async fn remove_plugin(&mut self, plugin: &Arc<str>) {
         let publish_now = match self.build_table(self.serving_with(plugin, None)).await {
             Ok(publish_now) => publish_now,
-            Err(SwapRefusal { reasons, .. }) => {
+            Err(SwapError { reasons, .. }) => {
                 let serving = self.find_serving(plugin);
                 return announce::refused(plugin, SwapAction::Remove, serving.as_ref(), &reasons, &[]);
             }
         };
         let from = self.slots.get(plugin).and_then(|slot| slot.serving.as_ref()).map(|old| old.generation.hash.clone());
-        let cause = Cause::of_the_host(SwapAction::Remove);
+        let cause = Cause::of_host(SwapAction::Remove);
         let entry = self.entry(plugin, &cause, (from, None), SwapOutcome::Published);
         if let Err(error) = self.parts.journal.record(vec![entry]).await {
             return announce::refused(plugin, SwapAction::Remove, self.find_serving(plugin).as_ref(), &[error], &[]);
         }
         publish_now();
         if let Some(slot) = self.slots.remove(plugin) {
-            let why = || SwapRefusal::because("the plugin was taken out of plugins.toml meanwhile");
+            let why = || SwapError::new("the plugin was removed from plugins.toml meanwhile");
             slot.preparing.into_iter().for_each(|preparing| preparing.abandon(why()));
-            slot.waiting.into_iter().for_each(|change| change.answer(why()));
+            slot.waiting.into_iter().for_each(|change| change.reject(why()));
         }
         announce::removed(plugin);
     }
@@ -220,21 +221,22 @@ impl Worker {
     ) -> SwapEntry {
         SwapEntry {
             at: (self.parts.clock)(),
-            who: cause.who.clone(),
+            actor: cause.actor.clone(),
             plugin: plugin.clone(),
             action: cause.action,
             from,
             to,
-            file_hash: self.slots.get(plugin).and_then(|slot| slot.looker.known.clone()),
+            file_hash: self.slots.get(plugin).and_then(|slot| slot.checker.known.clone()),
             outcome,
             reasons: Vec::new(),
             steps_ms: Vec::new(),
         }
     }
 
-    /// Awaited, so that no preparation begins to write what is being looked through.
+    /// Removes components that are not needed. Awaited, so that no preparation writes to the folders meanwhile.
     async fn prune(&self) {
-        // Components about to be loaded are known once the files were read: code that was compiled ahead of a start stays.
+        // Components about to be loaded are known once the files were read: code that was compiled ahead of a start
+        // stays.
         if self.slots.values().any(Slot::is_busy) {
             return;
         }
@@ -243,7 +245,7 @@ impl Worker {
         let loader = self.parts.loader.clone();
         let pruned = spawn_blocking(move || loader.components().prune(loader.engine(), &needed, &plugins)).await;
         if let Ok(Err(error)) = pruned {
-            tracing::warn!(%error, "old components cannot be removed from the data folder");
+            tracing::warn!(%error, "failed to remove old components from the data folder");
         }
     }
 }

@@ -1,7 +1,8 @@
-//! The task that follows a request which ended in a fault or missed its deadline, where its route wants one: so that a rule
-//! can move what the request stood for to "failed" or "timed out".
+//! Schedules the task that follows a request which ended in a fault or missed its deadline, if its route declares one.
+//! The task allows a plugin to mark an operation as failed or timed out.
 //!
-//! Written before the failure is answered. One that cannot be written is logged: there is nobody left to tell.
+//! The task is written before the error is returned to the caller. If it cannot be written, that is logged, because the
+//! caller receives the error of its request.
 
 use std::{sync::Arc, time::Duration};
 
@@ -11,16 +12,16 @@ use tokio::time::timeout;
 use super::{Calls, running::Caller};
 use crate::{
     commit::{committer::CommitError, draft::DraftError},
-    failure::Failure,
+    host_error::HostError,
     limits::{DURABLE_WAIT_MS, RUNS_MAX, TASK_PAYLOAD_BYTES_MAX},
+    manifest,
     plugin::{
         exchange::{Admitted, Content},
         generation::Generation,
-        manifest,
     },
 };
 
-/// Its payload: what was asked, and what became of it.
+/// Payload of the task: the request, and its error.
 #[derive(Serialize)]
 #[serde(rename_all = "kebab-case")]
 struct FailedRequest<'a> {
@@ -30,7 +31,7 @@ struct FailedRequest<'a> {
     path: &'a str,
     parameters: &'a [(String, String)],
     query: &'a [(String, String)],
-    /// Only JSON, and only where it is small enough for a payload.
+    /// Present if it is JSON and small enough for a payload.
     #[serde(skip_serializing_if = "Option::is_none")]
     body: Option<&'a str>,
     subject: &'a str,
@@ -40,7 +41,7 @@ struct FailedRequest<'a> {
 }
 
 #[derive(Debug, thiserror::Error)]
-enum NotScheduled {
+enum ScheduleError {
     #[error(transparent)]
     Draft(#[from] DraftError),
     #[error(transparent)]
@@ -50,25 +51,36 @@ enum NotScheduled {
 }
 
 impl Calls {
-    /// `has_questions`: whether the request has sent a question, on this generation or on one before.
-    pub(super) async fn follow(&self, admitted: &Admitted<Arc<Generation>>, failure: Failure, has_questions: bool) {
-        let Some(name) = find_follower(&admitted.route.declared, failure, has_questions) else { return };
+    /// Schedules the follow-up task of a failed request. `has_questions`: whether the request has sent a question, on
+    /// this generation or on an earlier one.
+    pub(super) async fn schedule_follow_up(
+        &self,
+        admitted: &Admitted<Arc<Generation>>,
+        failure: HostError,
+        has_questions: bool,
+    ) {
+        let Some(name) = find_follow_up(&admitted.route.declared, failure, has_questions) else { return };
         let within = Duration::from_millis(DURABLE_WAIT_MS);
-        let scheduled = timeout(within, self.schedule_follower(admitted, failure, name)).await;
-        let in_time = || Err(NotScheduled::Host("the disk does not answer".to_owned()));
+        let scheduled = timeout(within, self.commit_follow_up(admitted, failure, name)).await;
+        let in_time = || Err(ScheduleError::Host("the database did not respond in time".to_owned()));
         if let Err(error) = scheduled.unwrap_or_else(|_| in_time()) {
             let (plugin, request_id) = (&*admitted.mounted.plugin, &*admitted.request_id);
-            tracing::error!(plugin, request_id, task = name, "the task that follows a failed request is lost: {error}");
+            tracing::error!(
+                plugin,
+                request_id,
+                task = name,
+                "failed to schedule the task that follows a failed request: {error}"
+            );
         }
     }
 
-    async fn schedule_follower(
+    async fn commit_follow_up(
         &self,
         admitted: &Admitted<Arc<Generation>>,
-        failure: Failure,
+        failure: HostError,
         name: &str,
-    ) -> Result<(), NotScheduled> {
-        let payload = payload(admitted, failure).map_err(|error| NotScheduled::Host(error.to_string()))?;
+    ) -> Result<(), ScheduleError> {
+        let payload = payload(admitted, failure).map_err(|error| ScheduleError::Host(error.to_string()))?;
         let caller = Caller {
             tenant: admitted.principal.tenant.clone(),
             payer: admitted.payer.clone(),
@@ -79,36 +91,36 @@ impl Calls {
             hops: admitted.hops,
         };
         let call = super::Call::new(self, &admitted.mounted.owner, caller, admitted.deadline)
-            .map_err(|failure| NotScheduled::Host(failure.name().to_owned()))?;
-        // The id of a request is its caller's to choose, and may come twice.
+            .map_err(|failure| ScheduleError::Host(failure.name().to_owned()))?;
+        // A caller may choose the id of a request, and may use it twice.
         let key = call.inputs.seed.first_chunk::<16>().map(hex::encode).unwrap_or_default();
         for _ in 0..RUNS_MAX {
             let mut draft = call.begin();
             draft.schedule(name, &key, call.inputs.now, payload.clone())?;
-            match self.committer.commit(draft.into_changes(None).without_room(), None).await {
+            match self.committer.commit(draft.into_changes(None).without_capacity(), None).await {
                 Err(CommitError::Conflict(_) | CommitError::Discarded) => {}
                 settled => return Ok(settled?),
             }
         }
-        Err(NotScheduled::Host("others change it all the time".to_owned()))
+        Err(ScheduleError::Host("conflict retries exhausted".to_owned()))
     }
 }
 
-/// The task that the route declares for this failure.
-fn find_follower(declared: &manifest::Route, failure: Failure, has_questions: bool) -> Option<&str> {
+/// Returns the task that the route declares for this error.
+fn find_follow_up(declared: &manifest::Route, failure: HostError, has_questions: bool) -> Option<&str> {
     match failure {
-        Failure::DeadlineExceeded => declared.on_deadline.as_deref(),
-        Failure::PluginFailed | Failure::OutcomeUnknown => declared.on_fault.as_deref(),
-        // Nothing was changed. After a question was sent, its receiver may act on it, and no response states whether this
-        // call is repeated.
-        Failure::Unavailable | Failure::IdempotencyInProgress | Failure::IdempotencyMismatch if has_questions => {
+        HostError::DeadlineExceeded => declared.on_deadline.as_deref(),
+        HostError::PluginFailed | HostError::OutcomeUnknown => declared.on_fault.as_deref(),
+        // Nothing was changed. If a question was sent, its receiver may act on it, and it is not known whether the
+        // caller repeats the request.
+        HostError::Unavailable | HostError::IdempotencyInProgress | HostError::IdempotencyMismatch if has_questions => {
             declared.on_fault.as_deref()
         }
         _ => None,
     }
 }
 
-fn payload(admitted: &Admitted<Arc<Generation>>, failure: Failure) -> Result<String, serde_json::Error> {
+fn payload(admitted: &Admitted<Arc<Generation>>, failure: HostError) -> Result<String, serde_json::Error> {
     let mut failed = FailedRequest {
         failure: failure.name(),
         operation: &admitted.route.declared.operation,
@@ -139,22 +151,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn failure_that_changes_nothing_is_followed_only_after_a_question() {
+    fn error_without_changes_has_a_follow_up_only_after_a_question() {
         let route = json!({
             "operation": "pay", "method": "POST", "path": "/v1/payments",
             "on-fault": "failed", "on-deadline": "expired",
         });
         let route: manifest::Route = serde_json::from_value(route).unwrap();
-        let follower = |failure, has_questions| find_follower(&route, failure, has_questions);
-        for failure in [Failure::Unavailable, Failure::IdempotencyInProgress, Failure::IdempotencyMismatch] {
-            assert_eq!(follower(failure, false), None, "{failure:?}");
-            assert_eq!(follower(failure, true), Some("failed"), "{failure:?}");
+        let follow_up = |failure, has_questions| find_follow_up(&route, failure, has_questions);
+        for failure in [HostError::Unavailable, HostError::IdempotencyInProgress, HostError::IdempotencyMismatch] {
+            assert_eq!(follow_up(failure, false), None, "{failure:?}");
+            assert_eq!(follow_up(failure, true), Some("failed"), "{failure:?}");
         }
         for has_questions in [false, true] {
-            assert_eq!(follower(Failure::PluginFailed, has_questions), Some("failed"));
-            assert_eq!(follower(Failure::OutcomeUnknown, has_questions), Some("failed"));
-            assert_eq!(follower(Failure::DeadlineExceeded, has_questions), Some("expired"));
-            assert_eq!(follower(Failure::RateLimited, has_questions), None);
+            assert_eq!(follow_up(HostError::PluginFailed, has_questions), Some("failed"));
+            assert_eq!(follow_up(HostError::OutcomeUnknown, has_questions), Some("failed"));
+            assert_eq!(follow_up(HostError::DeadlineExceeded, has_questions), Some("expired"));
+            assert_eq!(follow_up(HostError::RateLimited, has_questions), None);
         }
     }
 }

@@ -1,14 +1,14 @@
-//! Whether a manifest is small enough to be kept and sent: values of its JSON, routes, paths, the wording of failures.
+//! Checks that a manifest is small enough to be stored and sent: values of its JSON, routes, paths, error templates.
 //!
-//! Pure. Callers without a key receive the wording of failures, and nobody is charged for it.
+//! Pure. Callers without a key receive error bodies, and no tenant is charged for them.
 
-use crate::manifest::{FailureWording, Manifest};
 use crate::{
     limits::{
-        MANIFEST_VALUES_MAX, PATH_BYTES_MAX, PATH_PARAMETERS_MAX, PATH_SEGMENTS_MAX, ROUTES_MAX,
-        WORDING_BODY_BYTES_MAX, WORDING_HEADER_BYTES_MAX, WORDING_HEADERS_MAX, WORDING_REQUEST_IDS_MAX,
+        ERROR_BODY_BYTES_MAX, ERROR_HEADER_BYTES_MAX, ERROR_HEADERS_MAX, ERROR_REQUEST_IDS_MAX, MANIFEST_VALUES_MAX,
+        PATH_BYTES_MAX, PATH_PARAMETERS_MAX, PATH_SEGMENTS_MAX, ROUTES_MAX,
     },
-    plugin::wording::REQUEST_ID,
+    manifest::{ErrorTemplate, Manifest},
+    plugin::error_bodies::REQUEST_ID,
 };
 
 /// Checks the text before it is parsed: parsed values take much more memory than their text.
@@ -23,7 +23,8 @@ pub fn check_text(text: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// Upper bound of the values in a JSON text: each but the first follows a comma or opens a list or an object.
+/// Returns an upper bound of the values in a JSON document: each but the first follows a comma or the start of a list
+/// or an object.
 fn count_values(text: &str) -> usize {
     let (mut values, mut in_string, mut is_escaped) = (1_usize, false, false);
     for byte in text.bytes() {
@@ -38,33 +39,33 @@ fn count_values(text: &str) -> usize {
     values
 }
 
-pub fn check(manifest: &Manifest, found: &mut Vec<String>) {
+pub fn check(manifest: &Manifest, problems: &mut Vec<String>) {
     if manifest.routes.len() > ROUTES_MAX {
-        found.push(format!("has {} routes, {ROUTES_MAX} are the limit", manifest.routes.len()));
+        problems.push(format!("has {} routes, {ROUTES_MAX} are the limit", manifest.routes.len()));
     }
-    for (failure, wording) in &manifest.failures {
-        let wrong = find_large_parts(wording);
-        found.extend(wrong.into_iter().map(|reason| format!("failure \"{failure}\": {reason}")));
+    for (failure, template) in &manifest.failures {
+        let exceeded = find_large_parts(template);
+        problems.extend(exceeded.into_iter().map(|reason| format!("failure \"{failure}\": {reason}")));
     }
 }
 
-fn find_large_parts(wording: &FailureWording) -> Vec<String> {
-    let mut found = Vec::new();
-    let mut bound = |what: &str, number: usize, most: usize| {
-        if number > most {
-            found.push(format!("has {number} {what}, {most} are the limit"));
+fn find_large_parts(template: &ErrorTemplate) -> Vec<String> {
+    let mut problems = Vec::new();
+    let mut bound = |what: &str, number: usize, max: usize| {
+        if number > max {
+            problems.push(format!("has {number} {what}, {max} are the limit"));
         }
     };
-    let body = wording.body.to_string();
-    bound("bytes of body", body.len(), WORDING_BODY_BYTES_MAX);
-    bound("request ids", body.matches(REQUEST_ID).count(), WORDING_REQUEST_IDS_MAX);
-    bound("headers", wording.headers.len(), WORDING_HEADERS_MAX);
-    let bytes = wording.headers.iter().map(|(name, value)| name.len().saturating_add(value.len())).sum();
-    bound("bytes of headers", bytes, WORDING_HEADER_BYTES_MAX);
-    found
+    let body = template.body.to_string();
+    bound("bytes of body", body.len(), ERROR_BODY_BYTES_MAX);
+    bound("request ids", body.matches(REQUEST_ID).count(), ERROR_REQUEST_IDS_MAX);
+    bound("headers", template.headers.len(), ERROR_HEADERS_MAX);
+    let bytes = template.headers.iter().map(|(name, value)| name.len().saturating_add(value.len())).sum();
+    bound("bytes of headers", bytes, ERROR_HEADER_BYTES_MAX);
+    problems
 }
 
-/// The reason does not quote the path, which may be long.
+/// Returns the limit that a path exceeds. The reason does not quote the path, which may be long.
 pub fn find_large_path(path: &str) -> Option<String> {
     let parameters = path.matches('{').count();
     let measured = [
@@ -72,8 +73,8 @@ pub fn find_large_path(path: &str) -> Option<String> {
         ("segments", path.matches('/').count(), PATH_SEGMENTS_MAX),
         ("parameters", parameters, PATH_PARAMETERS_MAX),
     ];
-    let (what, number, most) = measured.into_iter().find(|(_, number, most)| number > most)?;
-    Some(format!("its path has {number} {what}, {most} are the limit"))
+    let (what, number, max) = measured.into_iter().find(|(_, number, max)| number > max)?;
+    Some(format!("its path has {number} {what}, {max} are the limit"))
 }
 
 #[cfg(test)]
@@ -82,38 +83,38 @@ mod tests {
 
     use super::*;
 
-    fn wording(headers: Value, body: Value) -> FailureWording {
+    fn template(headers: Value, body: Value) -> ErrorTemplate {
         serde_json::from_value(json!({"status": 401, "headers": headers, "body": body})).unwrap()
     }
 
     #[test]
-    fn values_are_counted_outside_of_texts() {
+    fn values_are_counted_outside_of_strings() {
         for (text, values) in [("1", 1), (r#"{"a":1}"#, 2), (r#"[1,2,3]"#, 4), (r#"{"a,[{":"\",,"}"#, 2)] {
             assert_eq!(count_values(text), values, "{text}");
         }
     }
 
     #[test]
-    fn manifest_of_too_many_values_is_refused_before_it_is_parsed() {
+    fn manifest_of_too_many_values_is_rejected_before_it_is_parsed() {
         let text = format!("[{}0]", "0,".repeat(MANIFEST_VALUES_MAX));
         assert!(check_text(&text).unwrap_err().contains("100000 are the limit"));
         assert_eq!(check_text(&format!("[{}0]", "0,".repeat(MANIFEST_VALUES_MAX - 2))), Ok(()));
     }
 
     #[test]
-    fn each_large_part_of_a_wording_is_named() {
+    fn each_large_part_of_an_error_template_is_reported() {
         let many: serde_json::Map<String, Value> = (0..33).map(|n| (format!("x-{n}"), json!("1"))).collect();
         let cases = [
-            (json!({}), json!("x".repeat(WORDING_BODY_BYTES_MAX)), "bytes of body"),
+            (json!({}), json!("x".repeat(ERROR_BODY_BYTES_MAX)), "bytes of body"),
             (json!({}), json!(REQUEST_ID.repeat(9)), "9 request ids, 8 are the limit"),
             (Value::Object(many), json!({}), "33 headers"),
-            (json!({"x-a": "x".repeat(WORDING_HEADER_BYTES_MAX)}), json!({}), "bytes of headers"),
+            (json!({"x-a": "x".repeat(ERROR_HEADER_BYTES_MAX)}), json!({}), "bytes of headers"),
         ];
         for (headers, body, part) in cases {
-            let found = find_large_parts(&wording(headers, body));
-            assert!(found.len() == 1 && found[0].contains(part), "{found:?}");
+            let problems = find_large_parts(&template(headers, body));
+            assert!(problems.len() == 1 && problems[0].contains(part), "{problems:?}");
         }
-        assert!(find_large_parts(&wording(json!({"x-a": "b"}), json!({"id": REQUEST_ID}))).is_empty());
+        assert!(find_large_parts(&template(json!({"x-a": "b"}), json!({"id": REQUEST_ID}))).is_empty());
     }
 
     #[test]

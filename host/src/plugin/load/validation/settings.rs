@@ -1,8 +1,8 @@
 //! Checks the plugin's settings in plugins.toml against the JSON Schema of its manifest.
 //!
-//! Pure. Supports the keywords that describe a table of settings. A schema with any other keyword is refused by name, so that
-//! no plugin relies on a rule that the host does not check. Invariant: the time of a check and the length of its sentences
-//! are bounded whatever the schema contains, also where it refers to itself.
+//! Pure. Supports the keywords that describe a table of settings. A schema with another keyword is rejected by name, so
+//! that no plugin relies on a rule that the host does not check. Invariant: the time of a check and the length of its
+//! messages are bounded for any schema, also if it refers to itself.
 
 use std::{
     cell::Cell,
@@ -12,36 +12,38 @@ use std::{
 
 use serde_json::{Map, Value};
 
-/// Nested schemas, `$ref` included: a schema that refers to itself ends here.
+/// Depth of nested schemas, including `$ref`. It bounds a schema that refers to itself.
 const DEPTH_MAX: usize = 32;
 /// Schemas and entries of their lists that one check of settings compares.
 const STEPS_MAX: usize = 100_000;
 /// Bytes of a schema value that a message quotes.
 const EXCERPT_BYTES: usize = 160;
-/// Bytes of a `$ref`: to follow one copies its text.
+/// Bytes of a `$ref`. Following it copies the string.
 const REFERENCE_BYTES_MAX: usize = 256;
-/// Values that a sentence lists.
+/// Values that a message lists.
 const JOINED_MAX: usize = 64;
 /// Mistakes of the schema that are reported.
 const FINDINGS_MAX: usize = 100;
 /// Keywords that describe and do not restrict.
 const NOTES: [&str; 8] = ["$schema", "$defs", "$comment", "title", "description", "default", "examples", "format"];
 
-/// Everything that is wrong with the settings of `plugin`, or with their schema.
-pub fn check(plugin: &str, schema: &Value, settings: &BTreeMap<String, Value>, found: &mut Vec<String>) {
+/// Adds all mistakes in the settings of `plugin`, or in their schema.
+pub fn check(plugin: &str, schema: &Value, settings: &BTreeMap<String, Value>, problems: &mut Vec<String>) {
     let root = Root { schema, steps: Cell::new(STEPS_MAX), is_overrun: Cell::new(false) };
     let mut unsupported = Vec::new();
     root.check_schema(schema, 0, &mut unsupported);
     if !unsupported.is_empty() {
-        found.extend(unsupported.into_iter().map(|why| format!("the schema of its settings {why}")));
+        problems.extend(unsupported.into_iter().map(|why| format!("the schema of its settings {why}")));
         return;
     }
     let settings = Value::Object(settings.clone().into_iter().collect());
     let mut wrong = Vec::new();
     root.check_value(schema, (&settings, 0), &format!("plugins.{plugin}.settings"), &mut wrong);
     match root.is_overrun.get() {
-        true => found.push("the schema of its settings takes too many steps to check, or refers to itself".to_owned()),
-        false => found.append(&mut wrong),
+        true => {
+            problems.push("the schema of its settings takes too many steps to check, or refers to itself".to_owned())
+        }
+        false => problems.append(&mut wrong),
     }
 }
 
@@ -54,8 +56,8 @@ struct Root<'a> {
 }
 
 impl<'a> Root<'a> {
-    /// Returns the schema that a `$ref` leads to, or `None` if it leads nowhere or one on the way is too long. Each takes
-    /// a step.
+    /// Returns the schema that a `$ref` leads to. `None` if it has no target or a `$ref` on the way is too long. Each
+    /// takes a step.
     fn resolve(&self, schema: &'a Value) -> Option<&'a Value> {
         let mut schema = schema;
         for _ in 0..DEPTH_MAX {
@@ -69,36 +71,36 @@ impl<'a> Root<'a> {
         None
     }
 
-    fn check_schema(&self, schema: &'a Value, depth: usize, found: &mut Vec<String>) {
+    fn check_schema(&self, schema: &'a Value, depth: usize, problems: &mut Vec<String>) {
         if depth > DEPTH_MAX {
-            found.push(format!("is nested more than {DEPTH_MAX} deep"));
+            problems.push(format!("is nested more than {DEPTH_MAX} deep"));
             return;
         }
         let members = match schema {
             Value::Bool(_) => return,
             Value::Object(members) => members,
-            other => return found.push(format!("has {} in the place of a schema", excerpt(other))),
+            other => return problems.push(format!("has {} instead of a schema", excerpt(other))),
         };
         if self.resolve(schema).is_none() {
             let reference = excerpt(schema.get("$ref").unwrap_or(&Value::Null));
-            let problem = format!("leads nowhere, or through one of more than {REFERENCE_BYTES_MAX} bytes");
-            found.push(format!("has a $ref that {problem}: {reference}"));
+            let problem = format!("has no target, or leads through one of more than {REFERENCE_BYTES_MAX} bytes");
+            problems.push(format!("has a $ref that {problem}: {reference}"));
         }
         for (keyword, value) in members {
-            if found.len() >= FINDINGS_MAX {
+            if problems.len() >= FINDINGS_MAX {
                 return;
             }
-            if let Some(parts) = parts(keyword, value) {
-                parts.into_iter().for_each(|part| self.check_schema(part, depth.saturating_add(1), found));
+            if let Some(subschemas) = subschemas(keyword, value) {
+                subschemas.into_iter().for_each(|part| self.check_schema(part, depth.saturating_add(1), problems));
             } else if !is_supported(keyword, value) {
                 let (keyword, value) = (excerpt(keyword), excerpt(value));
-                found.push(format!("has the keyword {keyword} with {value}, which the host does not check"));
+                problems.push(format!("has the keyword {keyword} with {value}, which the host does not check"));
             }
         }
     }
 
-    /// Whether the check may go on, after this many steps more and at this depth.
-    fn may_go_on(&self, steps: usize, depth: usize) -> bool {
+    /// Takes steps at a depth. Returns false if the check must end.
+    fn take_steps(&self, steps: usize, depth: usize) -> bool {
         let left = self.steps.get().checked_sub(steps).filter(|_| depth <= DEPTH_MAX && !self.is_overrun.get());
         self.is_overrun.set(left.is_none());
         self.steps.set(left.unwrap_or(0));
@@ -106,64 +108,64 @@ impl<'a> Root<'a> {
     }
 
     /// `schema` has passed [`Root::check_schema`]. `depth`: schemas that apply to the same value, one within the other.
-    fn check_value(&self, schema: &'a Value, (value, depth): (&Value, usize), place: &str, found: &mut Vec<String>) {
+    fn check_value(&self, schema: &'a Value, (value, depth): (&Value, usize), path: &str, problems: &mut Vec<String>) {
         let entries = ["enum", "required", "type"].iter().map(|keyword| list(schema.get(keyword)).len());
-        if !self.may_go_on(entries.sum::<usize>().saturating_add(1), depth) {
+        if !self.take_steps(entries.sum::<usize>().saturating_add(1), depth) {
             return;
         }
         let Some(schema) = self.resolve(schema) else { return };
         let Value::Object(keywords) = schema else {
             if *schema == Value::Bool(false) {
-                found.push(format!("`{place}` is not a setting of this plugin"));
+                problems.push(format!("`{path}` is not a setting of this plugin"));
             }
             return;
         };
-        if let Some(wanted) = keywords.get("type")
-            && !types(wanted).any(|name| is_of_type(name, value))
+        if let Some(expected) = keywords.get("type")
+            && !types(expected).any(|name| is_of_type(name, value))
         {
-            let names: Vec<&str> = types(wanted).filter(|name| *name != "null").map(type_name).collect();
-            return found.push(format!("`{place}` must be {}", names.join(" or ")));
+            let names: Vec<&str> = types(expected).filter(|name| *name != "null").map(type_name).collect();
+            return problems.push(format!("`{path}` must be {}", names.join(" or ")));
         }
         if let Some(must) = restriction(keywords, value) {
-            found.push(format!("`{place}` {must}"));
+            problems.push(format!("`{path}` {must}"));
         }
         for part in list(keywords.get("allOf")) {
-            self.check_value(part, (value, depth.saturating_add(1)), place, found);
+            self.check_value(part, (value, depth.saturating_add(1)), path, problems);
         }
         for keyword in ["anyOf", "oneOf"] {
-            self.check_alternatives(list(keywords.get(keyword)), (value, depth.saturating_add(1)), place, found);
+            self.check_alternatives(list(keywords.get(keyword)), (value, depth.saturating_add(1)), path, problems);
         }
         if let (Some(items), Value::Array(values)) = (keywords.get("items"), value) {
             for (at, item) in values.iter().enumerate() {
-                self.check_value(items, (item, depth), &format!("{place}[{at}]"), found);
+                self.check_value(items, (item, depth), &format!("{path}[{at}]"), problems);
             }
         }
         if let Value::Object(members) = value {
-            self.check_members(keywords, (members, depth), place, found);
+            self.check_members(keywords, (members, depth), path, problems);
         }
     }
 
-    /// Requires that one of them fits. If none does, lists constants, and reports the requirement of the first other schema.
+    /// Requires that one schema matches. Otherwise lists the constants, or reports the requirement of the first schema.
     fn check_alternatives(
         &self,
-        parts: &'a [Value],
+        subschemas: &'a [Value],
         (value, depth): (&Value, usize),
-        place: &str,
-        found: &mut Vec<String>,
+        path: &str,
+        problems: &mut Vec<String>,
     ) {
         let mut first = None;
-        for part in parts {
+        for part in subschemas {
             let mut reasons = Vec::new();
-            self.check_value(part, (value, depth), place, &mut reasons);
+            self.check_value(part, (value, depth), path, &mut reasons);
             if reasons.is_empty() {
                 return;
             }
             first.get_or_insert(reasons);
         }
-        let constants: Option<Vec<&Value>> = parts.iter().map(|part| self.resolve(part)?.get("const")).collect();
+        let constants: Option<Vec<&Value>> = subschemas.iter().map(|part| self.resolve(part)?.get("const")).collect();
         match constants.filter(|constants| !constants.is_empty()) {
-            Some(constants) => found.push(format!("`{place}` must be one of: {}", join(&constants))),
-            None => found.extend(first.unwrap_or_default()),
+            Some(constants) => problems.push(format!("`{path}` must be one of: {}", join(&constants))),
+            None => problems.extend(first.unwrap_or_default()),
         }
     }
 
@@ -171,26 +173,26 @@ impl<'a> Root<'a> {
         &self,
         keywords: &'a Map<String, Value>,
         (members, depth): (&Map<String, Value>, usize),
-        place: &str,
-        found: &mut Vec<String>,
+        path: &str,
+        problems: &mut Vec<String>,
     ) {
         let properties = keywords.get("properties").and_then(Value::as_object);
         for name in list(keywords.get("required")).iter().filter_map(Value::as_str) {
             if !members.contains_key(name) {
-                found.push(format!("`{place}.{}` is required", excerpt(name)));
+                problems.push(format!("`{path}.{}` is required", excerpt(name)));
             }
         }
         for (name, member) in members {
             let known = properties.and_then(|properties| properties.get(name));
             if let Some(schema) = known.or_else(|| keywords.get("additionalProperties")) {
-                self.check_value(schema, (member, depth), &format!("{place}.{name}"), found);
+                self.check_value(schema, (member, depth), &format!("{path}.{name}"), problems);
             }
         }
     }
 }
 
-/// The schemas within a keyword; `None` where it holds none.
-fn parts<'a>(keyword: &str, value: &'a Value) -> Option<Vec<&'a Value>> {
+/// Returns the schemas within a keyword. `None` if it contains none.
+fn subschemas<'a>(keyword: &str, value: &'a Value) -> Option<Vec<&'a Value>> {
     match (keyword, value) {
         ("$defs" | "properties", Value::Object(schemas)) => Some(schemas.values().collect()),
         ("anyOf" | "oneOf" | "allOf", Value::Array(schemas)) => Some(schemas.iter().collect()),
@@ -222,16 +224,16 @@ fn restriction(keywords: &Map<String, Value>, value: &Value) -> Option<String> {
     {
         return Some(format!("must be one of: {}", join(&allowed.iter().collect::<Vec<_>>())));
     }
-    if keywords.get("const").is_some_and(|wanted| wanted != value) {
+    if keywords.get("const").is_some_and(|expected| expected != value) {
         return Some(format!("must be {}", limit("const")));
     }
     match value {
         Value::Number(given) => {
             let given = given.as_f64()?;
-            if number("minimum").is_some_and(|least| given < least) {
+            if number("minimum").is_some_and(|min| given < min) {
                 return Some(format!("must be at least {}", limit("minimum")));
             }
-            let above = number("maximum").is_some_and(|most| given > most);
+            let above = number("maximum").is_some_and(|max| given > max);
             above.then(|| format!("must be at most {}", limit("maximum")))
         }
         Value::String(text) => bounds(text.chars().count(), (count("minLength"), count("maxLength")), "characters"),
@@ -240,12 +242,12 @@ fn restriction(keywords: &Map<String, Value>, value: &Value) -> Option<String> {
     }
 }
 
-fn bounds(count: usize, (least, most): (Option<u64>, Option<u64>), what: &str) -> Option<String> {
+fn bounds(count: usize, (min, max): (Option<u64>, Option<u64>), what: &str) -> Option<String> {
     let count = count as u64;
-    if let Some(least) = least.filter(|least| count < *least) {
-        return Some(format!("must have at least {least} {what}"));
+    if let Some(min) = min.filter(|min| count < *min) {
+        return Some(format!("must have at least {min} {what}"));
     }
-    most.filter(|most| count > *most).map(|most| format!("must have at most {most} {what}"))
+    max.filter(|max| count > *max).map(|max| format!("must have at most {max} {what}"))
 }
 
 const TYPES: [(&str, &str); 7] = [
@@ -265,7 +267,7 @@ fn types(value: &Value) -> impl Iterator<Item = &str> {
 }
 
 fn type_name(name: &str) -> &str {
-    TYPES.iter().find(|(known, _)| *known == name).map_or(name, |(_, words)| words)
+    TYPES.iter().find(|(known, _)| *known == name).map_or(name, |(_, description)| description)
 }
 
 fn is_of_type(name: &str, value: &Value) -> bool {
@@ -291,7 +293,7 @@ fn join(values: &[&Value]) -> String {
     first.chain(more).collect::<Vec<_>>().join(", ")
 }
 
-/// The beginning of a value of the schema, which may be megabytes.
+/// Returns the start of a value of the schema, which may be megabytes long.
 fn excerpt(value: impl Display) -> String {
     struct Excerpt(String);
     impl Write for Excerpt {
@@ -315,11 +317,11 @@ mod tests {
 
     use super::*;
 
-    fn found(schema: Value, settings: Value) -> Vec<String> {
+    fn problems(schema: Value, settings: Value) -> Vec<String> {
         let settings: BTreeMap<String, Value> = settings.as_object().unwrap().clone().into_iter().collect();
-        let mut found = Vec::new();
-        check("notes", &schema, &settings, &mut found);
-        found
+        let mut problems = Vec::new();
+        check("notes", &schema, &settings, &mut problems);
+        problems
     }
 
     fn schema() -> Value {
@@ -347,13 +349,13 @@ mod tests {
     }
 
     #[test]
-    fn settings_that_fit_pass() {
-        assert_eq!(found(schema(), json!({"side": "left"})), [""; 0]);
+    fn valid_settings_pass() {
+        assert_eq!(problems(schema(), json!({"side": "left"})), [""; 0]);
         let all = json!({
             "side": "right", "mode": "slow", "wait-ms": 100, "name": "abc", "headers": ["a", "b"], "links": {"x": true},
         });
-        assert_eq!(found(schema(), all), [""; 0]);
-        assert_eq!(found(json!(true), json!({"anything": 1})), [""; 0]);
+        assert_eq!(problems(schema(), all), [""; 0]);
+        assert_eq!(problems(json!(true), json!({"anything": 1})), [""; 0]);
     }
 
     #[test]
@@ -377,53 +379,53 @@ mod tests {
             (json!({"side": "left", "links": {"x": 1}}), "`plugins.notes.settings.links.x` must be true or false"),
             (json!({"side": "left", "sied": 1}), "`plugins.notes.settings.sied` is not a setting of this plugin"),
         ] {
-            assert_eq!(found(schema(), settings.clone()), [expected], "{settings}");
+            assert_eq!(problems(schema(), settings.clone()), [expected], "{settings}");
         }
     }
 
     #[test]
     fn all_mistakes_are_reported_at_once() {
-        assert_eq!(found(schema(), json!({"mode": "x", "wait-ms": 0, "other": 1})).len(), 4);
+        assert_eq!(problems(schema(), json!({"mode": "x", "wait-ms": 0, "other": 1})).len(), 4);
     }
 
     #[test]
-    fn a_schema_that_the_host_does_not_support_is_refused_by_name() {
+    fn unsupported_keyword_is_rejected_by_name() {
         for (part, expected) in [
             (json!({"pattern": "^a$"}), "pattern"),
             (json!({"type": "text"}), "type"),
             (json!({"maximum": "5"}), "maximum"),
             (json!({"$ref": "#/$defs/Nobody"}), "$ref"),
             (json!({"properties": {"a": {"properties": {"b": {"not": {}}}}}}), "not"),
-            (json!({"items": 5}), "in the place of a schema"),
+            (json!({"items": 5}), "instead of a schema"),
         ] {
-            let found = found(part.clone(), json!({}));
-            assert!(found.len() == 1 && found[0].contains(expected), "{part}: {found:?}");
+            let problems = problems(part.clone(), json!({}));
+            assert!(problems.len() == 1 && problems[0].contains(expected), "{part}: {problems:?}");
         }
     }
 
     #[test]
     fn check_of_a_schema_that_applies_itself_to_the_same_value_ends() {
         for keyword in ["allOf", "anyOf", "oneOf"] {
-            let found = found(json!({keyword: [{"$ref": "#"}]}), json!({}));
-            assert!(found.len() == 1 && found[0].contains("refers to itself"), "{keyword}: {found:?}");
+            let problems = problems(json!({keyword: [{"$ref": "#"}]}), json!({}));
+            assert!(problems.len() == 1 && problems[0].contains("refers to itself"), "{keyword}: {problems:?}");
         }
     }
 
     #[test]
-    fn reference_that_is_too_long_is_refused_wherever_it_is() {
-        let refused = |schema: &Value| {
-            let found = found(schema.clone(), json!({}));
-            found.len() == 1 && found[0].contains("more than 256 bytes")
+    fn reference_that_is_too_long_is_rejected_anywhere() {
+        let rejected = |schema: &Value| {
+            let problems = problems(schema.clone(), json!({}));
+            problems.len() == 1 && problems[0].contains("more than 256 bytes")
         };
-        for (bytes, is_refused) in [(REFERENCE_BYTES_MAX, false), (REFERENCE_BYTES_MAX + 1, true)] {
+        for (bytes, is_rejected) in [(REFERENCE_BYTES_MAX, false), (REFERENCE_BYTES_MAX + 1, true)] {
             let name = "x".repeat(bytes - "#/$defs/".len());
             let reference = json!({"$ref": format!("#/$defs/{name}")});
             let mut defs = Map::new();
             defs.insert(name, json!(true));
-            assert_eq!(refused(&json!({"allOf": [reference.clone()], "$defs": defs.clone()})), is_refused, "{bytes}");
+            assert_eq!(rejected(&json!({"allOf": [reference.clone()], "$defs": defs.clone()})), is_rejected, "{bytes}");
             // Through a value that is not checked as a schema.
             let hidden = json!({"$ref": "#/default", "default": reference, "$defs": defs});
-            assert_eq!(refused(&hidden), is_refused, "{bytes}");
+            assert_eq!(rejected(&hidden), is_rejected, "{bytes}");
         }
     }
 
@@ -435,12 +437,12 @@ mod tests {
             defs.insert(format!("A{at}"), twice(&format!("#/$defs/A{}", at + 1)));
         }
         defs.insert("A30".to_owned(), json!(true));
-        let found = found(json!({"$ref": "#/$defs/A0", "$defs": defs}), json!({}));
-        assert!(found.len() == 1 && found[0].contains("too many steps"), "{found:?}");
+        let problems = problems(json!({"$ref": "#/$defs/A0", "$defs": defs}), json!({}));
+        assert!(problems.len() == 1 && problems[0].contains("too many steps"), "{problems:?}");
     }
 
     #[test]
-    fn sentences_about_a_schema_are_short_and_few() {
+    fn messages_about_a_schema_are_bounded() {
         let long = "\u{e4}".repeat(1 << 20);
         let wrong: Map<String, Value> = (0..10_000).map(|at| (format!("x{at}"), json!(long[..64]))).collect();
         for (schema, settings) in [
@@ -452,17 +454,17 @@ mod tests {
             (json!({"required": [long]}), json!({})),
             (Value::Object(wrong), json!({})),
         ] {
-            let found = found(schema, settings);
-            assert!(!found.is_empty());
-            assert!(found.iter().map(String::len).sum::<usize>() < 32_000, "{}", found.len());
+            let problems = problems(schema, settings);
+            assert!(!problems.is_empty());
+            assert!(problems.iter().map(String::len).sum::<usize>() < 32_000, "{}", problems.len());
         }
     }
 
     #[test]
-    fn a_schema_that_refers_to_itself_ends() {
+    fn check_of_a_schema_that_refers_to_itself_ends() {
         let endless = json!({"$ref": "#/$defs/A", "$defs": {"A": {"$ref": "#/$defs/A"}}});
-        assert!(!found(endless, json!({})).is_empty());
+        assert!(!problems(endless, json!({})).is_empty());
         let deep = json!({"type": "object", "additionalProperties": {"$ref": "#"}});
-        assert_eq!(found(deep, json!({"a": {"b": {"c": {}}}})), [""; 0]);
+        assert_eq!(problems(deep, json!({"a": {"b": {"c": {}}}})), [""; 0]);
     }
 }
