@@ -1,13 +1,18 @@
-//! The memory that requests may use: of the whole host, and of each tenant.
+//! The memory that requests may use, of the whole host and of each tenant.
 //!
-//! Owns two sums. `calls`: the memory of running guests and what the host holds for them (records that they read, questions, results on
-//! their way, and changes until these are durable), and of their answers until the connection has taken them; and what streams
-//! have ready. `bodies`: request bodies, from their first byte to the end of the call, the questions of a call that waits, and
-//! their replies. They are apart because a body waits for its call: bodies alone must not
-//! keep every call from running. Within each sum one tenant, or one address of callers without a key, may hold its share.
+//! Owns two sums, which are separate because a body waits for its call, and bodies alone must not keep every call from
+//! running:
 //!
-//! All other memory has bounds of its own: the overlay, the queue of the committer, caches of the database,
-//! buffers of connections, slots of the pool. `machine` reads how much memory there is, and how many files.
+//! - `calls`: the memory of running guests and what the host holds for them (records that they read, questions, pending
+//!   results, and changes until these are durable), their answers until the connection has taken them, and the chunks
+//!   that streams have ready.
+//! - `bodies`: request bodies from their first byte to the end of the call, the questions of a waiting call, and their
+//!   replies.
+//!
+//! Within each sum one tenant, or one address of callers without a key, may hold its share.
+//!
+//! All other memory has limits of its own: the overlay, the queue of the committer, caches of the database, buffers of
+//! connections, slots of the pool. `machine` reads how much memory and how many files are available.
 
 use std::sync::{
     Arc,
@@ -18,7 +23,7 @@ use bytes::Bytes;
 use tokio::time::Instant;
 
 use crate::{
-    fair::{Bounds, Fair, NotGranted, Permit, Queueing, Request},
+    fair::{AcquireError, Bounds, Fair, Permit, Queueing, Request},
     limits::{BODIES_PERCENT, CALL_MEMORY_BYTES_MIN, MEMORY_WAITING_EACH_MAX, MEMORY_WAITING_MAX},
 };
 
@@ -27,27 +32,27 @@ pub mod machine;
 /// Tenant, or address of a caller without a key.
 pub type Payer = Arc<str>;
 
-/// Settings of the memory of requests.
+/// Settings of the request memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MemoryConfig {
-    /// Bodies, running calls and answers together.
+    /// Limit of bodies, running calls and answers together.
     pub budget_bytes: u64,
-    /// Share of it that one tenant may use.
+    /// Percentage of it that one tenant may use.
     pub tenant_percent: u64,
 }
 
 pub struct Budget {
     calls: Arc<Fair<Payer>>,
     bodies: Arc<Fair<Payer>>,
-    /// Bytes of answers and of streams; both are part of `calls`.
+    /// Bytes of answers and of streams. Both are part of `calls`.
     answers: Arc<AtomicU64>,
     streams: Arc<AtomicU64>,
 }
 
-/// Bytes that are counted until this is dropped.
+/// Bytes that are charged until this is dropped.
 pub struct Charge {
     permit: Permit<Payer>,
-    /// The gauge that shows them besides.
+    /// A gauge that counts them as well.
     gauge: Option<Gauge>,
 }
 
@@ -56,16 +61,16 @@ struct Gauge {
     bytes: u64,
 }
 
-/// Use of one part of the budget, for metrics.
+/// Usage of one part of the budget, for metrics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Reading {
+pub struct BudgetReading {
     pub kind: &'static str,
     pub used: u64,
     pub limit: u64,
     pub waiting: usize,
 }
 
-impl Reading {
+impl BudgetReading {
     pub const KINDS: [&'static str; 4] = ["calls", "answers", "streams", "bodies"];
 }
 
@@ -88,55 +93,56 @@ impl Budget {
         })
     }
 
-    /// Charges a call before it runs. A first estimate is cut so that a few calls of one tenant can begin; a call that needs
-    /// more takes more while it runs.
-    pub async fn charge_call(&self, payer: &Payer, request: Request, until: Instant) -> Result<Charge, NotGranted> {
+    /// Charges a call before it runs. A first estimate is capped so that a few calls of one tenant can begin. A call
+    /// that needs more grows its charge while it runs.
+    pub async fn charge_call(&self, payer: &Payer, request: Request, until: Instant) -> Result<Charge, AcquireError> {
         self.calls.acquire(payer, request, until).await.map(Charge::from)
     }
 
-    /// The most that the first estimate of a call may be.
+    /// Returns the maximum of the first estimate of a call.
     pub fn estimate_max(&self) -> u64 {
         (self.calls.bounds().share / 4).max(CALL_MEMORY_BYTES_MIN)
     }
 
-    /// All that calls and answers may have.
+    /// Returns the limit of calls and answers together.
     pub fn calls_limit(&self) -> u64 {
         self.calls.bounds().capacity
     }
 
     /// Charges a body before it is read.
-    pub async fn charge_body(&self, payer: &Payer, bytes: u64, until: Instant) -> Result<Charge, NotGranted> {
+    pub async fn charge_body(&self, payer: &Payer, bytes: u64, until: Instant) -> Result<Charge, AcquireError> {
         self.bodies.acquire(payer, Request::of(bytes), until).await.map(Charge::from)
     }
 
-    /// Charges what a call receives after it has begun. It never waits: `None` where there is no room.
+    /// Charges what a call receives after it has begun. Never waits: returns `None` if there is no capacity.
     pub async fn charge_arrived(&self, payer: &Payer, bytes: u64) -> Option<Charge> {
         let mut charge = self.charge_body(payer, 0, Instant::now()).await.ok()?;
         charge.grow_to(bytes).then_some(charge)
     }
 
-    /// Charges the bytes that a stream has ready for its reader. The stream was admitted before, so it only waits.
-    pub async fn charge_stream(&self, payer: &Payer, bytes: u64, until: Instant) -> Result<Charge, NotGranted> {
+    /// Charges the bytes that a stream has ready for its reader. The stream was admitted before, so the request is
+    /// never rejected for a full queue.
+    pub async fn charge_stream(&self, payer: &Payer, bytes: u64, until: Instant) -> Result<Charge, AcquireError> {
         let request = Request { queueing: Queueing::Reserved, ..Request::of(bytes) };
         let permit = self.calls.acquire(payer, request, until).await?;
         Ok(Charge::from(permit).counted_in(&self.streams))
     }
 
-    /// The charge of a call that has ended, for as long as its answer is under way.
+    /// Reduces the charge of an ended call to its answer, which holds it while it is being sent.
     pub fn keep_answer(&self, mut charge: Charge, bytes: u64) -> Charge {
         charge.shrink_to(bytes);
         charge.counted_in(&self.answers)
     }
 
-    pub fn readings(&self) -> [Reading; 4] {
+    pub fn readings(&self) -> [BudgetReading; 4] {
         let (answers, streams) = (self.answers.load(Ordering::Relaxed), self.streams.load(Ordering::Relaxed));
         let running = self.calls.used().saturating_sub(answers).saturating_sub(streams);
         let limit = self.calls.bounds().capacity;
         [
-            Reading { kind: "calls", used: running, limit, waiting: self.calls.waiting() },
-            Reading { kind: "answers", used: answers, limit, waiting: 0 },
-            Reading { kind: "streams", used: streams, limit, waiting: 0 },
-            Reading {
+            BudgetReading { kind: "calls", used: running, limit, waiting: self.calls.waiting() },
+            BudgetReading { kind: "answers", used: answers, limit, waiting: 0 },
+            BudgetReading { kind: "streams", used: streams, limit, waiting: 0 },
+            BudgetReading {
                 kind: "bodies",
                 used: self.bodies.used(),
                 limit: self.bodies.bounds().capacity,
@@ -157,7 +163,7 @@ impl Charge {
         self.permit.amount()
     }
 
-    /// Takes more without waiting; `false` where the budget or the share of the tenant has no room.
+    /// Grows the charge without waiting. Returns `false` if the budget or the share of the tenant has no capacity.
     pub fn grow_to(&mut self, bytes: u64) -> bool {
         let grows = self.permit.grow_to(bytes);
         self.update_gauge();
@@ -169,7 +175,7 @@ impl Charge {
         self.update_gauge();
     }
 
-    /// Moves so many bytes, or all of them, to a charge of their own.
+    /// Moves this many bytes, or all of them, to a new charge.
     pub fn split(&mut self, bytes: u64) -> Charge {
         let split = Charge::from(self.permit.split(bytes));
         self.update_gauge();
@@ -179,19 +185,19 @@ impl Charge {
     fn update_gauge(&mut self) {
         let bytes = self.bytes();
         if let Some(gauge) = &mut self.gauge {
-            // A smaller charge wraps, and so does the sum.
+            // For a smaller charge the difference wraps, and so does the sum.
             gauge.sum.fetch_add(bytes.wrapping_sub(gauge.bytes), Ordering::Relaxed);
             gauge.bytes = bytes;
         }
     }
 
-    /// The same charge, less so many bytes.
+    /// Returns the charge, reduced by `bytes`.
     pub fn without(mut self, bytes: u64) -> Charge {
         self.shrink_to(self.bytes().saturating_sub(bytes));
         self
     }
 
-    /// The same bytes, which release the charge when the last reference to them is dropped.
+    /// Returns the same bytes, which release the charge when the last reference to them is dropped.
     pub fn attach(self, bytes: Bytes) -> Bytes {
         Bytes::from_owner(Charged { bytes, _charge: self })
     }
@@ -248,7 +254,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn reading_of_streams_follows_their_charges() {
+    async fn stream_gauge_follows_the_charges() {
         let (budget, acme) = (budget(), Payer::from("acme/test"));
         let mut charge = budget.charge_stream(&acme, 40, soon()).await.unwrap();
         assert!(charge.grow_to(60) && !charge.grow_to(1_000));
@@ -260,15 +266,15 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn tenant_that_holds_its_share_waits_and_others_do_not() {
+    async fn only_tenant_at_its_share_waits() {
         let (budget, acme, globex) = (budget(), Payer::from("acme/test"), Payer::from("globex/test"));
         let _held = budget.charge_call(&acme, Request::of(150), soon()).await.unwrap();
-        assert_eq!(budget.charge_call(&acme, Request::of(1), soon()).await.err(), Some(NotGranted::Late));
+        assert_eq!(budget.charge_call(&acme, Request::of(1), soon()).await.err(), Some(AcquireError::TimedOut));
         assert!(budget.charge_call(&globex, Request::of(100), soon()).await.is_ok());
     }
 
     #[tokio::test(start_paused = true)]
-    async fn what_arrives_for_a_call_is_charged_without_waiting() {
+    async fn data_received_during_a_call_is_charged_without_waiting() {
         let (budget, acme, globex) = (budget(), Payer::from("acme/test"), Payer::from("globex/test"));
         let held = budget.charge_arrived(&acme, 90).await.unwrap();
         assert_eq!(budget.readings()[3].used, 90);
@@ -280,10 +286,10 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn bodies_leave_room_for_the_calls_they_wait_for() {
+    async fn bodies_leave_memory_for_the_calls_they_wait_for() {
         let (budget, acme) = (budget(), Payer::from("acme/test"));
         let _body = budget.charge_body(&acme, 50, soon()).await.unwrap();
-        assert_eq!(budget.charge_body(&acme, 50, soon()).await.err(), Some(NotGranted::Late));
+        assert_eq!(budget.charge_body(&acme, 50, soon()).await.err(), Some(AcquireError::TimedOut));
         assert!(budget.charge_call(&acme, Request::of(150), soon()).await.is_ok());
     }
 }

@@ -1,14 +1,15 @@
-//! A counting limit that its users share fairly: calls, cores, bytes of memory.
+//! A counting limit that parties share fairly: calls, cores, bytes of memory.
 //!
-//! Like a semaphore, but each permit belongs to a party (a tenant, or an address of anonymous callers). A party may hold at
-//! most `share` of the limit, and may fill only part of the queue. Freed capacity goes to the waiting party that has used
-//! the least of it since parties began to wait, within one party to the lowest rank, then to the oldest.
+//! Like a semaphore, but each permit belongs to a party (a tenant, or an address of anonymous callers). A party may
+//! hold at most `share` of the limit and fill only part of the queue. Freed capacity goes to the waiting party that has
+//! used the least of it since parties began to wait. Within one party the lowest rank comes first, then the oldest
+//! request.
 //!
-//! `state` is the order of grants. `cores` applies it to processor time, which `slices` measures.
+//! `state` implements the order of grants. `cores` applies it to processor time, which `slices` measures.
 //!
-//! Invariants: `used` never exceeds `capacity`. A party that holds nothing is only limited by `capacity`, so no share is too
-//! small for one request. Every grant moves the virtual time forward, so each waiter is overtaken a bounded number of times,
-//! and then keeps the front of the line until it fits: neither large requests nor parties in debt starve.
+//! Invariants: `used` never exceeds `capacity`. A party that holds nothing is limited only by `capacity`, so no share
+//! is too small for one request. Every grant advances the virtual time, so each waiter is overtaken a bounded number of
+//! times and then stays at the front of the queue until it fits. Neither large requests nor parties in debt starve.
 
 use std::{hash::Hash, num::NonZero, sync::Arc};
 
@@ -18,7 +19,7 @@ use tokio::{
     time::{Instant, timeout_at},
 };
 
-use state::{Position, State};
+use state::{QueuePosition, State};
 
 pub mod cores;
 pub mod pace;
@@ -27,37 +28,37 @@ mod state;
 #[cfg(test)]
 mod tests;
 
-/// Cores that the process may use; 1 if the system does not say.
+/// Returns the number of cores that the process may use, or 1 if the system does not report it.
 pub fn machine_cores() -> usize {
     std::thread::available_parallelism().map_or(1, NonZero::get)
 }
 
-/// What identifies a party.
+/// Identifies a party.
 pub trait Key: Clone + Eq + Hash + Send + Sync + 'static {}
 
 impl<K: Clone + Eq + Hash + Send + Sync + 'static> Key for K {}
 
 #[derive(Clone, Copy, Debug)]
 pub struct Bounds {
-    /// The sum of all permits.
+    /// Maximum sum of all permits.
     pub capacity: u64,
-    /// The sum of the permits of one party.
+    /// Maximum sum of the permits of one party.
     pub share: u64,
-    /// Requests that wait, of all parties and of one.
+    /// Maximum number of waiting requests, of all parties and of one.
     pub waiting_max: usize,
     pub waiting_each_max: usize,
 }
 
-/// Why a permit was not granted.
+/// Why no permit was acquired.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum NotGranted {
-    #[error("too many requests wait already")]
-    Full,
-    #[error("the time to wait is over")]
-    Late,
+pub enum AcquireError {
+    #[error("the queue is full")]
+    QueueFull,
+    #[error("timed out waiting for a permit")]
+    TimedOut,
 }
 
-/// What is requested.
+/// A request for a permit.
 #[derive(Clone, Copy, Debug)]
 pub struct Request {
     pub amount: u64,
@@ -66,11 +67,11 @@ pub struct Request {
     pub queueing: Queueing,
 }
 
-/// Whether a request counts against the bounds of the queue.
+/// Determines whether a request counts against the bounds of the queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Queueing {
     Bounded,
-    /// It was admitted before and has to be finished.
+    /// Never rejected for a full queue, because the work was admitted before and must finish.
     Reserved,
 }
 
@@ -85,7 +86,7 @@ pub struct Fair<K: Key> {
     state: Mutex<State<K, oneshot::Sender<Permit<K>>>>,
 }
 
-/// Part of the limit; released when it is dropped.
+/// A part of the limit, released on drop.
 pub struct Permit<K: Key> {
     fair: Arc<Fair<K>>,
     key: K,
@@ -101,7 +102,7 @@ impl<K: Key> Fair<K> {
         &self.bounds
     }
 
-    /// The sum of all permits that are held.
+    /// Returns the sum of all held permits.
     pub fn used(&self) -> u64 {
         self.state.lock().used
     }
@@ -110,14 +111,16 @@ impl<K: Key> Fair<K> {
         self.state.lock().waiting
     }
 
-    /// Waits in the fair queue until the deadline, without one for as long as it takes. Dropping the future leaves the queue.
-    /// More than the capacity is never granted: such a request gets all of it. A request for nothing is granted at once.
+    /// Waits in the fair queue until the deadline, or without a limit if there is none.
+    ///
+    /// Dropping the future leaves the queue. A request for more than the capacity gets all of it. A request for nothing
+    /// is granted at once.
     pub async fn acquire(
         self: &Arc<Self>,
         key: &K,
         request: Request,
         until: impl Into<Option<Instant>>,
-    ) -> Result<Permit<K>, NotGranted> {
+    ) -> Result<Permit<K>, AcquireError> {
         let request = Request { amount: request.amount.min(self.bounds.capacity), ..request };
         let (waiting, granted) = {
             let mut state = self.state.lock();
@@ -129,8 +132,8 @@ impl<K: Key> Fair<K> {
             let position = state.enqueue(key, request, granted, &self.bounds)?;
             (Waiting { fair: self, key, position }, receiver)
         };
-        // It may be the first in line, and fit.
-        self.serve_line(|_| ());
+        // The request may be the first in the queue and fit.
+        self.serve_queue(|_| ());
         let granted = match until.into() {
             Some(until) => timeout_at(until, granted).await.ok(),
             None => Some(granted.await),
@@ -138,7 +141,7 @@ impl<K: Key> Fair<K> {
         drop(waiting);
         match granted {
             Some(Ok(permit)) => Ok(permit),
-            _ => Err(NotGranted::Late),
+            _ => Err(AcquireError::TimedOut),
         }
     }
 
@@ -147,12 +150,12 @@ impl<K: Key> Fair<K> {
     }
 
     fn release(self: &Arc<Self>, key: &K, amount: u64) {
-        self.serve_line(|state| state.release(key, amount, &self.bounds));
+        self.serve_queue(|state| state.release(key, amount, &self.bounds));
     }
 
-    /// Changes the state and grants what fits then, in the order of the line. Waiters are woken without the lock: a permit
-    /// that nobody receives any more is given back at once.
-    fn serve_line(self: &Arc<Self>, change: impl FnOnce(&mut State<K, oneshot::Sender<Permit<K>>>)) {
+    /// Changes the state and grants what fits afterwards, in the order of the queue. Wakes waiters without holding the
+    /// lock, since a permit that no waiter receives any more is released at once.
+    fn serve_queue(self: &Arc<Self>, change: impl FnOnce(&mut State<K, oneshot::Sender<Permit<K>>>)) {
         let mut next = {
             let mut state = self.state.lock();
             change(&mut state);
@@ -166,16 +169,16 @@ impl<K: Key> Fair<K> {
     }
 }
 
-/// A place in the queue; left when dropped, also when the caller goes away.
+/// A position in the queue, left on drop, also when the caller is cancelled.
 struct Waiting<'a, K: Key> {
     fair: &'a Arc<Fair<K>>,
     key: &'a K,
-    position: Position,
+    position: QueuePosition,
 }
 
 impl<K: Key> Drop for Waiting<'_, K> {
     fn drop(&mut self) {
-        self.fair.serve_line(|state| state.leave(self.key, self.position, &self.fair.bounds));
+        self.fair.serve_queue(|state| state.leave(self.key, self.position, &self.fair.bounds));
     }
 }
 
@@ -188,18 +191,19 @@ impl<K: Key> Permit<K> {
         &self.key
     }
 
-    /// Takes more without waiting: what runs goes before what waits. `false`: there is no room, and nothing changes.
+    /// Grows the permit without waiting, ahead of waiting requests. Returns `false` without a change if the limit has
+    /// no capacity.
     pub fn grow_to(&mut self, amount: u64) -> bool {
         let Some(more) = amount.checked_sub(self.amount).filter(|more| *more > 0) else { return true };
         let mut grows = false;
-        self.fair.serve_line(|state| grows = state.grow(&self.key, self.amount, more, &self.fair.bounds));
+        self.fair.serve_queue(|state| grows = state.grow(&self.key, self.amount, more, &self.fair.bounds));
         if grows {
             self.amount = amount;
         }
         grows
     }
 
-    /// Moves so much of it, or all of it, to a permit of its own.
+    /// Moves this amount, or all of it, to a new permit.
     pub fn split(&mut self, amount: u64) -> Permit<K> {
         let amount = amount.min(self.amount);
         self.amount -= amount;

@@ -1,38 +1,42 @@
-//! HTTP: from an accepted connection to an answered request.
+//! HTTP: from an accepted connection to a sent response.
 //!
-//! - `listener`: connections, their limits, and how they end; for any router. `tls`: what they begin with. `slots`: which are
-//!   open. `activity`: what happens on one; `watched` counts its bytes. `repeats`: how often the log has lines about them.
-//! - `service`: one request, from its head to its answer.
-//! - `framing`: what holds of any head. `admission`: authentication, rates, scopes, the idempotency key. `content`: the
-//!   body. `query`: the query.
-//! - `answer`: what a plugin answered, as a response. `dropped`: headers that it loses on the way. `body`: whole, or a stream; `paced`: over HTTP/2. `refused`: why a request was not let in.
-//! - `rates`, `cors`, `origin`, `request_ids`: what their names say. `trace`: under which id the caller follows
-//!   the request. `pages`: the host's own pages. `tokens`: the token endpoint of OAuth.
+//! - `listener`: accepts connections for any router, enforces their limits and closes them. `tls`: the handshake.
+//!   `slots`: the set of open connections. `activity`: requests and progress of one connection. `counted_stream`:
+//!   counts its bytes. `repeats`: limits log lines about connections.
+//! - `service`: one request, from its head to its response.
+//! - `framing`: checks that apply to any request head. `admission`: authentication, rates, scopes, the idempotency key.
+//!   `content`: the body. `query`: the query.
+//! - `response`: builds the response from a plugin's answer. `dropped`: logs headers that the host removes from an
+//!   answer. `body`: a whole body or an event stream. `paced`: a body over HTTP/2. `error`: why a request was rejected.
+//! - `rates`: rate limits. `cors`: CORS headers. `origin`: the client's address and transport. `request_ids`: request
+//!   ids. `trace`: the caller's trace id. `pages`: the host's own pages. `tokens`: the OAuth token endpoint.
 //!
-//! Never runs a plugin: that is behind [`Calls`]. Never logs a query, a body, or a header value but the ids of request and trace.
+//! Invariants: this module never runs a plugin, which [`Backend`] does. It never logs a query, a body, or a header
+//! value other than the request id and the trace id.
 
 use std::{future::Future, sync::Arc};
 
 use bytes::Bytes;
 use tokio::sync::mpsc;
 
-use crate::clock::Timestamp;
 use crate::{
-    failure::Failure,
+    clock::Timestamp,
+    host_error::HostError,
     plugin::{
-        exchange::{Admitted, FeedWish, Reply},
+        exchange::{Admitted, CallResponse, StreamRequest},
         routes::RouteTable,
     },
 };
 
 mod activity;
 mod admission;
-mod answer;
 mod body;
 mod body_memory;
 mod content;
 mod cors;
+mod counted_stream;
 mod dropped;
+mod error;
 mod frames;
 mod framing;
 pub mod listener;
@@ -41,9 +45,9 @@ mod paced;
 mod pages;
 mod query;
 mod rates;
-mod refused;
 mod repeats;
 mod request_ids;
+mod response;
 pub mod service;
 mod slots;
 #[cfg(test)]
@@ -51,50 +55,52 @@ mod tests;
 pub mod tls;
 mod tokens;
 mod trace;
-mod watched;
 
 pub use body::Body;
-pub use listener::{Stopped, serve, serve_router};
-pub use service::{Parts, Service};
+pub use listener::{ServeOutcome, serve, serve_router};
+pub use service::{Service, ServiceParts};
 pub use slots::ConnectionCounts;
 
-/// What stands behind HTTP: the current routes, and running a call.
-pub trait Calls: Send + Sync + 'static {
-    /// What a plugin is to whoever runs the call: a generation.
+/// The current routes, and execution of calls.
+pub trait Backend: Send + Sync + 'static {
+    /// Identifies what serves a plugin: a generation.
     type Owner: Clone + Send + Sync + 'static;
 
-    /// The routes as they are now. Each request asks once and keeps what it got.
+    /// Returns the current routes. Each request calls this once and keeps the result.
     fn current(&self) -> Arc<RouteTable<Self::Owner>>;
 
-    /// Returns true if a path without a route may belong to a plugin that is configured and does not serve: it is being
-    /// prepared, or was refused.
+    /// Returns true if a path without a route may belong to a configured plugin that is not serving, because it is
+    /// being prepared or was rejected.
     fn may_be_absent(&self, table: &RouteTable<Self::Owner>, path: &str) -> bool;
 
-    /// Runs the call to its durable end. It owns the deadline. Dropping the future early (the caller hung up) cancels a call
-    /// that only reads, or that has not begun to run; any other is performed to its end. Why it failed, it has logged.
-    fn call(&self, admitted: Admitted<Self::Owner>) -> impl Future<Output = Result<Reply, Failure>> + Send;
+    /// Runs the call until its result is durable and enforces its deadline. Logs the cause of an error.
+    ///
+    /// Dropping the future early (the caller disconnected) cancels a call that only reads or has not begun to run. Any
+    /// other call runs to completion.
+    fn call(&self, admitted: Admitted<Self::Owner>) -> impl Future<Output = Result<CallResponse, HostError>> + Send;
 
-    /// The chunks of a stream, from the event after this one on, or from now. `None`: too many are open.
-    fn stream(&self, feed: FeedWish, last_event_id: Option<String>) -> Option<mpsc::Receiver<Bytes>>;
+    /// Returns the chunks of an event stream, starting after `last_event_id` or now. `None` if too many streams are
+    /// open.
+    fn stream(&self, feed: StreamRequest, last_event_id: Option<String>) -> Option<mpsc::Receiver<Bytes>>;
 }
 
-/// The clock of the host, in milliseconds.
+/// Clock of the host, in milliseconds.
 pub type Clock = Arc<dyn Fn() -> Timestamp + Send + Sync>;
 
-/// Told of every request that belonged to a plugin, and of the generation that it was pinned to.
-pub trait HttpMetrics<G>: Send + Sync + 'static {
-    fn observe(&self, owner: &G, request: &Observed<'_>);
+/// Receives each request that belonged to a plugin, with the generation that it was pinned to.
+pub trait RequestObserver<G>: Send + Sync + 'static {
+    fn observe(&self, owner: &G, request: &ObservedRequest<'_>);
 }
 
-/// One answered request, for the metrics.
+/// A completed request, for the metrics.
 #[derive(Clone, Copy, Debug)]
-pub struct Observed<'a> {
+pub struct ObservedRequest<'a> {
     pub plugin: &'a str,
-    /// Number of the generation.
+    /// Generation number.
     pub generation: u64,
-    /// Empty where no route was found.
+    /// Empty if no route was found.
     pub operation: &'a str,
     pub status: u16,
-    /// From the head of the request to the head of the answer.
+    /// Time from the request head to the response head.
     pub seconds: f64,
 }

@@ -1,12 +1,12 @@
-//! What `/metrics` shows, in the text format of Prometheus.
+//! The metrics of `/metrics`, in the text format of Prometheus.
 //!
-//! Owns every name and label. Labels are bounded: plugin, generation, operations of the manifest, classes of status,
-//! kinds of fault; never an id, an address or a tenant. The series of a generation end with the generation, so that a
-//! thousand swaps leave no more of them than two.
+//! Owns every name and label. Labels are bounded: plugin, generation, operations of the manifest, status classes, kinds
+//! of fault. They never contain an id, an address or a tenant. The series of a generation end with the generation, so
+//! that a thousand swaps leave no more series than two.
 //!
-//! - `compile`: compilations. `process`: this process. `database`: its files, and the committer's batches. `delivery`: webhooks. `pool`: instances.
-//!   `tasks`: timers and outgoing calls. `generation`: the handles that a call touches, resolved once for each generation.
-//!   `memory`: the budget of requests, and connections.
+//! - `compile`: compilations. `process`: this process. `database`: its files, and the batches of the committer.
+//!   `delivery`: webhooks. `pool`: instances. `tasks`: timers and outgoing calls. `generation`: the handles that a call
+//!   uses, resolved once for each generation. `memory`: the request budget, and connections.
 
 mod compile;
 mod database;
@@ -76,7 +76,7 @@ pub struct HostReading {
 }
 
 impl Metrics {
-    /// Fails only where two metrics have one name, which a test would show.
+    /// Registers all metrics. Fails only if two metrics have the same name, which a test would detect.
     pub fn new() -> Result<Metrics, prometheus::Error> {
         let registry = Registry::new();
         let families = Families::register(&registry)?;
@@ -91,7 +91,7 @@ impl Metrics {
         )?;
         registry.register(Box::new(certificate.clone()))?;
         let swaps = IntCounterVec::new(
-            Opts::new("tenon_swaps_total", "Swaps that were tried, by outcome (published, refused, overtaken)."),
+            Opts::new("tenon_swaps_total", "Attempted swaps, by outcome (published, refused, overtaken)."),
             &["plugin", "outcome"],
         )?;
         registry.register(Box::new(swaps.clone()))?;
@@ -101,7 +101,7 @@ impl Metrics {
         )?;
         registry.register(Box::new(dropped_log_lines.clone()))?;
         let info =
-            IntGaugeVec::new(Opts::new("tenon_info", "Always 1; the label says which host this is."), &["version"])?;
+            IntGaugeVec::new(Opts::new("tenon_info", "Always 1. The label is the version of the host."), &["version"])?;
         info.with_label_values(&[env!("CARGO_PKG_VERSION")]).set(1);
         registry.register(Box::new(info))?;
         let compile = CompileMetrics::register(&registry)?;
@@ -146,7 +146,7 @@ impl Metrics {
         &self.memory
     }
 
-    /// The handles of one generation. Their series disappear when the value is dropped.
+    /// Returns the handles of one generation. Their series are removed when the value is dropped.
     pub fn generation<'a>(
         &self,
         plugin: &str,
@@ -156,26 +156,26 @@ impl Metrics {
         GenerationMetrics::new(Arc::clone(&self.families), plugin, number, operations)
     }
 
-    /// `plugin` must be a name from plugins.toml, never one that a caller made up.
+    /// Counts a swap. `plugin` must be a name from plugins.toml, never one that a caller chose.
     pub fn count_swap(&self, plugin: &str, outcome: SwapOutcome) {
         self.swaps.with_label_values(&[plugin, outcome.name()]).inc();
     }
 
-    /// Metrics that the committer observes for each batch.
+    /// Returns the metrics that the committer observes for each batch.
     pub fn batches(&self) -> BatchMetrics {
         self.database.batch.clone()
     }
 
-    /// `plugin` must be a name from plugins.toml.
+    /// Returns the counter of dropped log lines of a plugin, which must be a name from plugins.toml.
     pub fn dropped_log_lines(&self, plugin: &str) -> IntCounter {
         self.dropped_log_lines.with_label_values(&[plugin])
     }
 
-    /// The text for a scrape.
+    /// Renders the text for a scrape.
     pub fn render(&self, host: HostReading) -> Result<String, prometheus::Error> {
         self.process.read(host.started_at);
-        self.pool.take();
-        self.database.take(host.committer, host.database);
+        self.pool.update();
+        self.database.update(host.committer, host.database);
         if let Some(expires_at) = host.certificate_expires_at {
             self.certificate.with_label_values(&["interfaces"]).set(i64::try_from(expires_at).unwrap_or(i64::MAX));
         }
@@ -232,20 +232,24 @@ impl Families {
             seconds,
             faults: counter(
                 "tenon_faults_total",
-                "Calls that broke: the plugin trapped, went over a limit, or the host failed it.",
+                "Calls that failed: the plugin trapped or exceeded a limit, or the host failed.",
                 &["plugin", "generation", "kind"],
             )?,
-            in_flight: gauge("tenon_calls_in_flight", "Calls that run now or wait for their turn.", &pair)?,
-            waiting: gauge("tenon_calls_waiting", "Calls that wait because the plugin runs as many as it may.", &pair)?,
+            in_flight: gauge("tenon_calls_in_flight", "Calls that run or wait for a permit.", &pair)?,
+            waiting: gauge(
+                "tenon_calls_waiting",
+                "Calls that wait because the plugin is at its limit of running calls.",
+                &pair,
+            )?,
             commits: counter("tenon_commits_total", "Change sets of calls that became durable.", &pair)?,
             reruns: counter(
                 "tenon_reruns_total",
-                "Runs that were thrown away because another call was first, or for a reply or a password.",
+                "Runs that were discarded because another call committed first, or for a reply or a password.",
                 &pair,
             )?,
             cached_answers: counter(
                 "tenon_cached_answers_total",
-                "Requests answered without a run: what an equal request read is unchanged.",
+                "Requests answered from the cache, because what an equal request read is unchanged.",
                 &pair,
             )?,
             generations: gauge("tenon_generations", "Generations in memory.", &["plugin"])?,

@@ -1,16 +1,16 @@
-//! The memory of the machine, or of the control group that the process runs in: on Linux only, elsewhere it is not known.
-//! The open files that the process may have.
+//! The memory of the machine or of the control group of the process, on Linux only, and the limit of open files.
 
 use std::{fs, path::Path};
 
 use rustix::process::{Resource, getrlimit};
 
-/// Files that the process may have open after `serve` has raised its limit. `None`: there is no limit.
+/// Returns the number of files that the process may have open after `serve` has raised its limit. `None` if there is no
+/// limit.
 pub fn open_files_max() -> Option<u64> {
     getrlimit(Resource::Nofile).maximum
 }
 
-/// Bytes that the process may use.
+/// Returns the bytes that the process may use. `None` if they are not known.
 pub fn memory_bytes() -> Option<u64> {
     let physical = fs::read_to_string("/proc/meminfo").ok().and_then(|text| parse_total(&text));
     let groups = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
@@ -26,7 +26,7 @@ fn find_kib(text: &str, name: &str) -> Option<u64> {
     line.split_whitespace().next()?.parse::<u64>().ok()?.checked_mul(1_024)
 }
 
-/// The limits of the group and of those around it; "max" is none.
+/// Returns the limits of the group and of its ancestors. "max" means no limit.
 fn group_limits(root: &Path, groups: &str) -> Vec<u64> {
     let mut limits = Vec::new();
     for line in groups.lines() {
@@ -38,9 +38,9 @@ fn group_limits(root: &Path, groups: &str) -> Vec<u64> {
             },
         };
         let group = base.join(path.trim_start_matches('/'));
-        let around = group.ancestors().take_while(|folder| folder.starts_with(&base));
+        let ancestors = group.ancestors().take_while(|folder| folder.starts_with(&base));
         let read = |folder: &Path| fs::read_to_string(folder.join(file)).ok()?.trim().parse::<u64>().ok();
-        limits.extend(around.filter_map(read));
+        limits.extend(ancestors.filter_map(read));
     }
     limits
 }
@@ -50,7 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn smallest_limit_of_the_groups_around_the_process_counts() {
+    fn smallest_limit_of_the_process_groups_applies() {
         let root = tempfile::tempdir().unwrap();
         let inner = root.path().join("outer/inner");
         fs::create_dir_all(&inner).unwrap();
@@ -60,7 +60,7 @@ mod tests {
     }
 
     #[test]
-    fn older_groups_are_read_as_well() {
+    fn version_1_groups_are_read() {
         let root = tempfile::tempdir().unwrap();
         let group = root.path().join("memory/tenon");
         fs::create_dir_all(&group).unwrap();

@@ -1,16 +1,18 @@
 //! Processor time for guests that compute for longer than one tick of the engine.
 //!
-//! A call computes its first tick at once, so short calls never come here. From then on it holds one of as many permits as
-//! the runtime has threads, and requests a new one at each tick: plugins and tenants alternate tick by tick. Calls of one
-//! plugin and tenant go one after the other, because interleaving equals only makes all of them late; one that has used
-//! `CORE_TICKS_PER_LEVEL` ticks lets the next `CORE_CALLS_PER_LEVEL` calls pass: it falls behind, and none starves it.
+//! A call computes its first tick at once, so short calls never come here. From then on it holds one of as many permits
+//! as the runtime has threads, and requests a new one at each tick, so that plugins and tenants alternate tick by tick.
+//! Calls of one plugin and tenant run in sequence, because interleaving equal calls only makes all of them late. A call
+//! that has used `CORE_TICKS_PER_LEVEL` ticks lets the next `CORE_CALLS_PER_LEVEL` calls pass. It falls behind, and no
+//! call starves it.
 //!
-//! A run that keeps its thread for long without a tick puts its party into debt (`slices`). Runs of a party in debt share other
-//! permits, half as many, and compute only while they hold one, from the beginning. Their slices compute while another
-//! thread takes the place of their own in the runtime: the operating system shares the processor between them and all else.
+//! A run that occupies its thread for long without a tick puts its party into debt (`slices`). Runs of a party in debt
+//! share a second set of half as many permits, and compute only while they hold one, from the beginning. Their slices
+//! compute while another thread replaces theirs in the runtime, so that the operating system shares the processor
+//! between them and everything else.
 //!
-//! Invariant: a run waits for a permit before it begins, at a tick, and at the end of a host call, but never inside of a host
-//! call, where it may hold a connection to the database.
+//! Invariant: a run waits for a permit before it begins, at a tick, and at the end of a host call, but never inside a
+//! host call, where it may hold a database connection.
 
 use std::{
     future::poll_fn,
@@ -41,14 +43,14 @@ pub type Party = (Arc<str>, Arc<str>);
 
 pub struct Cores {
     permits: Arc<Fair<Party>>,
-    /// For slices of parties in debt.
-    long: Arc<Fair<Party>>,
+    /// Permits for runs of parties in debt.
+    debt_permits: Arc<Fair<Party>>,
     debts: Debts,
     started: AtomicU64,
 }
 
 impl Cores {
-    /// One permit for each thread of the runtime that this is called on.
+    /// Creates one permit for each thread of the current runtime.
     pub fn of_runtime() -> Arc<Cores> {
         Cores::new(Handle::try_current().map_or(1, |runtime| runtime.metrics().num_workers()))
     }
@@ -60,66 +62,67 @@ impl Cores {
         };
         Arc::new(Cores {
             permits: fair(count),
-            long: fair(count / 2),
+            debt_permits: fair(count / 2),
             debts: Debts::default(),
             started: AtomicU64::new(0),
         })
     }
 
-    /// Calls that wait for a core.
+    /// Returns the number of calls that wait for a core.
     pub fn waiting(&self) -> usize {
-        self.permits.waiting() + self.long.waiting()
+        self.permits.waiting() + self.debt_permits.waiting()
     }
 }
 
-/// Use of the cores by one run. Clones stand for the same run.
+/// Use of the cores by one run. Clones refer to the same run.
 #[derive(Clone)]
 pub struct CoreUse(Arc<Usage>);
 
 struct Usage {
     cores: Arc<Cores>,
     party: Party,
-    /// Place among the runs of its party; taken with the first request.
+    /// Position among the runs of its party, assigned with the first request.
     number: OnceLock<u64>,
     ticks: AtomicU64,
     held: Mutex<Option<Permit<Party>>>,
-    /// Its party is in debt.
-    is_long: AtomicBool,
+    /// True if its party is in debt.
+    is_in_debt: AtomicBool,
 }
 
 impl CoreUse {
     pub fn new(cores: Arc<Cores>, party: Party) -> CoreUse {
-        let is_long = AtomicBool::new(cores.debts.is_in_debt(&party));
+        let is_in_debt = AtomicBool::new(cores.debts.is_in_debt(&party));
         let (number, ticks, held) = (OnceLock::new(), AtomicU64::new(0), Mutex::new(None));
-        CoreUse(Arc::new(Usage { cores, party, number, ticks, held, is_long }))
+        CoreUse(Arc::new(Usage { cores, party, number, ticks, held, is_in_debt }))
     }
 
-    /// To be awaited at each tick: ends when the run may compute for another one.
+    /// Returns a future to await at each tick. It completes when the run may compute for another tick.
     pub fn next_tick(&self) -> impl Future<Output = ()> + Send + 'static {
         self.0.ticks.fetch_add(1, Ordering::Relaxed);
         let usage = self.0.clone();
         async move {
             usage.hold().await;
-            // Behind everything that is ready: a woken task would otherwise go before short calls.
+            // Yields to everything that is ready. A woken task would otherwise run before short calls.
             yield_now().await;
         }
     }
 
-    /// The run waits for something else: others may compute meanwhile.
+    /// Releases the permit while the run waits for something else.
     pub fn pause(&self) {
-        if self.0.ticks.load(Ordering::Relaxed) > 0 || self.0.is_long() {
+        if self.0.ticks.load(Ordering::Relaxed) > 0 || self.0.is_in_debt() {
             let held = self.0.held.lock().take();
             drop(held);
         }
     }
 
-    /// To be awaited after what `pause` was called for. `None`: the run computes on.
+    /// Returns a future to await after the wait that `pause` was called for. `None` if the run needs no permit to
+    /// continue.
     pub fn resume(&self) -> Option<impl Future<Output = ()> + Send + 'static> {
-        self.0.is_long().then(|| self.next_turn())
+        self.0.is_in_debt().then(|| self.next_permit())
     }
 
-    /// Ends in another poll, which `watch` performs apart.
-    fn next_turn(&self) -> impl Future<Output = ()> + Send + 'static {
+    /// Acquires a permit and completes in another poll, which `run` performs in a blocking section.
+    fn next_permit(&self) -> impl Future<Output = ()> + Send + 'static {
         let usage = self.0.clone();
         async move {
             usage.hold().await;
@@ -127,15 +130,16 @@ impl CoreUse {
         }
     }
 
-    /// Polls a run to its end. `None`: its party is in debt, and the run found no core until `begin_by`. It was not polled.
-    pub async fn watch<T>(&self, mut run: Pin<&mut impl Future<Output = T>>, begin_by: Instant) -> Option<T> {
+    /// Polls a run to its end. Returns `None` without polling it if its party is in debt and no core is free until
+    /// `begin_by`.
+    pub async fn run<T>(&self, mut run: Pin<&mut impl Future<Output = T>>, begin_by: Instant) -> Option<T> {
         let usage = &*self.0;
-        if usage.is_long() {
-            // Rare: other runs should not carry its state.
+        if usage.is_in_debt() {
+            // Boxed, because this case is rare and other runs should not carry its state.
             Box::pin(timeout_at(begin_by, usage.hold())).await.ok()?;
         }
-        let done = poll_fn(|context| match usage.computes_apart() {
-            true => apart(|| usage.poll_slice(run.as_mut(), context)),
+        let done = poll_fn(|context| match usage.runs_blocking() {
+            true => run_blocking(|| usage.poll_slice(run.as_mut(), context)),
             false => usage.poll_slice(run.as_mut(), context),
         });
         let done = done.await;
@@ -145,8 +149,8 @@ impl CoreUse {
 }
 
 impl Usage {
-    fn is_long(&self) -> bool {
-        self.is_long.load(Ordering::Relaxed)
+    fn is_in_debt(&self) -> bool {
+        self.is_in_debt.load(Ordering::Relaxed)
     }
 
     fn rank(&self) -> u64 {
@@ -155,23 +159,25 @@ impl Usage {
         number.saturating_add(levels.saturating_mul(CORE_CALLS_PER_LEVEL))
     }
 
-    /// A slice inside of a host call holds no permit: it is short.
-    fn computes_apart(&self) -> bool {
-        self.is_long() && self.held.lock().is_some()
+    /// Returns true if slices run in a blocking section. A slice inside a host call holds no permit, because it is
+    /// short.
+    fn runs_blocking(&self) -> bool {
+        self.is_in_debt() && self.held.lock().is_some()
     }
 
-    /// Ends when the run holds a permit. The deadline of the call ends the wait.
+    /// Waits until the run holds a permit. The deadline of the call ends the wait.
     async fn hold(&self) {
         let mut last = self.held.lock().take();
         loop {
-            let is_long = self.is_long();
-            let permits = if is_long { &self.cores.long } else { &self.cores.permits };
+            let is_in_debt = self.is_in_debt();
+            let permits = if is_in_debt { &self.cores.debt_permits } else { &self.cores.permits };
             let request = Request { amount: 1, rank: self.rank(), queueing: Queueing::Reserved };
             let next = permits.acquire(&self.party, request, None);
-            // It is in line before it gives its last permit back, so that it goes on where nobody is ahead of it.
+            // The run is queued before it releases its last permit, so that it continues if no other run is ahead of
+            // it.
             let (next, ()) = join(next, async { drop(last) }).await;
-            // The slice that ended here may have put its party into debt: then it needs the other kind.
-            if self.is_long() == is_long {
+            // The slice that ended here may have put its party into debt. Then the run needs the other kind of permit.
+            if self.is_in_debt() == is_in_debt {
                 *self.held.lock() = next.ok();
                 return;
             }
@@ -182,14 +188,15 @@ impl Usage {
     fn poll_slice<F: Future>(&self, run: Pin<&mut F>, context: &mut Context<'_>) -> Poll<F::Output> {
         let (polled, excess) = slices::measure(|| run.poll(context));
         if !excess.is_zero() && self.cores.debts.add(&self.party, excess) {
-            self.is_long.store(true, Ordering::Relaxed);
+            self.is_in_debt.store(true, Ordering::Relaxed);
         }
         polled
     }
 }
 
-/// Another thread takes over the other tasks of this one, where the runtime can do that.
-fn apart<T>(work: impl FnOnce() -> T) -> T {
+/// Runs `work` in a blocking section, in which another thread takes over the other tasks of this one, if the runtime
+/// supports it.
+fn run_blocking<T>(work: impl FnOnce() -> T) -> T {
     match Handle::try_current().map(|runtime| runtime.runtime_flavor()) {
         Ok(RuntimeFlavor::MultiThread) => block_in_place(work),
         _ => work(),
@@ -210,14 +217,14 @@ mod tests {
         let usage = CoreUse::new(cores, party(tenant));
         for _ in 0..ticks {
             usage.next_tick().await;
-            // The permit is held while others look for one.
+            // Holds the permit while other runs request one.
             tokio::time::sleep(std::time::Duration::from_millis(2)).await;
         }
         order.lock().push(tenant);
     }
 
     #[tokio::test(start_paused = true)]
-    async fn tenant_with_one_call_is_not_delayed_by_a_crowd_of_another() {
+    async fn single_call_is_not_delayed_by_many_calls_of_another_tenant() {
         let (cores, order) = (Cores::new(1), Arc::new(Mutex::new(Vec::new())));
         let crowd = (0..20).map(|_| compute(cores.clone(), "crowd", 10, order.clone()));
         let single = compute(cores.clone(), "single", 10, order.clone());
@@ -227,7 +234,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn calls_of_one_tenant_end_one_after_the_other() {
+    async fn calls_of_one_tenant_run_in_sequence() {
         let (cores, order) = (Cores::new(1), Arc::new(Mutex::new(Vec::new())));
         let begun = Instant::now();
         let first = compute(cores.clone(), "acme", 10, order.clone());
@@ -242,7 +249,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn call_that_computes_for_long_falls_behind() {
+    async fn long_call_falls_behind() {
         let (cores, order) = (Cores::new(1), Arc::new(Mutex::new(Vec::new())));
         let endless = compute(cores.clone(), "acme", 20 * CORE_TICKS_PER_LEVEL, order.clone());
         let brief = async {
@@ -255,9 +262,9 @@ mod tests {
         assert!(took.as_millis() < 50, "{took:?}");
     }
 
-    /// No call gets a second tick before the call of each other tenant has its first, in any order of names.
+    /// No call gets a second tick before the call of every other tenant has its first one, in any order of names.
     #[tokio::test(start_paused = true)]
-    async fn tenants_with_one_long_call_each_end_together() {
+    async fn tenants_with_one_long_call_each_finish_together() {
         for names in [["a", "b", "c", "d", "e"], ["e", "d", "c", "b", "a"], ["c", "a", "e", "b", "d"]] {
             let cores = Cores::new(2);
             let begun = Instant::now();
@@ -275,7 +282,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn tenant_with_two_calls_gets_as_much_as_those_with_one() {
+    async fn tenant_with_two_calls_gets_the_same_share_as_tenants_with_one() {
         let cores = Cores::new(2);
         let begun = Instant::now();
         let ended = async |name, ticks| {
@@ -299,7 +306,7 @@ mod tests {
         assert_eq!(cores.permits.used(), 0);
     }
 
-    /// Computes for 20 ms at once, again and again, and notes how many do so at the same time.
+    /// Repeatedly computes for 20 ms, and records the largest number of concurrent computations.
     async fn compute_at_once(slices: usize, at_once: &[AtomicU64; 2]) {
         let [now, most] = at_once;
         for _ in 0..slices {
@@ -320,37 +327,37 @@ mod tests {
     }
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-    async fn long_slices_of_a_party_in_debt_go_one_after_the_other_on_two_threads() {
+    async fn long_slices_of_a_party_in_debt_run_in_sequence_on_two_threads() {
         let (cores, at_once) = (Cores::new(2), Arc::new([AtomicU64::new(0), AtomicU64::new(0)]));
         let mut calls = tokio::task::JoinSet::new();
         for _ in 0..6 {
             let (usage, at_once) = (in_debt(&cores), at_once.clone());
             calls.spawn(async move {
                 let run = std::pin::pin!(compute_at_once(3, &at_once));
-                usage.watch(run, later(60_000)).await.is_some()
+                usage.run(run, later(60_000)).await.is_some()
             });
         }
         assert_eq!(calls.join_all().await, [true; 6]);
         assert_eq!(at_once[1].load(Ordering::SeqCst), 1);
-        assert_eq!((cores.long.used(), cores.waiting()), (0, 0));
+        assert_eq!((cores.debt_permits.used(), cores.waiting()), (0, 0));
     }
 
     #[tokio::test]
-    async fn run_that_becomes_slow_needs_permits_from_its_next_slice_on() {
+    async fn run_that_becomes_slow_needs_permits_from_its_next_slice() {
         let (cores, at_once) = (Cores::new(2), [AtomicU64::new(0), AtomicU64::new(0)]);
         let usage = CoreUse::new(cores.clone(), party("acme"));
         let seen = Mutex::new(Vec::new());
         let run = std::pin::pin!(async {
             for _ in 0..3 {
-                seen.lock().push((cores.permits.used(), cores.long.used()));
+                seen.lock().push((cores.permits.used(), cores.debt_permits.used()));
                 compute_at_once(1, &at_once).await;
                 usage.next_tick().await;
             }
         });
-        assert!(usage.watch(run, later(60_000)).await.is_some());
+        assert!(usage.run(run, later(60_000)).await.is_some());
         assert_eq!(*seen.lock(), [(0, 0), (0, 1), (0, 1)]);
-        assert!(CoreUse::new(cores.clone(), party("acme")).0.is_long());
-        assert_eq!((cores.permits.used(), cores.long.used()), (0, 0));
+        assert!(CoreUse::new(cores.clone(), party("acme")).0.is_in_debt());
+        assert_eq!((cores.permits.used(), cores.debt_permits.used()), (0, 0));
     }
 
     #[tokio::test(start_paused = true)]
@@ -359,21 +366,21 @@ mod tests {
         let (waiting, other) = (in_debt(&cores), in_debt(&cores));
         let (sender, receiver) = tokio::sync::oneshot::channel();
         let waits = std::pin::pin!(async {
-            assert_eq!(cores.long.used(), 1);
+            assert_eq!(cores.debt_permits.used(), 1);
             waiting.pause();
             let received = receiver.await.unwrap();
             waiting.resume().unwrap().await;
             received
         });
-        let passes = std::pin::pin!(async { sender.send(cores.long.used()).unwrap() });
-        let (received, _) = join(waiting.watch(waits, later(1_000)), other.watch(passes, later(1_000))).await;
+        let passes = std::pin::pin!(async { sender.send(cores.debt_permits.used()).unwrap() });
+        let (received, _) = join(waiting.run(waits, later(1_000)), other.run(passes, later(1_000))).await;
         assert_eq!(received, Some(1));
-        assert_eq!(cores.long.used(), 0);
+        assert_eq!(cores.debt_permits.used(), 0);
     }
 
-    /// It may hold a connection to the database.
+    /// A host call may hold a database connection.
     #[tokio::test(start_paused = true)]
-    async fn run_in_debt_ends_its_host_call_without_a_permit_and_computes_on_with_one() {
+    async fn run_in_debt_finishes_its_host_call_without_a_permit() {
         let cores = Cores::new(2);
         let usage = in_debt(&cores);
         let (begun, answer) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
@@ -387,36 +394,36 @@ mod tests {
                     answer.notified().await;
                     call_ended.notify_one();
                     usage.resume().unwrap().await;
-                    usage.0.cores.long.used()
+                    usage.0.cores.debt_permits.used()
                 });
-                usage.watch(run, later(60_000)).await
+                usage.run(run, later(60_000)).await
             }
         });
         begun.notified().await;
         let request = Request { amount: 1, rank: 0, queueing: Queueing::Reserved };
-        let taken = cores.long.acquire(&party("other"), request, None).await.unwrap();
+        let taken = cores.debt_permits.acquire(&party("other"), request, None).await.unwrap();
         answer.notify_one();
         call_ended.notified().await;
         assert!(!run.is_finished());
         drop(taken);
         assert_eq!(run.await.unwrap(), Some(1));
-        assert_eq!(cores.long.used(), 0);
+        assert_eq!(cores.debt_permits.used(), 0);
     }
 
     #[tokio::test(start_paused = true)]
-    async fn run_in_debt_that_finds_no_core_in_time_is_not_begun() {
+    async fn run_in_debt_without_a_core_in_time_does_not_begin() {
         let cores = Cores::new(2);
         let request = Request { amount: 1, rank: 0, queueing: Queueing::Reserved };
-        let held = cores.long.acquire(&party("other"), request, later(0)).await.unwrap();
+        let held = cores.debt_permits.acquire(&party("other"), request, later(0)).await.unwrap();
         let run = std::pin::pin!(async { unreachable!("it has no permit") });
-        assert_eq!(in_debt(&cores).watch(run, later(50)).await, None::<()>);
+        assert_eq!(in_debt(&cores).run(run, later(50)).await, None::<()>);
         assert_eq!(cores.waiting(), 0);
         drop(held);
-        assert_eq!(cores.long.used(), 0);
+        assert_eq!(cores.debt_permits.used(), 0);
     }
 
     #[tokio::test(start_paused = true)]
-    async fn runs_of_a_party_in_debt_end_one_after_the_other_and_parties_alternate() {
+    async fn runs_of_a_party_in_debt_run_in_sequence_and_parties_alternate() {
         let (cores, order) = (Cores::new(1), Mutex::new(Vec::new()));
         let call = async |tenant: &'static str, number: usize| {
             cores.debts.add(&party(tenant), std::time::Duration::from_secs(1));
@@ -428,7 +435,7 @@ mod tests {
                 }
                 order.lock().push((tenant, number));
             });
-            usage.watch(run, later(60_000)).await.unwrap();
+            usage.run(run, later(60_000)).await.unwrap();
         };
         let crowd = futures_util::future::join_all((0..6).map(|number| call("crowd", number)));
         join(crowd, call("single", 0)).await;

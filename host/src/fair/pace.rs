@@ -1,7 +1,8 @@
-//! Limits the processor time of work that needs no permit: one party does it piece by piece, at a limited rate.
+//! Limits the processor time of work that needs no permit: the pieces of one party run in sequence, at a limited rate.
 //!
-//! This work is short: a chunk of a stream, an answer without a call, a TLS handshake. But if many pieces of one party are ready
-//! at the same time, all others wait until the runtime has done each of them. Here they wait for their turn instead.
+//! This work is short: a chunk of a stream, a response without a call, a TLS handshake. But if many pieces of one party
+//! are ready at the same time, everything else waits until the runtime has done all of them. A `Pacer` makes them wait
+//! in a queue instead.
 
 use std::{
     collections::HashMap,
@@ -18,15 +19,15 @@ use tokio::time::{Instant, sleep};
 use super::{Key, machine_cores};
 use crate::limits::{PACE_BURST_US, PACED_PARTIES_MAX};
 
-/// The rate of one party.
+/// The rate limit of one party.
 pub struct Pacer {
-    /// Orders the pieces that wait. Its holder waits for the time alone.
+    /// Orders the waiting pieces. The holder of the lock waits for the time alone.
     queue: tokio::sync::Mutex<()>,
     /// When the pieces counted so far would have been done at the limited rate.
     busy_until: Mutex<Instant>,
-    /// Cores that do the pieces.
+    /// Number of cores that perform the pieces.
     cores: u64,
-    /// Pieces of `wait_among` that wait.
+    /// Number of pieces that wait in `wait_among`.
     waiting: AtomicUsize,
 }
 
@@ -34,7 +35,7 @@ pub struct Pacer {
 struct Waiting<'a>(&'a AtomicUsize);
 
 impl Waiting<'_> {
-    /// `None`: so many wait already.
+    /// Returns `None` if `waiting_max` pieces wait already.
     fn begin(waiting: &AtomicUsize, waiting_max: usize) -> Option<Waiting<'_>> {
         let before = waiting.fetch_add(1, Ordering::Relaxed);
         let piece = Waiting(waiting);
@@ -64,8 +65,8 @@ impl Pacer {
         }
     }
 
-    /// Waits until the next piece, of so many microseconds of one core, may be done, and counts it. Pieces proceed in the order of
-    /// their calls. Dropping the future leaves the queue.
+    /// Waits until the next piece may run, and counts it. `us`: its microseconds of one core. Pieces proceed in the
+    /// order of their calls. Dropping the future leaves the queue.
     pub async fn wait(&self, us: u64) {
         let _first = self.queue.lock().await;
         let soon = Instant::now() + Duration::from_micros(PACE_BURST_US);
@@ -76,20 +77,21 @@ impl Pacer {
         self.count(us);
     }
 
-    /// As `wait`, unless so many pieces wait in this way already: then it returns `false` at once and counts nothing.
+    /// Like `wait`, unless `waiting_max` pieces wait in this way already. Then it returns `false` at once and counts
+    /// nothing.
     pub async fn wait_among(&self, us: u64, waiting_max: usize) -> bool {
         let Some(_waiting) = Waiting::begin(&self.waiting, waiting_max) else { return false };
         self.wait(us).await;
         true
     }
 
-    /// Counts what is known only after a piece has waited.
+    /// Counts cost that is known only after a piece has waited.
     pub fn count(&self, us: u64) {
         let mut busy_until = self.busy_until.lock();
         *busy_until = (*busy_until).max(Instant::now()) + Duration::from_nanos(us.saturating_mul(1_000) / self.cores);
     }
 
-    /// As `count`, but the next piece never waits for longer than that because of it.
+    /// Like `count`, but delays the next piece by at most `longest`.
     pub fn count_within(&self, us: u64, longest: Duration) {
         self.count(us);
         let latest = Instant::now() + longest;
@@ -108,10 +110,10 @@ impl Pacer {
     }
 }
 
-/// Rates of many parties, in a bounded map. A party that is quiet is not in it.
+/// Rate limits of many parties, in a bounded map.
 pub struct Pacers<K> {
     parties: Mutex<HashMap<K, Arc<Pacer>>>,
-    /// All of them compute pieces.
+    /// Number of cores that perform the pieces of each party.
     cores: u64,
 }
 
@@ -124,17 +126,17 @@ impl<K: Key> Pacers<K> {
         Pacers { parties: Mutex::default(), cores }
     }
 
-    /// As [`Pacer::wait`] of the party.
+    /// [`Pacer::wait`] for a party.
     pub async fn wait(&self, party: &K, us: u64) {
         self.find(party).wait(us).await;
     }
 
-    /// As [`Pacer::wait_among`] of the party.
+    /// [`Pacer::wait_among`] for a party.
     pub async fn wait_among(&self, party: &K, us: u64, waiting_max: usize) -> bool {
         self.find(party).wait_among(us, waiting_max).await
     }
 
-    /// The pacer of a party whose pieces are not done yet. No other party is added.
+    /// Returns the pacer of a party with unfinished pieces. Adds no other party.
     pub fn find_busy(&self, party: &K) -> Option<Arc<Pacer>> {
         self.parties.lock().get(party).filter(|pacer| !pacer.is_idle()).map(Arc::clone)
     }
@@ -148,7 +150,7 @@ impl<K: Key> Pacers<K> {
             parties.retain(|_, pacer| Arc::strong_count(pacer) > 1 || !pacer.is_idle());
         }
         if parties.len() >= PACED_PARTIES_MAX {
-            // Memory comes first: all begin again.
+            // Bounds memory by resetting the limits of all parties.
             parties.clear();
         }
         let pacer = parties.entry(party.clone()).or_insert_with(|| Arc::new(Pacer::of_cores(self.cores)));
@@ -184,14 +186,14 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn pieces_count_what_they_cost_later() {
+    async fn cost_known_later_is_counted() {
         let pacer = Pacer::default();
         let took = elapsed(&pacer, 1_000, 100_000).await;
         assert!(Duration::from_secs(1) <= took && took <= Duration::from_millis(1_300), "{took:?}");
     }
 
     #[tokio::test(start_paused = true)]
-    async fn pieces_that_leave_the_queue_delay_no_other() {
+    async fn cancelled_pieces_delay_no_other() {
         let pacer = Pacer::default();
         while pacer.wait(PIECE_US).now_or_never().is_some() {}
         let dropped = join_all((0..1_000).map(|_| pacer.wait(PIECE_US))).now_or_never();
@@ -222,7 +224,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn what_is_counted_delays_the_next_piece_for_a_bounded_time() {
+    async fn counted_cost_delays_the_next_piece_for_a_bounded_time() {
         let pacer = Pacer::default();
         (0..1_000).for_each(|_| pacer.count_within(1_000_000, Duration::from_secs(2)));
         let took = elapsed(&pacer, 1, 0).await;

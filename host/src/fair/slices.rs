@@ -1,10 +1,11 @@
-//! Long slices: how long a run keeps its thread, and what its party owes for it.
+//! Long slices: how long a run occupies its thread, and the debt of its party for it.
 //!
-//! A slice is one poll of a run. A guest ends its slice at each tick of the epoch, but the epoch is not checked within one
-//! instruction (`memory.fill`), during page faults, and while a guest is instantiated or dropped. Time of the thread is measured,
-//! not time of the clock: a busy machine lengthens the slices of all parties, without their doing.
+//! A slice is one poll of a run. A guest ends its slice at each epoch tick, but the epoch is not checked within one
+//! instruction (`memory.fill`), during page faults, or while a guest is instantiated or dropped. The measure is
+//! processor time of the thread, not wall-clock time, because a busy machine lengthens the slices of all parties
+//! without their doing.
 //!
-//! Invariant: a party is in the map only while it owes something, or until all debts are paid, and the map is bounded.
+//! Invariant: a party is in the map only while it has a debt, or until all debts are paid. The map is bounded.
 
 use std::{
     cell::Cell,
@@ -22,18 +23,18 @@ use crate::limits::{
     SLICE_DEBT_FACTOR, SLICE_DEBT_FREE, SLICE_DEBT_MAX, SLICE_DEBTORS_MAX, SLICE_MAX, SLICE_READING_AGE_MAX,
 };
 
-/// Both clocks of a thread at one moment.
+/// Both clocks of a thread at one instant.
 #[derive(Clone, Copy)]
-struct Reading {
+struct ClockReading {
     at: std::time::Instant,
     computed: Duration,
 }
 
 thread_local! {
-    static READING: Cell<Option<Reading>> = const { Cell::new(None) };
+    static CLOCK_READING: Cell<Option<ClockReading>> = const { Cell::new(None) };
 }
 
-/// Performs a slice. Returns the processor time that it took above `SLICE_MAX`.
+/// Performs a slice. Returns the processor time that it used beyond `SLICE_MAX`.
 pub fn measure<T>(slice: impl FnOnce() -> T) -> (T, Duration) {
     let begun = std::time::Instant::now();
     let before = recent_reading(begun);
@@ -46,13 +47,14 @@ pub fn measure<T>(slice: impl FnOnce() -> T) -> (T, Duration) {
     (done, computed.saturating_sub(SLICE_MAX))
 }
 
-/// The clock of a thread costs a system call: a reading serves the short slices of a millisecond.
-fn recent_reading(now: std::time::Instant) -> Reading {
-    match READING.get() {
+/// Returns a recent reading. The clock of a thread costs a system call, so one reading serves the short slices of a
+/// millisecond.
+fn recent_reading(now: std::time::Instant) -> ClockReading {
+    match CLOCK_READING.get() {
         Some(last) if now.saturating_duration_since(last.at) <= SLICE_READING_AGE_MAX => last,
         _ => {
-            let reading = Reading { at: now, computed: thread_time() };
-            READING.set(Some(reading));
+            let reading = ClockReading { at: now, computed: thread_time() };
+            CLOCK_READING.set(Some(reading));
             reading
         }
     }
@@ -62,57 +64,57 @@ fn thread_time() -> Duration {
     Duration::try_from(clock_gettime(ClockId::ThreadCPUTime)).unwrap_or_default()
 }
 
-/// Computes on this thread for so long.
+/// Computes on this thread for the given time.
 #[cfg(test)]
 pub fn compute(time: Duration) {
     let begun = thread_time();
     while thread_time() - begun < time {}
 }
 
-/// What parties owe for their long slices.
+/// The debts of parties for their long slices.
 #[derive(Default)]
 pub struct Debts {
-    /// Whether the map holds anything.
-    any: AtomicBool,
-    book: Mutex<Book>,
+    /// False if the map is empty.
+    has_debts: AtomicBool,
+    table: Mutex<DebtTable>,
 }
 
 #[derive(Default)]
-struct Book {
-    /// When each debt is paid.
+struct DebtTable {
+    /// Time at which each debt is paid.
     ends: HashMap<Party, Instant>,
     last_end: Option<Instant>,
 }
 
 impl Debts {
-    /// Whether the debt of a party has consequences. Takes no lock while there are no debts.
+    /// Returns true if the debt of a party has consequences. Takes no lock while there are no debts.
     pub fn is_in_debt(&self, party: &Party) -> bool {
-        if !self.any.load(Ordering::Relaxed) {
+        if !self.has_debts.load(Ordering::Relaxed) {
             return false;
         }
         let now = Instant::now();
-        let mut book = self.book.lock();
-        if book.last_end.is_none_or(|end| end <= now) {
-            book.ends.clear();
-            self.any.store(false, Ordering::Relaxed);
+        let mut table = self.table.lock();
+        if table.last_end.is_none_or(|end| end <= now) {
+            table.ends.clear();
+            self.has_debts.store(false, Ordering::Relaxed);
             return false;
         }
-        book.ends.get(party).is_some_and(|end| *end > now + SLICE_DEBT_FREE)
+        table.ends.get(party).is_some_and(|end| *end > now + SLICE_DEBT_FREE)
     }
 
-    /// Adds the excess of a slice. Returns whether the debt has consequences from now on.
+    /// Adds the excess of a slice. Returns true if the debt has consequences from now on.
     pub fn add(&self, party: &Party, excess: Duration) -> bool {
         let now = Instant::now();
-        let mut book = self.book.lock();
-        let before = book.ends.get(party).map_or(now, |end| now.max(*end));
+        let mut table = self.table.lock();
+        let before = table.ends.get(party).map_or(now, |end| now.max(*end));
         let end = (before + excess.saturating_mul(SLICE_DEBT_FACTOR).min(SLICE_DEBT_MAX)).min(now + SLICE_DEBT_MAX);
-        book.set(party, end, now);
-        self.any.store(true, Ordering::Relaxed);
+        table.set(party, end, now);
+        self.has_debts.store(true, Ordering::Relaxed);
         end > now + SLICE_DEBT_FREE
     }
 }
 
-impl Book {
+impl DebtTable {
     fn set(&mut self, party: &Party, end: Instant, now: Instant) {
         if self.ends.len() >= SLICE_DEBTORS_MAX && !self.ends.contains_key(party) {
             self.ends.retain(|_, end| *end > now);
@@ -148,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn slice_whose_thread_waits_is_free() {
+    fn slice_that_only_waits_is_free() {
         let (sender, receiver) = std::sync::mpsc::channel::<()>();
         let waited = measure(|| receiver.recv_timeout(SLICE_MAX + 20 * MS));
         assert_eq!(waited, (Err(std::sync::mpsc::RecvTimeoutError::Timeout), Duration::ZERO));
@@ -156,7 +158,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn one_tick_after_a_rest_has_no_consequence_and_a_second_one_does() {
+    async fn first_long_tick_has_no_consequence_and_second_one_has() {
         let debts = Debts::default();
         assert!(!debts.add(&party("acme"), 6 * MS) && !debts.is_in_debt(&party("acme")));
         assert!(debts.add(&party("acme"), 6 * MS) && debts.is_in_debt(&party("acme")));
@@ -164,7 +166,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn debt_is_paid_with_time_and_the_map_is_emptied() {
+    async fn debt_expires_and_the_map_is_emptied() {
         let debts = Debts::default();
         debts.add(&party("acme"), 30 * MS);
         advance(30 * MS * SLICE_DEBT_FACTOR - SLICE_DEBT_FREE - MS).await;
@@ -173,22 +175,22 @@ mod tests {
         assert!(!debts.is_in_debt(&party("acme")));
         advance(SLICE_DEBT_FREE).await;
         assert!(!debts.is_in_debt(&party("other")));
-        assert!(!debts.any.load(Ordering::Relaxed) && debts.book.lock().ends.is_empty());
+        assert!(!debts.has_debts.load(Ordering::Relaxed) && debts.table.lock().ends.is_empty());
     }
 
     #[tokio::test(start_paused = true)]
-    async fn largest_debts_stay_where_there_are_too_many() {
+    async fn largest_debts_are_kept_when_the_map_is_full() {
         let debts = Debts::default();
         debts.add(&party("crowd"), Duration::from_secs(1));
         for number in 0..2 * SLICE_DEBTORS_MAX {
             debts.add(&party(&number.to_string()), MS);
         }
-        assert_eq!(debts.book.lock().ends.len(), SLICE_DEBTORS_MAX);
+        assert_eq!(debts.table.lock().ends.len(), SLICE_DEBTORS_MAX);
         assert!(debts.is_in_debt(&party("crowd")));
     }
 
     proptest! {
-        /// Whatever the excesses and the pauses between them: no debt lasts longer than the largest one.
+        /// No debt lasts longer than the largest one, for any sequence of excesses and pauses.
         #[test]
         fn debt_ends(steps in proptest::collection::vec((0_u64..100_000, 0_u64..5_000), 1..50)) {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();

@@ -16,12 +16,12 @@ fn one(rank: u64) -> Request {
     Request { amount: 1, rank, queueing: Queueing::Bounded }
 }
 
-/// Without waiting.
+/// Acquires a permit without waiting.
 fn take(fair: &Arc<Fair<&'static str>>, key: &'static str, amount: u64) -> Option<Permit<&'static str>> {
     fair.acquire(&key, Request::of(amount), soon()).now_or_never()?.ok()
 }
 
-type Acquired = Result<Permit<&'static str>, NotGranted>;
+type Acquired = Result<Permit<&'static str>, AcquireError>;
 type Acquiring<'a> = std::pin::Pin<Box<dyn Future<Output = Acquired> + 'a>>;
 
 fn acquiring<'a>(fair: &'a Arc<Fair<&'static str>>, key: &'a &'static str, request: Request) -> Acquiring<'a> {
@@ -31,7 +31,7 @@ fn acquiring<'a>(fair: &'a Arc<Fair<&'static str>>, key: &'a &'static str, reque
 }
 
 #[tokio::test]
-async fn one_party_holds_its_share_and_the_rest_stays_free_for_others() {
+async fn party_is_limited_to_its_share() {
     let fair = Fair::new(BOUNDS);
     let held = [take(&fair, "a", 1), take(&fair, "a", 1)];
     assert!(held.iter().all(Option::is_some));
@@ -39,7 +39,7 @@ async fn one_party_holds_its_share_and_the_rest_stays_free_for_others() {
     assert!(fair.acquire(&"b", one(0), soon()).now_or_never().is_some(), "a party with a free share does not wait");
     drop(held);
     assert_eq!(fair.used(), 0);
-    assert!(fair.state.lock().is_bare());
+    assert!(fair.state.lock().is_empty());
 }
 
 #[tokio::test]
@@ -51,7 +51,7 @@ async fn party_that_holds_nothing_gets_more_than_its_share() {
 }
 
 #[tokio::test]
-async fn single_request_waits_for_one_of_a_crowd() {
+async fn single_request_waits_for_at_most_one_of_another_party() {
     let fair = Fair::new(Bounds { capacity: 1, share: 1, ..BOUNDS });
     let first = take(&fair, "crowd", 1);
     let mut crowd: Vec<_> = (0..20).map(|_| acquiring(&fair, &"crowd", one(0))).collect();
@@ -62,7 +62,7 @@ async fn single_request_waits_for_one_of_a_crowd() {
     assert!((&mut other).now_or_never().is_some(), "at most one of the crowd is served before it");
 }
 
-/// Each takes one permit, holds it for a while, and notes its name.
+/// Runs tasks that each acquire one permit, hold it for a while, and record their name. Returns the order.
 async fn served(fair: &Arc<Fair<&'static str>>, crowd: &[(&'static str, u64, u64)]) -> Vec<&'static str> {
     let order = Arc::new(Mutex::new(Vec::new()));
     let tasks = crowd.iter().map(|&(key, rank, held_ms)| {
@@ -79,7 +79,7 @@ async fn served(fair: &Arc<Fair<&'static str>>, crowd: &[(&'static str, u64, u64
 }
 
 #[tokio::test(start_paused = true)]
-async fn party_with_long_calls_gets_fewer_turns() {
+async fn party_with_long_calls_gets_fewer_grants() {
     let fair = Fair::new(Bounds { capacity: 1, share: 1, ..BOUNDS });
     let crowd: Vec<_> = (0..10).map(|_| ("heavy", 0, 100)).chain((0..10).map(|_| ("light", 0, 1))).collect();
     let order = served(&fair, &crowd).await;
@@ -99,25 +99,25 @@ async fn within_a_party_the_lowest_rank_goes_first() {
 }
 
 #[tokio::test]
-async fn full_queue_refuses_at_once_and_keeps_room_for_other_parties() {
+async fn full_queue_rejects_at_once_and_reserves_capacity_for_other_parties() {
     let fair = Fair::new(Bounds { capacity: 1, share: 1, waiting_max: 3, waiting_each_max: 2 });
     let _held = take(&fair, "a", 1).unwrap();
     let _waiting = [acquiring(&fair, &"a", one(0)), acquiring(&fair, &"a", one(0))];
-    assert_eq!(fair.acquire(&"a", one(0), soon()).await.err(), Some(NotGranted::Full));
+    assert_eq!(fair.acquire(&"a", one(0), soon()).await.err(), Some(AcquireError::QueueFull));
     let _other = acquiring(&fair, &"b", one(0));
-    assert_eq!(fair.acquire(&"c", one(0), soon()).await.err(), Some(NotGranted::Full));
+    assert_eq!(fair.acquire(&"c", one(0), soon()).await.err(), Some(AcquireError::QueueFull));
     let _reserved = acquiring(&fair, &"a", Request { queueing: Queueing::Reserved, ..one(0) });
 }
 
 #[tokio::test(start_paused = true)]
-async fn request_that_waits_too_long_leaves_the_queue() {
+async fn timed_out_request_leaves_the_queue() {
     let fair = Fair::new(Bounds { capacity: 1, share: 1, ..BOUNDS });
     let held = take(&fair, "a", 1);
-    assert_eq!(fair.acquire(&"b", one(0), Instant::now()).await.err(), Some(NotGranted::Late));
+    assert_eq!(fair.acquire(&"b", one(0), Instant::now()).await.err(), Some(AcquireError::TimedOut));
     drop(acquiring(&fair, &"b", one(0)));
     assert_eq!(fair.waiting(), 0);
     drop(held);
-    assert!(fair.state.lock().is_bare());
+    assert!(fair.state.lock().is_empty());
 }
 
 #[tokio::test]
@@ -131,7 +131,7 @@ async fn request_that_fits_does_not_wait_for_a_larger_one_in_front() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn large_request_is_overtaken_by_no_more_than_it_asks_for() {
+async fn large_request_is_overtaken_by_at_most_its_amount() {
     let fair = Fair::new(BOUNDS);
     let held = take(&fair, "a", 2);
     let mut large = acquiring(&fair, &"b", Request::of(4));
@@ -142,14 +142,14 @@ async fn large_request_is_overtaken_by_no_more_than_it_asks_for() {
 }
 
 #[tokio::test]
-async fn permit_for_nothing_is_of_no_party_and_grows() {
+async fn empty_permit_belongs_to_no_party_and_can_grow() {
     let fair = Fair::new(BOUNDS);
     let mut permit = take(&fair, "a", 0).unwrap();
-    assert!(fair.state.lock().is_bare());
+    assert!(fair.state.lock().is_empty());
     assert!(permit.grow_to(3));
     assert_eq!(fair.used(), 3);
     drop(permit);
-    assert!(fair.state.lock().is_bare());
+    assert!(fair.state.lock().is_empty());
 }
 
 #[tokio::test]
@@ -168,7 +168,7 @@ async fn permit_grows_within_the_share_and_shrinks() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn sums_hold_after_any_sequence_of_grants_cancellations_and_releases() {
+async fn sums_are_consistent_after_any_sequence_of_operations() {
     let fair = Fair::new(Bounds { capacity: 10, share: 5, waiting_max: 20, waiting_each_max: 10 });
     let parties = ["a", "b", "c", "d"];
     let tasks = (0..400_u64).map(|number| {
@@ -176,8 +176,8 @@ async fn sums_hold_after_any_sequence_of_grants_cancellations_and_releases() {
         async move {
             tokio::time::sleep(Duration::from_millis(number * 7 % 50)).await;
             let request = Request { amount: 1 + number % 6, rank: number % 3, queueing: Queueing::Bounded };
-            let patience = Instant::now() + Duration::from_millis(number * 13 % 40);
-            if let Ok(mut permit) = fair.acquire(&key, request, patience).await {
+            let deadline = Instant::now() + Duration::from_millis(number * 13 % 40);
+            if let Ok(mut permit) = fair.acquire(&key, request, deadline).await {
                 assert!(fair.used() <= 10);
                 tokio::time::sleep(Duration::from_millis(number * 3 % 11)).await;
                 permit.shrink_to(1);
@@ -186,5 +186,5 @@ async fn sums_hold_after_any_sequence_of_grants_cancellations_and_releases() {
         }
     });
     futures_util::future::join_all(tasks).await;
-    assert!(fair.state.lock().is_bare());
+    assert!(fair.state.lock().is_empty());
 }

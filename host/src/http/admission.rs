@@ -1,7 +1,8 @@
-//! What a routed request must pass before a plugin sees it: credential, way, rate, scopes, key of idempotency, body.
+//! Checks that a routed request must pass before a plugin receives it: credential, transport, rate, scopes, idempotency
+//! key, body.
 //!
-//! In this order: who is it, how did it come, how often, may it, is it well formed, what does it carry. The body is read
-//! last, so a caller without a key cannot make the host read anything.
+//! They run in this order: authentication, transport, rate, authorization, well-formedness, content. The body is read
+//! last, so that a caller without a key cannot make the host read anything.
 
 use std::{
     net::IpAddr,
@@ -15,87 +16,87 @@ use hyper::body::Body;
 use tokio::time::Instant;
 
 use super::{
-    Calls,
+    Backend,
     content::{BodyLimits, read_content},
+    error::RequestError,
     query::parse_query,
-    refused::Refused,
-    service::{Course, Routed, Service},
+    service::{RequestContext, Routed, Service},
 };
-use crate::manifest::Authentication;
 use crate::{
     auth::{
-        self, Denied, Principal, PrincipalKind,
-        credential::{Places, find_credential, hide_parameter, is_bearer, strip_credential},
-        key::kind_of_text,
+        self, CredentialError, Principal, PrincipalKind,
+        credential::{CredentialSources, find_credential, hide_parameter, is_bearer, strip_credential},
+        key::credential_kind,
         oauth::OAuth,
     },
     budget::Payer,
     changes::credential::CredentialKind,
     config::Environment,
-    failure::Failure,
-    limits::{IDEMPOTENCY_KEY_CHARACTERS_MAX, PLAIN_HTTP_TOLD_MS},
-    outbound::{HopsRefusal, read_hops},
+    host_error::HostError,
+    limits::{IDEMPOTENCY_KEY_CHARACTERS_MAX, PLAIN_HTTP_LOG_INTERVAL_MS},
+    manifest::Authentication,
+    outbound::{HopsError, read_hops},
     plugin::{
         exchange::Admitted,
         routes::{ContextValue, Mounted, Route},
     },
 };
 
-/// A request that follows from too many others is part of a loop.
-fn check_hops(headers: &HeaderMap) -> Result<u8, Refused> {
-    read_hops(headers).map_err(|refusal| match refusal {
-        HopsRefusal::TooMany => Refused::new(Failure::LoopDetected, "too many hosts called each other before"),
-        HopsRefusal::Malformed => Refused::new(Failure::MalformedRequest, "a count of hops that is no number"),
+/// Returns the hop count of a request. A request with too many hops is part of a loop.
+fn check_hops(headers: &HeaderMap) -> Result<u8, RequestError> {
+    read_hops(headers).map_err(|error| match error {
+        HopsError::TooMany => RequestError::new(HostError::LoopDetected, "too many hops"),
+        HopsError::Malformed => RequestError::new(HostError::MalformedRequest, "the hop count must be a number"),
     })
 }
 
-impl<C: Calls> Service<C> {
+impl<C: Backend> Service<C> {
     pub(super) async fn admit<B>(
         &self,
         head: &request::Parts,
         body: &mut B,
         routed: Routed<C::Owner>,
-        course: &mut Course<C::Owner>,
-    ) -> Result<Admitted<C::Owner>, Refused>
+        context: &mut RequestContext<C::Owner>,
+    ) -> Result<Admitted<C::Owner>, RequestError>
     where
         B: Body<Data = Bytes> + Unpin,
     {
         let Routed { mounted, route, mut parameters } = routed;
         let raw_query = head.uri.query().unwrap_or("");
-        let places = places(&mounted.manifest.authentication);
+        let sources = sources(&mounted.manifest.authentication);
         let mut path = head.uri.path().to_owned();
-        let principal = match (&course.caller, &route.declared.key_parameter) {
+        let principal = match (&context.caller, &route.declared.key_parameter) {
             (Some(caller), _) => Arc::clone(caller),
-            (None, None) => self.authenticate(head, (&mounted, &route), places, course).await?,
+            (None, None) => self.authenticate(head, (&mounted, &route), sources, context).await?,
             (None, Some(name)) => {
                 let principal = self.authenticate_link(&mounted, name, &parameters).await?;
                 path = hide_parameter(&path, &route.declared.path, name, &principal.subject);
-                let hidden = parameters.iter_mut().filter(|(known, _)| known == name);
+                let hidden = parameters.iter_mut().filter(|(parameter, _)| parameter == name);
                 hidden.for_each(|(_, value)| *value = principal.subject.to_string());
                 principal
             }
         };
-        course.tenant = Some(Arc::clone(&principal.tenant)).filter(|tenant| !tenant.is_empty());
-        self.check_wire(head, &principal, course)?;
-        self.check_rate(head, &mounted, &principal, course)?;
+        context.tenant = Some(Arc::clone(&principal.tenant)).filter(|tenant| !tenant.is_empty());
+        self.check_transport(head, &principal, context)?;
+        self.check_rate(head, &mounted, &principal, context)?;
         let hops = check_hops(&head.headers)?;
-        if !principal.may(&route.declared.scopes) {
-            return Err(lacking_scope(&mounted, &route));
+        if !principal.has_scopes(&route.declared.scopes) {
+            return Err(missing_scope(&mounted, &route));
         }
         let idempotency_key = if route.writes() { read_idempotency_key(&head.headers)? } else { None };
-        let raw_query = strip_credential(raw_query, places).into_owned();
+        let raw_query = strip_credential(raw_query, sources).into_owned();
         let query = parse_query(&raw_query)
-            .ok_or_else(|| Refused::new(Failure::MalformedRequest, "the query is not UTF-8 or too long"))?;
-        let context = self.context(head, &mounted, &route, course, idempotency_key.as_deref());
+            .ok_or_else(|| RequestError::new(HostError::MalformedRequest, "the query is not UTF-8 or too long"))?;
+        let context_values = self.context_values(head, &mounted, &route, context, idempotency_key.as_deref());
         let deadline_ms = route.declared.deadline_ms.unwrap_or(mounted.config.limits.deadline_ms);
-        let payer = self.payer(head, &principal, course);
+        let payer = self.payer(head, &principal, context);
         let limits = BodyLimits {
             bytes_max: route.declared.body_bytes_max.unwrap_or(self.settings.body_bytes_max),
-            until: course.began + Duration::from_millis(self.settings.body_timeout_ms),
+            until: context.began + Duration::from_millis(self.settings.body_timeout_ms),
             media_types: &route.declared.media_types,
             budget: &self.budget,
             payer: &payer,
-            patience: self.patience(),
+            progress_limits: self.progress_limits(),
             anonymous: principal.tenant.is_empty().then_some(&self.anonymous_bodies),
         };
         let (content, body_charge) = read_content(head, body, limits).await?;
@@ -110,132 +111,148 @@ impl<C: Calls> Service<C> {
             payer,
             body_charge,
             principal,
-            request_id: Arc::clone(&course.request_id),
-            context,
+            request_id: Arc::clone(&context.request_id),
+            context: context_values,
             idempotency_key,
             hops,
-            deadline: course.began + Duration::from_millis(deadline_ms),
+            deadline: context.began + Duration::from_millis(deadline_ms),
             mounted,
             route,
         })
     }
 
-    /// An open route needs no credential, but one that is shown must be good: a caller is never anonymous by mistake.
+    /// Authenticates a request. An open route needs no credential, but one that is sent must be valid, so that a caller
+    /// is never anonymous by mistake.
     async fn authenticate(
         &self,
         head: &request::Parts,
         (mounted, route): (&Mounted<C::Owner>, &Route),
-        places: Places<'_>,
-        course: &Course<C::Owner>,
-    ) -> Result<Arc<Principal>, Refused> {
-        let judged = match find_credential(&head.headers, head.uri.query().unwrap_or(""), places) {
-            Ok(Some(text)) => self.judge(&text, head, mounted).await,
+        sources: CredentialSources<'_>,
+        context: &RequestContext<C::Owner>,
+    ) -> Result<Arc<Principal>, RequestError> {
+        let result = match find_credential(&head.headers, head.uri.query().unwrap_or(""), sources) {
+            Ok(Some(text)) => self.verify(&text, head, mounted).await,
             Ok(None) if route.declared.open => Ok(Arc::clone(&self.anonymous)),
-            Ok(None) => Err(Denied::Missing),
-            Err(denied) => Err(denied),
+            Ok(None) => Err(CredentialError::Missing),
+            Err(error) => Err(error),
         };
-        judged.map_err(|denied| {
-            if let Some(refused) = self.note_guess(head, course, &denied) {
-                return refused;
+        result.map_err(|error| {
+            if let Some(error) = self.count_guess(head, context, &error) {
+                return error;
             }
-            let challenge = challenge(&denied, mounted);
-            challenge.into_iter().fold(denied.into(), |refused: Refused, challenge| {
-                refused.with_header(header::WWW_AUTHENTICATE, challenge)
+            let challenge = challenge(&error, mounted);
+            challenge.into_iter().fold(error.into(), |error: RequestError, challenge| {
+                error.with_header(header::WWW_AUTHENTICATE, challenge)
             })
         })
     }
 
-    /// A wrong credential beyond what one address may send. A right one is never counted, and never slowed.
-    fn note_guess(&self, head: &request::Parts, course: &Course<C::Owner>, denied: &Denied) -> Option<Refused> {
-        if !matches!(denied, Denied::Unknown | Denied::Malformed | Denied::Token(_)) {
+    /// Counts a wrong credential. Returns an error if the address exceeds its allowance. A valid credential is never
+    /// counted and never slowed down.
+    fn count_guess(
+        &self,
+        head: &request::Parts,
+        context: &RequestContext<C::Owner>,
+        error: &CredentialError,
+    ) -> Option<RequestError> {
+        if !matches!(error, CredentialError::Unknown | CredentialError::Malformed | CredentialError::Token(_)) {
             return None;
         }
-        let address = self.origins.client_address(course.peer.address, &head.headers);
-        let blocked = self.guesses.note_failure(address, Instant::now())?;
+        let address = self.origins.client_address(context.peer.address, &head.headers);
+        let blocked = self.guesses.record_failure(address, Instant::now())?;
         if blocked.is_report_due {
             tracing::warn!(%address, "too many wrong keys and tokens: further ones from this address get 429");
         }
-        let refused = Refused::new(Failure::RateLimited, "too many wrong keys and tokens");
-        Some(refused.with_header(header::RETRY_AFTER, HeaderValue::from(blocked.retry_after_seconds)))
+        let error = RequestError::new(HostError::RateLimited, "too many wrong keys and tokens");
+        Some(error.with_header(header::RETRY_AFTER, HeaderValue::from(blocked.retry_after_seconds)))
     }
 
-    /// A token in the path is the whole address of what it opens: one that opens nothing is an address of nothing.
+    /// Authenticates the token of a path. An invalid token is answered with 404, because the token is the whole address
+    /// of the resource.
     async fn authenticate_link(
         &self,
         mounted: &Mounted<C::Owner>,
         name: &str,
         parameters: &[(String, String)],
-    ) -> Result<Arc<Principal>, Refused> {
-        let text = parameters.iter().find(|(known, _)| known == name).map_or("", |(_, value)| value.as_str());
-        let judged = self.keys.authenticate_token(text, &mounted.plugin, (self.clock)()).await;
-        judged.map_err(|denied| match denied {
-            Denied::Store(_) => denied.into(),
-            _ => Refused::new(Failure::NotFound, "the token in the path opens nothing"),
+    ) -> Result<Arc<Principal>, RequestError> {
+        let text = parameters.iter().find(|(parameter, _)| parameter == name).map_or("", |(_, value)| value.as_str());
+        let result = self.keys.authenticate_token(text, &mounted.plugin, (self.clock)()).await;
+        result.map_err(|error| match error {
+            CredentialError::Store(_) => error.into(),
+            _ => RequestError::new(HostError::NotFound, "the token in the path is unknown"),
         })
     }
 
-    /// A token of OAuth counts in `Authorization: Bearer` alone; the other places are for keys.
-    async fn judge(
+    /// Verifies a credential. An OAuth token is accepted in `Authorization: Bearer` alone. The other places are for
+    /// keys.
+    async fn verify(
         &self,
         text: &str,
         head: &request::Parts,
         mounted: &Mounted<C::Owner>,
-    ) -> Result<Arc<Principal>, Denied> {
-        let (takes, now) = (&mounted.manifest.authentication, (self.clock)());
-        if takes.oauth && OAuth::is_token(text) && is_bearer(&head.headers) {
+    ) -> Result<Arc<Principal>, CredentialError> {
+        let (authentication, now) = (&mounted.manifest.authentication, (self.clock)());
+        if authentication.oauth && OAuth::is_token(text) && is_bearer(&head.headers) {
             return self.oauth.authenticate(text, &mounted.plugin, now).await;
         }
-        // A link that somebody was given must not open more than what it leads to.
-        let is_taken = match kind_of_text(text) {
-            Some(CredentialKind::Token) => takes.tokens,
-            _ => takes.api_keys,
+        // A token of a link must not grant access to anything beyond that link.
+        let is_accepted = match credential_kind(text) {
+            Some(CredentialKind::Token) => authentication.tokens,
+            _ => authentication.api_keys,
         };
-        if !is_taken {
-            return Err(Denied::Malformed);
+        if !is_accepted {
+            return Err(CredentialError::Malformed);
         }
         self.keys.authenticate(text, &mounted.plugin, now).await
     }
 
-    /// A key to live data that travelled in the open may be somebody else's by now: it opens nothing that way.
-    fn check_wire(
+    /// Rejects a live key over plain HTTP, since a third party may have read it.
+    fn check_transport(
         &self,
         head: &request::Parts,
         principal: &Principal,
-        course: &Course<C::Owner>,
-    ) -> Result<(), Refused> {
-        if !self.is_exposed(head, principal.environment, course) {
+        context: &RequestContext<C::Owner>,
+    ) -> Result<(), RequestError> {
+        if !self.is_exposed(head, principal.environment, context) {
             return Ok(());
         }
-        self.tell_exposure(&principal.subject, course);
-        Err(Refused::new(Failure::Forbidden, "a live key over plain HTTP"))
+        self.log_exposure(&principal.subject, context);
+        Err(RequestError::new(HostError::Forbidden, "a live key over plain HTTP"))
     }
 
-    pub(super) fn is_exposed(&self, head: &request::Parts, environment: &str, course: &Course<C::Owner>) -> bool {
-        course.caller.is_none()
+    pub(super) fn is_exposed(
+        &self,
+        head: &request::Parts,
+        environment: &str,
+        context: &RequestContext<C::Owner>,
+    ) -> bool {
+        context.caller.is_none()
             && self.environment == Environment::Production
             && environment == auth::Environment::Live.name()
-            && !self.origins.is_private(course.peer, &head.headers)
+            && !self.origins.is_private(context.peer, &head.headers)
     }
 
-    pub(super) fn tell_exposure(&self, subject: &str, course: &Course<C::Owner>) {
-        let (now, told_at) = ((self.clock)(), self.exposure_told_at.load(Ordering::Relaxed));
-        let due = now.saturating_sub(told_at) >= PLAIN_HTTP_TOLD_MS;
-        if due && self.exposure_told_at.compare_exchange(told_at, now, Ordering::Relaxed, Ordering::Relaxed).is_ok() {
+    pub(super) fn log_exposure(&self, subject: &str, context: &RequestContext<C::Owner>) {
+        let (now, logged_at) = ((self.clock)(), self.exposure_logged_at.load(Ordering::Relaxed));
+        let is_due = now.saturating_sub(logged_at) >= PLAIN_HTTP_LOG_INTERVAL_MS;
+        if is_due
+            && self.exposure_logged_at.compare_exchange(logged_at, now, Ordering::Relaxed, Ordering::Relaxed).is_ok()
+        {
             tracing::warn!(
-                request_id = &*course.request_id,
+                request_id = &*context.request_id,
                 key = subject,
-                peer = %course.peer.address,
-                "a live key came over plain HTTP and was refused: it could be read on its way. Serve TLS \
-                 (http.tls-certificate and http.tls-key), or name the proxy that does in http.trusted-proxies and let it \
-                 send X-Forwarded-Proto: https; then give its owner another key and revoke this one"
+                peer = %context.peer.address,
+                "rejected a live key over plain HTTP, where a third party could read it. Serve TLS \
+                 (http.tls-certificate and http.tls-key), or add the proxy that does to http.trusted-proxies and make \
+                 it send X-Forwarded-Proto: https. Then replace this key and revoke it"
             );
         }
     }
 
-    /// A caller without a key pays for itself by its address.
-    fn payer(&self, head: &request::Parts, principal: &Principal, course: &Course<C::Owner>) -> Payer {
+    /// Returns the payer: the tenant, or the address of a caller without a key.
+    fn payer(&self, head: &request::Parts, principal: &Principal, context: &RequestContext<C::Owner>) -> Payer {
         match principal.tenant.is_empty() {
-            true => anonymous_caller(self.origins.client_address(course.peer.address, &head.headers)),
+            true => anonymous_caller(self.origins.client_address(context.peer.address, &head.headers)),
             false => principal.tenant.clone(),
         }
     }
@@ -245,15 +262,15 @@ impl<C: Calls> Service<C> {
         head: &request::Parts,
         mounted: &Mounted<C::Owner>,
         principal: &Principal,
-        course: &mut Course<C::Owner>,
-    ) -> Result<(), Refused> {
+        context: &mut RequestContext<C::Owner>,
+    ) -> Result<(), RequestError> {
         let limits = &mounted.config.limits;
         if limits.rate_per_second == 0 {
             return Ok(());
         }
         let caller = match principal.kind {
             PrincipalKind::Anonymous => {
-                anonymous_caller(self.origins.client_address(course.peer.address, &head.headers))
+                anonymous_caller(self.origins.client_address(context.peer.address, &head.headers))
             }
             // Other tenants have plugins of this name, and clients of this name at other issuers.
             PrincipalKind::Plugin | PrincipalKind::OAuthClient => {
@@ -261,72 +278,74 @@ impl<C: Calls> Service<C> {
             }
             _ => Arc::clone(&principal.subject),
         };
-        course.rate = self.rates.check(&mounted.plugin, limits, &caller);
-        match course.rate.and_then(|rate| rate.retry_after_seconds) {
-            Some(_) => Err(Refused::new(Failure::RateLimited, "too many requests")),
+        context.rate = self.rates.check(&mounted.plugin, limits, &caller);
+        match context.rate.and_then(|rate| rate.retry_after_seconds) {
+            Some(_) => Err(RequestError::new(HostError::RateLimited, "too many requests")),
             None => Ok(()),
         }
     }
 
-    fn context(
+    fn context_values(
         &self,
         head: &request::Parts,
         mounted: &Mounted<C::Owner>,
         route: &Route,
-        course: &Course<C::Owner>,
+        context: &RequestContext<C::Owner>,
         idempotency_key: Option<&str>,
     ) -> Vec<(String, String)> {
-        let value = |wanted: &ContextValue| {
-            let value = match wanted {
+        let value = |value_kind: &ContextValue| {
+            let value = match value_kind {
                 ContextValue::BaseUrl => {
                     let mount = mounted.config.mount.trim_end_matches('/');
                     self.link_base.as_ref().map(|base| format!("{base}{mount}"))
                 }
                 ContextValue::ClientAddress => {
-                    Some(self.origins.client_address(course.peer.address, &head.headers).to_string())
+                    Some(self.origins.client_address(context.peer.address, &head.headers).to_string())
                 }
                 ContextValue::IdempotencyKey => idempotency_key.map(str::to_owned),
             };
-            value.map(|value| (wanted.name().to_owned(), value))
+            value.map(|value| (value_kind.name().to_owned(), value))
         };
         route.context.iter().filter_map(value).collect()
     }
 }
 
-fn places(authentication: &Authentication) -> Places<'_> {
-    Places {
+fn sources(authentication: &Authentication) -> CredentialSources<'_> {
+    CredentialSources {
         basic_user: authentication.basic_user,
         header: authentication.header.as_deref(),
         query: authentication.query.as_deref(),
     }
 }
 
-/// What RFC 6750 (3) wants beside a 401, of an interface that takes tokens. Never says why one was refused.
-fn challenge<G>(denied: &Denied, mounted: &Mounted<G>) -> Option<HeaderValue> {
-    let error = match denied {
+/// Returns the challenge that RFC 6750 (3) requires for a 401 of an interface that accepts tokens. It never contains
+/// the reason.
+fn challenge<G>(error: &CredentialError, mounted: &Mounted<G>) -> Option<HeaderValue> {
+    let error = match error {
         _ if !mounted.manifest.authentication.oauth => return None,
-        Denied::Store(_) => return None,
-        Denied::Missing => "",
-        Denied::Ambiguous => ", error=\"invalid_request\"",
+        CredentialError::Store(_) => return None,
+        CredentialError::Missing => "",
+        CredentialError::Ambiguous => ", error=\"invalid_request\"",
         _ => ", error=\"invalid_token\"",
     };
     HeaderValue::try_from(format!("Bearer realm=\"{}\"{error}", mounted.plugin)).ok()
 }
 
-fn lacking_scope<G>(mounted: &Mounted<G>, route: &Route) -> Refused {
-    let refused = Refused::new(Failure::Forbidden, "the key or token lacks a scope");
+fn missing_scope<G>(mounted: &Mounted<G>, route: &Route) -> RequestError {
+    let error = RequestError::new(HostError::Forbidden, "the key or token lacks a scope");
     if !mounted.manifest.authentication.oauth {
-        return refused;
+        return error;
     }
     let (realm, scope) = (&mounted.plugin, route.declared.scopes.join(" "));
     let challenge = format!("Bearer realm=\"{realm}\", error=\"insufficient_scope\", scope=\"{scope}\"");
     match HeaderValue::try_from(challenge) {
-        Ok(challenge) => refused.with_header(header::WWW_AUTHENTICATE, challenge),
-        Err(_) => refused,
+        Ok(challenge) => error.with_header(header::WWW_AUTHENTICATE, challenge),
+        Err(_) => error,
     }
 }
 
-/// One network of IPv6 is one caller: it holds more addresses than could ever be counted.
+/// Returns the name of an anonymous caller. An IPv6 network is one caller, because it has more addresses than can be
+/// counted.
 pub(super) fn anonymous_caller(address: IpAddr) -> Arc<str> {
     match address {
         IpAddr::V4(address) => Arc::from(format!("ip:{address}")),
@@ -337,19 +356,20 @@ pub(super) fn anonymous_caller(address: IpAddr) -> Arc<str> {
     }
 }
 
-fn read_idempotency_key(headers: &HeaderMap) -> Result<Option<String>, Refused> {
+/// Returns the idempotency key, if the request has one.
+fn read_idempotency_key(headers: &HeaderMap) -> Result<Option<String>, RequestError> {
     let mut values = headers.get_all("idempotency-key").iter();
     let (Some(value), more) = (values.next(), values.next()) else { return Ok(None) };
     let text = value.to_str().unwrap_or("");
-    let sound =
+    let is_valid =
         (1..=IDEMPOTENCY_KEY_CHARACTERS_MAX).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_graphic());
-    if sound && more.is_none() {
+    if is_valid && more.is_none() {
         return Ok(Some(text.to_owned()));
     }
-    Err(Refused::new(Failure::MalformedRequest, "the Idempotency-Key is not 1 to 255 visible characters"))
+    Err(RequestError::new(HostError::MalformedRequest, "the Idempotency-Key must be 1 to 255 visible characters"))
 }
 
-/// Values that are not text are handed on as well as they can be read.
+/// Returns the headers that the route declares. Invalid UTF-8 is replaced.
 fn pick_headers(headers: &HeaderMap, route: &Route) -> Vec<(String, String)> {
     let mut picked = Vec::new();
     for name in &route.headers {

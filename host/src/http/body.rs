@@ -1,10 +1,12 @@
-//! The body of an answer: whole before its first byte is sent, or a stream of events that goes on.
+//! The body of a response: whole before its first byte is sent, or an event stream.
 //!
-//! The charge of an answer is held until its last byte has left: on HTTP/1.1 by the bytes themselves, which hyper
-//! drops when the connection has taken them; on HTTP/2, where a reader may keep single streams waiting, by `paced`. Answers
-//! of the host itself have no charge. Over HTTP/2 they are paced as well, so that streams of slow readers are reset.
-//! Headers without a body wait in HTTP/2 for as long as a connection is not read: an empty piece behind them holds their
-//! charge.
+//! The charge of a plugin's answer is held until its last byte has left. On HTTP/1.1 the bytes themselves hold it, and
+//! hyper drops them when the connection has taken them. On HTTP/2, where a reader may stall single streams, `paced`
+//! holds it. Responses of the host itself have no charge. Over HTTP/2 they are paced as well, so that the streams of
+//! slow readers are reset.
+//!
+//! Over HTTP/2, headers without a body stay in memory until the connection is read. An empty chunk behind them holds
+//! their charge.
 
 use std::{
     any::Any,
@@ -18,51 +20,51 @@ use http_body_util::Full;
 use hyper::body::{Body as HttpBody, Frame, SizeHint};
 use tokio::sync::mpsc;
 
-use super::{listener::Running, paced::Paced};
+use super::{activity::ActiveRequest, paced::PacedBody};
 use crate::{
     budget::Charge,
-    limits::{HTTP2_SMALL_HEADERS_BYTES, SMALL_ANSWER_BYTES},
+    limits::{HTTP2_SMALL_HEADERS_BYTES, SMALL_RESPONSE_BYTES},
 };
 
 pub enum Body {
     Whole(Bytes),
-    /// A small one of HTTP/1.1: the buffer of the connection has room for it.
+    /// A small body over HTTP/1.1, which fits into the buffer of the connection.
     Charged(Full<Bytes>, Charge),
-    Paced(Paced),
-    /// No body over HTTP/2. `None` once the empty piece is taken.
+    Paced(PacedBody),
+    /// No body over HTTP/2. `None` once the empty chunk is taken.
     Headers(Option<Charge>),
-    Live(Live),
+    Stream(EventStream),
 }
 
-/// An answer whose reader took nothing for too long.
+/// A response whose reader accepted nothing for too long.
 #[derive(Debug, thiserror::Error)]
-#[error("the reader took nothing for too long")]
+#[error("the reader accepted nothing for too long")]
 pub struct SlowReader;
 
-/// Ends when its sender is dropped.
-pub struct Live {
+/// An event stream. Ends when its sender is dropped.
+pub struct EventStream {
     chunks: mpsc::Receiver<Bytes>,
-    /// What lives as long as the stream does.
-    kept: Option<Box<dyn Any + Send>>,
+    /// Held for as long as the stream lives.
+    held: Option<Box<dyn Any + Send>>,
 }
 
 impl Body {
-    pub fn live(chunks: mpsc::Receiver<Bytes>) -> Body {
-        Body::Live(Live { chunks, kept: None })
+    pub fn stream(chunks: mpsc::Receiver<Bytes>) -> Body {
+        Body::Stream(EventStream { chunks, held: None })
     }
 
-    /// An answer and what it is charged with.
+    /// Returns the body of an answer with its memory charge.
     pub fn charged(bytes: Bytes, charge: Option<Charge>, version: Version) -> Body {
         match charge {
             None => Body::from(bytes),
             Some(charge) if bytes.is_empty() => Body::headers(charge, version),
-            Some(charge) if version == Version::HTTP_2 => Body::Paced(Paced::new(bytes, Some(charge))),
-            Some(charge) if bytes.len() <= SMALL_ANSWER_BYTES => Body::Charged(Full::new(bytes), charge),
+            Some(charge) if version == Version::HTTP_2 => Body::Paced(PacedBody::new(bytes, Some(charge))),
+            Some(charge) if bytes.len() <= SMALL_RESPONSE_BYTES => Body::Charged(Full::new(bytes), charge),
             Some(charge) => Body::from(charge.attach(bytes)),
         }
     }
 
-    /// An answer without a body. HTTP/1.1 writes its headers before it reads the next request.
+    /// Returns a body for an answer without one. HTTP/1.1 writes its headers before it reads the next request.
     fn headers(charge: Charge, version: Version) -> Body {
         match version == Version::HTTP_2 && charge.bytes() > HTTP2_SMALL_HEADERS_BYTES {
             true => Body::Headers(Some(charge)),
@@ -70,29 +72,29 @@ impl Body {
         }
     }
 
-    /// The same answer to a HEAD.
+    /// Returns the body of the same response to a HEAD request.
     pub(super) fn into_headers(self) -> Body {
         match self {
             Body::Paced(paced) => {
                 paced.into_charge().map_or_else(Body::default, |charge| Body::headers(charge, Version::HTTP_2))
             }
             Body::Headers(charge) => Body::Headers(charge),
-            Body::Whole(_) | Body::Charged(..) | Body::Live(_) => Body::default(),
+            Body::Whole(_) | Body::Charged(..) | Body::Stream(_) => Body::default(),
         }
     }
 
-    /// A stream holds it until it ends, an answer over HTTP/2 until it is sent; a whole body, which the connection takes at
-    /// once, lets go of it.
-    pub(super) fn hold(&mut self, running: Running) {
-        if running.is_http2()
+    /// Holds the active request: a stream until it ends, a response over HTTP/2 until it is sent. A whole body drops
+    /// it, since the connection takes the body at once.
+    pub(super) fn hold(&mut self, active: ActiveRequest) {
+        if active.is_http2()
             && let Body::Whole(bytes) = self
             && !bytes.is_empty()
         {
-            *self = Body::Paced(Paced::new(std::mem::take(bytes), None));
+            *self = Body::Paced(PacedBody::new(std::mem::take(bytes), None));
         }
         match self {
-            Body::Live(live) => live.kept = Some(Box::new(running)),
-            Body::Paced(paced) => paced.hold(running),
+            Body::Stream(stream) => stream.held = Some(Box::new(active)),
+            Body::Paced(paced) => paced.hold(active),
             Body::Whole(_) | Body::Charged(..) | Body::Headers(_) => {}
         }
     }
@@ -123,10 +125,12 @@ impl HttpBody for Body {
             }
             Body::Paced(paced) => Poll::Ready(paced.next_chunk().map(|chunk| chunk.map(Frame::data))),
             Body::Headers(charge) => {
-                let piece = charge.take().map(|charge| charge.attach(Bytes::new()));
-                Poll::Ready(piece.map(|piece| Ok(Frame::data(piece))))
+                let chunk = charge.take().map(|charge| charge.attach(Bytes::new()));
+                Poll::Ready(chunk.map(|chunk| Ok(Frame::data(chunk))))
             }
-            Body::Live(live) => live.chunks.poll_recv(context).map(|chunk| chunk.map(|chunk| Ok(Frame::data(chunk)))),
+            Body::Stream(stream) => {
+                stream.chunks.poll_recv(context).map(|chunk| chunk.map(|chunk| Ok(Frame::data(chunk))))
+            }
         }
     }
 
@@ -136,7 +140,7 @@ impl HttpBody for Body {
             Body::Charged(body, _) => body.is_end_stream(),
             Body::Paced(paced) => paced.is_sent(),
             Body::Headers(charge) => charge.is_none(),
-            Body::Live(_) => false,
+            Body::Stream(_) => false,
         }
     }
 
@@ -145,8 +149,8 @@ impl HttpBody for Body {
             Body::Whole(bytes) => SizeHint::with_exact(bytes.len() as u64),
             Body::Charged(body, _) => body.size_hint(),
             Body::Paced(paced) => SizeHint::with_exact(paced.left()),
-            // hyper would add a length of 0, which the answer to a HEAD, 204 and 304 must not have.
-            Body::Headers(_) | Body::Live(_) => SizeHint::default(),
+            // hyper would add a length of 0, which responses to HEAD, 204 and 304 must not have.
+            Body::Headers(_) | Body::Stream(_) => SizeHint::default(),
         }
     }
 }

@@ -1,9 +1,9 @@
-//! The memory that a body is charged with, and how much of it callers without a key may hold while they send.
+//! The memory charge of a body, and the limit of callers without a key while they send.
 //!
 //! Invariants: bodies of callers without a key that are still being read hold at most `ANONYMOUS_BODIES_PERCENT` of the
-//! memory for bodies, and one address at most its share of that, or one body. A body takes its part of that limit before
-//! its memory, so one that waits for the limit holds no memory, and one that waits for memory holds nothing but the share
-//! of its own address.
+//! memory for bodies, and one address at most its share of that, or one body. A body acquires its part of that limit
+//! before its memory. A body that waits for the limit therefore holds no memory, and one that waits for memory holds
+//! nothing but the share of its own address.
 
 use std::sync::Arc;
 
@@ -11,16 +11,16 @@ use tokio::time::Instant;
 
 use crate::{
     budget::{Budget, Charge, Payer},
-    fair::{Bounds, Fair, NotGranted, Permit, Request},
+    fair::{AcquireError, Bounds, Fair, Permit, Request},
     limits::{ANONYMOUS_BODIES_PERCENT, MEMORY_WAITING_EACH_MAX, MEMORY_WAITING_MAX},
 };
 
-/// The part of the memory for bodies that callers without a key may hold together while they send. After that their
-/// calls run or are refused; before it, they alone decide how long it takes.
+/// The part of the memory for bodies that callers without a key may hold together while they send. Before a body is
+/// complete, its sender alone decides how long that takes. Afterwards its call runs or is rejected.
 pub(super) struct AnonymousBodies(Arc<Fair<Payer>>);
 
 impl AnonymousBodies {
-    /// `limit`: bytes of all bodies. `share_percent`: what one address may hold of the part.
+    /// `limit`: bytes of all bodies. `share_percent`: percentage of the part that one address may hold.
     pub fn new(limit: u64, share_percent: u64) -> AnonymousBodies {
         let capacity = (limit / 100 * ANONYMOUS_BODIES_PERCENT).max(1);
         AnonymousBodies(Fair::new(Bounds {
@@ -31,7 +31,7 @@ impl AnonymousBodies {
         }))
     }
 
-    async fn admit(&self, payer: &Payer, bytes: u64, until: Instant) -> Result<Permit<Payer>, NotGranted> {
+    async fn admit(&self, payer: &Payer, bytes: u64, until: Instant) -> Result<Permit<Payer>, AcquireError> {
         self.0.acquire(payer, Request::of(bytes), until).await
     }
 }
@@ -49,7 +49,7 @@ impl BodyMemory {
         anonymous: Option<&AnonymousBodies>,
         (payer, bytes): (&Payer, u64),
         until: Instant,
-    ) -> Result<BodyMemory, NotGranted> {
+    ) -> Result<BodyMemory, AcquireError> {
         let anonymous = match anonymous {
             Some(limit) => Some(limit.admit(payer, bytes, until).await?),
             None => None,
@@ -57,7 +57,7 @@ impl BodyMemory {
         Ok(BodyMemory { charge: budget.charge_body(payer, bytes, until).await?, anonymous })
     }
 
-    /// Makes room for `needed` bytes without waiting: doubles what the body holds, or takes what it needs if no more is
+    /// Grows the charge to at least `needed` bytes without waiting. Doubles it, or grows it to `needed` if no more is
     /// free.
     pub fn grow_for(&mut self, needed: u64) -> bool {
         let held = self.charge.bytes();
@@ -85,7 +85,7 @@ impl BodyMemory {
         }
     }
 
-    /// The body has been read. Its charge stays until its call ends.
+    /// Returns the charge of a body that has been read, which lasts until its call ends.
     pub fn into_charge(self) -> Charge {
         self.charge
     }
@@ -100,7 +100,7 @@ mod tests {
     use super::*;
     use crate::budget::MemoryConfig;
 
-    /// Bodies may have 400 bytes, one payer 200 of them.
+    /// Returns a budget with 400 bytes for bodies, and 200 for one payer.
     fn budget() -> Arc<Budget> {
         Budget::new(&MemoryConfig { budget_bytes: 1_600, tenant_percent: 50 })
     }
@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn body_that_waits_for_the_limit_of_callers_without_a_key_holds_no_memory() {
+    async fn body_that_waits_for_the_anonymous_limit_holds_no_memory() {
         let (budget, anonymous) = (budget(), AnonymousBodies::new(400, 100));
         let (one, other) = (Payer::from("ip:10.0.0.1"), Payer::from("ip:10.0.0.2"));
         let held = BodyMemory::take(&budget, Some(&anonymous), (&one, 200), soon()).await.unwrap();
@@ -122,12 +122,12 @@ mod tests {
         assert!((&mut waiting).now_or_never().is_none());
         assert_eq!(charged(&budget), 200);
         let charge = held.into_charge();
-        assert!(waiting.await.is_ok(), "a body that was read no longer counts");
+        assert!(waiting.await.is_ok(), "a complete body no longer counts");
         drop(charge);
     }
 
     #[tokio::test(start_paused = true)]
-    async fn address_at_its_share_with_more_waiting_does_not_delay_another() {
+    async fn address_at_its_share_does_not_delay_another() {
         let (budget, anonymous) = (budget(), AnonymousBodies::new(400, 25));
         let (one, other) = (Payer::from("ip:10.0.0.1"), Payer::from("ip:10.0.0.2"));
         let _held = BodyMemory::take(&budget, Some(&anonymous), (&one, 50), soon()).await.unwrap();
@@ -138,10 +138,10 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn address_whose_memory_is_used_up_holds_only_its_share_of_the_limit_while_it_waits() {
+    async fn address_that_waits_for_memory_holds_only_its_share_of_the_limit() {
         let (budget, anonymous) = (budget(), AnonymousBodies::new(400, 25));
         let (one, other) = (Payer::from("ip:10.0.0.1"), Payer::from("ip:10.0.0.2"));
-        // Calls that run hold half of the bodies' memory.
+        // Running calls hold half of the memory for bodies.
         let _bodies = budget.charge_body(&one, 200, soon()).await.unwrap();
         let take = || Box::pin(BodyMemory::take(&budget, Some(&anonymous), (&one, 25), soon()));
         let mut waiting: Vec<_> = (0..8).map(|_| take()).collect();
@@ -150,14 +150,14 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn body_grows_in_both_limits_or_in_neither() {
+    async fn body_grows_in_both_limits_or_neither() {
         let (budget, anonymous) = (budget(), AnonymousBodies::new(400, 100));
         let one = Payer::from("ip:10.0.0.1");
         let mut memory = BodyMemory::take(&budget, Some(&anonymous), (&one, 10), soon()).await.unwrap();
         assert!(memory.grow_for(15));
         assert_eq!((charged(&budget), anonymous.0.used()), (20, 20));
         assert!(memory.grow_for(150));
-        assert!(memory.grow_for(160), "not 300, for which there is no room");
+        assert!(memory.grow_for(160), "grows to 160, since 300 do not fit");
         assert_eq!((charged(&budget), anonymous.0.used()), (160, 160));
         assert!(memory.grow_for(200));
         assert!(!memory.grow_for(201));
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn body_that_fits_is_read_where_there_is_no_room_to_double_its_charge() {
+    async fn body_that_fits_is_read_without_capacity_to_double_its_charge() {
         let budget = budget();
         let mut memory = BodyMemory::take(&budget, None, (&"acme/test".into(), 210), soon()).await.unwrap();
         assert!(memory.grow_for(390));

@@ -1,8 +1,10 @@
-//! The body of a request: its type, its size, its time.
+//! The body of a request: its media type, size and timing.
 //!
-//! Invariant: nothing is read before the type and the declared length are found to be allowed, and never more than the
-//! limit is held in memory; a body that comes too slowly is given up; bodies of callers without a key that are still being read
-//! never take the memory of those with one. Never parses JSON: the SDK does, in the interface's own words.
+//! Invariants: nothing is read before the media type and the declared length are checked. Memory never holds more than
+//! the limit. A body that arrives too slowly is rejected. Bodies of callers without a key that are still being read
+//! never take the memory of callers with a key.
+//!
+//! Never parses JSON. The SDK does, with the error bodies of the interface.
 
 use std::time::Duration;
 
@@ -14,13 +16,13 @@ use tokio::time::{Instant, timeout_at};
 use zeroize::Zeroizing;
 
 use super::{
-    activity::Patience,
+    activity::ProgressLimits,
     body_memory::{AnonymousBodies, BodyMemory},
-    refused::Refused,
+    error::RequestError,
 };
 use crate::{
     budget::{Budget, Charge, Payer},
-    failure::Failure,
+    host_error::HostError,
     limits::{
         BODY_COPIES, BODY_MEMORY_WAIT_MS, BODY_STEP_BYTES, DISCARD_MS, DISCARDED_BYTES_MAX, HEADER_BYTES,
         HTTP2_SMALL_BODY_BYTES, HTTP2_SMALL_HEAD_BYTES, SMALL_BODY_BYTES,
@@ -28,31 +30,33 @@ use crate::{
     plugin::exchange::Content,
 };
 
-/// A vector of this size at most is set aside on the word of a Content-Length alone.
+/// Most bytes that are allocated because of a Content-Length alone.
 const TRUSTED_LENGTH_BYTES: u64 = 64 << 10;
 
 pub(super) struct BodyLimits<'r> {
     pub bytes_max: u64,
     pub until: Instant,
-    /// Besides JSON.
+    /// Accepted media types besides JSON.
     pub media_types: &'r [String],
-    /// Budget that its bytes are charged to.
+    /// Budget that the bytes are charged to.
     pub budget: &'r Budget,
     pub payer: &'r Payer,
-    /// Minimum rate of the body.
-    pub patience: Patience,
-    /// Limit that bodies of callers without a key share while they are read; `None` for other callers.
+    /// Minimum progress of the body.
+    pub progress_limits: ProgressLimits,
+    /// Limit that bodies of callers without a key share while they are read. `None` for other callers.
     pub anonymous: Option<&'r AnonymousBodies>,
 }
 
+/// Reads a body.
+///
 /// # Errors
-/// 415 (type, charset or coding), 413, 408, 503 where there is no memory for it, or 400 for two types, a body that ends
-/// early or JSON that is not UTF-8.
+/// 415 for the media type, charset or coding, 413, 408, 503 if there is no memory, and 400 for two media types, a
+/// truncated body, or JSON that is not UTF-8.
 pub(super) async fn read_content<B>(
     head: &request::Parts,
     body: B,
     limits: BodyLimits<'_>,
-) -> Result<(Content, Option<Charge>), Refused>
+) -> Result<(Content, Option<Charge>), RequestError>
 where
     B: Body<Data = Bytes> + Unpin,
 {
@@ -60,85 +64,86 @@ where
         return Ok((Content::Empty, None));
     }
     let mut bytes = Vec::new();
-    let room = body.size_hint().lower().min(TRUSTED_LENGTH_BYTES);
-    let (kind, charge) = read_bytes(head, body, &limits, &mut bytes, room).await?;
+    let capacity = body.size_hint().lower().min(TRUSTED_LENGTH_BYTES);
+    let (kind, charge) = read_bytes(head, body, &limits, &mut bytes, capacity).await?;
     let content = match kind {
         _ if bytes.is_empty() => Ok(Content::Empty),
-        Kind::Json => String::from_utf8(bytes)
+        MediaType::Json => String::from_utf8(bytes)
             .map(Content::Json)
-            .map_err(|_| Refused::new(Failure::MalformedRequest, "the JSON is not UTF-8")),
-        Kind::Other(media_type) => Ok(Content::Other { media_type, bytes: Bytes::from(bytes) }),
+            .map_err(|_| RequestError::new(HostError::MalformedRequest, "the JSON must be UTF-8")),
+        MediaType::Other(media_type) => Ok(Content::Other { media_type, bytes: Bytes::from(bytes) }),
     };
     content.map(|content| (content, charge))
 }
 
-/// The same for a form that may hold a secret: its bytes are wiped when the last reader drops them, and when it is refused. JSON is
-/// returned without its text.
+/// Reads a form that may contain a secret. Its bytes are wiped when the last reader drops them, and on an error. JSON
+/// is returned without its text.
 pub(super) async fn read_secret_content<B>(
     head: &request::Parts,
     body: B,
     limits: BodyLimits<'_>,
-) -> Result<(Content, Option<Charge>), Refused>
+) -> Result<(Content, Option<Charge>), RequestError>
 where
     B: Body<Data = Bytes> + Unpin,
 {
     if body.is_end_stream() {
         return Ok((Content::Empty, None));
     }
-    // Bytes that grow would leave copies behind.
-    let room = body.size_hint().exact().unwrap_or(limits.bytes_max).min(limits.bytes_max);
+    // Reserved at once, because a growing buffer would leave copies behind.
+    let capacity = body.size_hint().exact().unwrap_or(limits.bytes_max).min(limits.bytes_max);
     let mut bytes = Zeroizing::new(Vec::<u8>::new());
-    let (kind, charge) = read_bytes(head, body, &limits, &mut bytes, room).await?;
+    let (kind, charge) = read_bytes(head, body, &limits, &mut bytes, capacity).await?;
     let content = match kind {
         _ if bytes.is_empty() => Content::Empty,
-        Kind::Json => Content::Json(String::new()),
-        Kind::Other(media_type) => Content::Other { media_type, bytes: Bytes::from_owner(bytes) },
+        MediaType::Json => Content::Json(String::new()),
+        MediaType::Other(media_type) => Content::Other { media_type, bytes: Bytes::from_owner(bytes) },
     };
     Ok((content, charge))
 }
 
-/// Appends the body to `bytes`, which are of no use after an error. `room`: bytes that are reserved once the body is admitted and
-/// charged.
+/// Appends the body to `bytes`, whose content is unspecified after an error. `capacity`: bytes that are reserved once
+/// the body is admitted and charged.
 async fn read_bytes<B>(
     head: &request::Parts,
     body: B,
     limits: &BodyLimits<'_>,
     bytes: &mut Vec<u8>,
-    room: u64,
-) -> Result<(Kind, Option<Charge>), Refused>
+    capacity: u64,
+) -> Result<(MediaType, Option<Charge>), RequestError>
 where
     B: Body<Data = Bytes> + Unpin,
 {
-    let kind = Kind::of(head, limits.media_types)?;
+    let kind = MediaType::of(head, limits.media_types)?;
     if body.size_hint().lower() > limits.bytes_max {
         return Err(too_large());
     }
     let mut memory = charge_body(head, &body, limits).await?;
-    bytes.reserve_exact(usize::try_from(room).unwrap_or(0));
+    bytes.reserve_exact(usize::try_from(capacity).unwrap_or(0));
     let collected = collect(body, limits, &mut memory, bytes);
     timeout_at(limits.until, collected).await.map_err(|_| too_slow())??;
     Ok((kind, memory.map(BodyMemory::into_charge)))
 }
 
-/// Marks a request of HTTP/2 that runs beside many others of its connection.
+/// Marks an HTTP/2 request beyond `HTTP2_SMALL_REQUESTS` of its connection, which must be charged.
 #[derive(Clone, Copy)]
-pub(super) struct Crowded;
+pub(super) struct ChargeRequired;
 
-/// A declared length is charged as a whole, so that bodies that were begun can always be finished. Of HTTP/2, heads are
-/// charged as well: there is one for each stream, and it is held until the body has come. The requests of a connection
-/// that are not charged are as large as one of HTTP/1.1, a few times over.
+/// Charges a body. A declared length is charged as a whole, so that a body that has begun can always be completed.
+///
+/// Over HTTP/2, the head is charged as well, because each stream has one and it is held until the body has arrived. The
+/// uncharged requests of a connection are a few times as large as one of HTTP/1.1.
 async fn charge_body<B: Body>(
     head: &request::Parts,
     body: &B,
     limits: &BodyLimits<'_>,
-) -> Result<Option<BodyMemory>, Refused> {
+) -> Result<Option<BodyMemory>, RequestError> {
     let declared = body.size_hint().exact();
     let (small, head_bytes) = match head.version < Version::HTTP_2 {
         true => (SMALL_BODY_BYTES, 0),
         false => (HTTP2_SMALL_BODY_BYTES, head_bytes(head)),
     };
     let is_small = declared.is_some_and(|bytes| bytes <= small) && head_bytes <= HTTP2_SMALL_HEAD_BYTES;
-    if is_small && head.extensions.get::<Crowded>().is_none() {
+    if is_small && head.extensions.get::<ChargeRequired>().is_none() {
         return Ok(None);
     }
     let bytes = declared.unwrap_or(BODY_STEP_BYTES).min(limits.bytes_max).saturating_mul(BODY_COPIES);
@@ -148,28 +153,30 @@ async fn charge_body<B: Body>(
     memory.map(Some).map_err(|_no_memory| no_memory())
 }
 
-/// Estimates the memory of a head. Empty headers cost as well.
+/// Estimates the memory of a head. Empty headers cost memory as well.
 fn head_bytes(head: &request::Parts) -> u64 {
     let uri = head.uri.path_and_query().map_or(0, |path| path.as_str().len());
     let fields = head.headers.iter().map(|(name, value)| name.as_str().len() + value.len() + HEADER_BYTES);
     (uri + fields.sum::<usize>()) as u64
 }
 
-fn too_slow() -> Refused {
-    Refused::new(Failure::MalformedRequest, "the body took too long").with_status(StatusCode::REQUEST_TIMEOUT).closing()
+fn too_slow() -> RequestError {
+    RequestError::new(HostError::MalformedRequest, "the body took too long")
+        .with_status(StatusCode::REQUEST_TIMEOUT)
+        .closing()
 }
 
-fn no_memory() -> Refused {
-    Refused::new(Failure::Unavailable, "there is no memory for the body").closing()
+fn no_memory() -> RequestError {
+    RequestError::new(HostError::Unavailable, "no memory for the body").closing()
 }
 
-/// Reads what is left of a body that was refused, within limits: a connection that is closed on unread bytes is reset,
-/// and the caller, still writing, would never see the answer. Nothing is left after a request that was let in.
+/// Discards the rest of a rejected body, within limits. Closing a connection with unread bytes resets it, so that a
+/// caller that is still writing would never receive the response. After an admitted request nothing is left.
 pub(super) async fn discard_rest<B>(head: &request::Parts, body: &mut B)
 where
     B: Body<Data = Bytes> + Unpin,
 {
-    // HTTP/2 ends a single stream; and who waits for "100 Continue" has sent nothing that could be left.
+    // HTTP/2 ends a single stream. A caller that waits for "100 Continue" has not sent the body.
     if body.is_end_stream() || head.version >= Version::HTTP_2 || head.headers.contains_key(header::EXPECT) {
         return;
     }
@@ -177,99 +184,102 @@ where
         let mut left = DISCARDED_BYTES_MAX;
         while let Some(Ok(frame)) = body.frame().await {
             let bytes = frame.data_ref().map_or(0, Bytes::len);
-            let Some(still_left) = left.checked_sub(bytes) else { return };
-            left = still_left;
+            let Some(remaining) = left.checked_sub(bytes) else { return };
+            left = remaining;
         }
     };
-    // Running out of time is as good as running out of bytes.
+    // A timeout ends the discarding like the byte limit does.
     let _ = tokio::time::timeout(Duration::from_millis(DISCARD_MS), discard).await;
 }
 
-/// One growing buffer, not a list of pieces: a body sent a byte at a time must not cost a piece for each.
+/// Collects the body in one growing buffer. A list of chunks would cost an entry for each byte of a body that is sent
+/// byte by byte.
 async fn collect<B>(
     mut body: B,
     limits: &BodyLimits<'_>,
     memory: &mut Option<BodyMemory>,
-    whole: &mut Vec<u8>,
-) -> Result<(), Refused>
+    buffer: &mut Vec<u8>,
+) -> Result<(), RequestError>
 where
     B: Body<Data = Bytes> + Unpin,
 {
-    let mut pace = Pace::new(limits.patience);
+    let mut pace = Pace::new(limits.progress_limits);
     loop {
         let Ok(frame) = timeout_at(pace.until, body.frame()).await else {
-            pace.check(whole.len())?;
+            pace.check(buffer.len())?;
             continue;
         };
         let Some(frame) = frame else { return Ok(()) };
-        let frame = frame.map_err(|_| Refused::new(Failure::MalformedRequest, "the body ended early").closing())?;
-        // Trailers are read past: nothing here knows any.
+        let frame =
+            frame.map_err(|_| RequestError::new(HostError::MalformedRequest, "the body ended early").closing())?;
+        // Trailers are ignored.
         let Ok(data) = frame.into_data() else { continue };
-        if whole.len() as u64 + data.len() as u64 > limits.bytes_max {
+        if buffer.len() as u64 + data.len() as u64 > limits.bytes_max {
             return Err(too_large());
         }
-        let needed = ((whole.len() + data.len()) as u64).saturating_mul(BODY_COPIES);
+        let needed = ((buffer.len() + data.len()) as u64).saturating_mul(BODY_COPIES);
         if memory.as_mut().is_some_and(|memory| !memory.grow_for(needed)) {
             return Err(no_memory());
         }
-        whole.extend_from_slice(&data);
+        buffer.extend_from_slice(&data);
         if pace.until <= Instant::now() {
-            pace.check(whole.len())?;
+            pace.check(buffer.len())?;
         }
     }
 }
 
 /// Progress of a body since the last check.
 struct Pace {
-    patience: Patience,
+    progress_limits: ProgressLimits,
     until: Instant,
     before: usize,
 }
 
 impl Pace {
-    fn new(patience: Patience) -> Pace {
-        Pace { patience, until: Instant::now() + patience.stall, before: 0 }
+    fn new(progress_limits: ProgressLimits) -> Pace {
+        Pace { progress_limits, until: Instant::now() + progress_limits.stall_timeout, before: 0 }
     }
 
-    /// `bytes`: all that have come. The next check is as much later.
-    fn check(&mut self, bytes: usize) -> Result<(), Refused> {
-        let needed = u128::from(self.patience.bytes_per_second) * self.patience.stall.as_millis() / 1_000;
+    /// Checks the progress. `bytes`: all bytes received. The next check is due after another `stall_timeout`.
+    fn check(&mut self, bytes: usize) -> Result<(), RequestError> {
+        let needed =
+            u128::from(self.progress_limits.bytes_per_second) * self.progress_limits.stall_timeout.as_millis() / 1_000;
         if ((bytes - self.before) as u128) < needed {
             return Err(too_slow());
         }
-        (self.before, self.until) = (bytes, Instant::now() + self.patience.stall);
+        (self.before, self.until) = (bytes, Instant::now() + self.progress_limits.stall_timeout);
         Ok(())
     }
 }
 
-fn too_large() -> Refused {
-    Refused::new(Failure::BodyTooLarge, "the body is too large").closing()
+fn too_large() -> RequestError {
+    RequestError::new(HostError::BodyTooLarge, "the body is too large").closing()
 }
 
-enum Kind {
+enum MediaType {
     Json,
     Other(String),
 }
 
-impl Kind {
-    /// A body without a type is taken for JSON, which is all that most routes accept.
-    fn of(head: &request::Parts, media_types: &[String]) -> Result<Kind, Refused> {
+impl MediaType {
+    /// Determines the media type. A body without one is treated as JSON, which is all that most routes accept.
+    fn of(head: &request::Parts, media_types: &[String]) -> Result<MediaType, RequestError> {
         let mut codings = head.headers.get_all(header::CONTENT_ENCODING).iter();
         if codings.any(|coding| !coding.as_bytes().eq_ignore_ascii_case(b"identity")) {
-            return Err(unsupported("the body is compressed")
+            return Err(unsupported("the body must not be compressed")
                 .with_header(header::ACCEPT_ENCODING, HeaderValue::from_static("identity")));
         }
         let mut types = head.headers.get_all(header::CONTENT_TYPE).iter();
         let value = match (types.next(), types.next()) {
-            (None, _) => return Ok(Kind::Json),
+            (None, _) => return Ok(MediaType::Json),
             (Some(value), None) => value,
-            _ => return Err(Refused::new(Failure::MalformedRequest, "two media types").closing()),
+            _ => return Err(RequestError::new(HostError::MalformedRequest, "there must be one Content-Type").closing()),
         };
-        let value = value.to_str().map_err(|_| unsupported("the media type is not text"))?;
+        let value = value.to_str().map_err(|_| unsupported("the media type must be ASCII"))?;
         let (essence, parameters) = value.split_once(';').unwrap_or((value, ""));
         let essence = essence.trim().to_ascii_lowercase();
         if media_types.iter().any(|accepted| accepted.eq_ignore_ascii_case(&essence)) {
-            return Ok(Kind::Other(value.to_owned()));
+            return Ok(MediaType::Other(value.to_owned()));
         }
         if essence != "application/json" && !(essence.starts_with("application/") && essence.ends_with("+json")) {
             return Err(
@@ -277,17 +287,19 @@ impl Kind {
             );
         }
         match charset(parameters) {
-            Some(charset) if !["utf-8", "utf8"].contains(&charset.as_str()) => Err(unsupported("JSON is UTF-8")),
-            _ => Ok(Kind::Json),
+            Some(charset) if !["utf-8", "utf8"].contains(&charset.as_str()) => {
+                Err(unsupported("the charset of JSON must be UTF-8"))
+            }
+            _ => Ok(MediaType::Json),
         }
     }
 }
 
-fn unsupported(why: &'static str) -> Refused {
-    Refused::new(Failure::UnsupportedMediaType, why).closing()
+fn unsupported(reason: &'static str) -> RequestError {
+    RequestError::new(HostError::UnsupportedMediaType, reason).closing()
 }
 
-/// "application/json, text/csv".
+/// Returns the `Accept` header: "application/json, text/csv".
 fn accepted(media_types: &[String]) -> HeaderValue {
     let all: Vec<&str> = std::iter::once("application/json").chain(media_types.iter().map(String::as_str)).collect();
     HeaderValue::try_from(all.join(", ")).unwrap_or(HeaderValue::from_static("application/json"))
@@ -326,15 +338,15 @@ mod tests {
             media_types: &["text/csv".to_owned()],
             budget: &Budget::new(&MemoryConfig { budget_bytes: 1 << 30, tenant_percent: 50 }),
             payer: &"acme/test".into(),
-            patience: Patience { stall: Duration::from_secs(60), bytes_per_second: 0 },
+            progress_limits: ProgressLimits { stall_timeout: Duration::from_secs(60), bytes_per_second: 0 },
             anonymous: None,
         };
         let content = read_content(&head(headers), Full::new(Bytes::from_static(body)), limits).await;
-        content.map(|(content, _)| content).map_err(|refused| refused.failure.default_status())
+        content.map(|(content, _)| content).map_err(|error| error.kind.default_status())
     }
 
     #[tokio::test]
-    async fn json_and_what_the_route_names_are_accepted() {
+    async fn json_and_media_types_of_the_route_are_accepted() {
         let json = Ok(Content::Json("{}".to_owned()));
         assert_eq!(read(&[("content-type", "application/json")], b"{}").await, json);
         assert_eq!(read(&[("content-type", "Application/JSON; charset=\"UTF-8\"")], b"{}").await, json);
@@ -358,7 +370,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_second_type_or_coding_is_not_overlooked() {
+    async fn second_content_type_or_coding_is_rejected() {
         let json = ("content-type", "application/json");
         assert_eq!(read(&[json, ("content-type", "text/csv")], b"{}").await, Err(400));
         assert_eq!(read(&[json, json], b"{}").await, Err(400));
@@ -366,7 +378,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn form_with_a_secret_is_read_and_the_text_of_json_is_not_returned() {
+    async fn secret_form_is_read_and_json_text_is_not_returned() {
         let (budget, anonymous, payer) = (budget(), AnonymousBodies::new(1 << 20, 100), "ip:10.0.0.1".into());
         let media_types = ["application/x-www-form-urlencoded".to_owned()];
         let read = async |media_type: &'static str, body: &'static str| {
@@ -375,37 +387,37 @@ mod tests {
                 body.as_bytes().chunks(3).map(|part| Ok::<_, Infallible>(Frame::data(Bytes::from_static(part))));
             let body = StreamBody::new(stream::iter(parts));
             let read = read_secret_content(&head(&[("content-type", media_type)]), body, limits).await;
-            read.map(|(content, _)| content).map_err(|refused| refused.failure)
+            read.map(|(content, _)| content).map_err(|error| error.kind)
         };
         let media_type = "application/x-www-form-urlencoded";
         let form = Content::Other { media_type: media_type.to_owned(), bytes: Bytes::from_static(b"client_secret=a") };
         assert_eq!(read(media_type, "client_secret=a").await, Ok(form));
         assert_eq!(read("application/json", "{\"client_secret\":\"a\"}").await, Ok(Content::Json(String::new())));
-        assert_eq!(read("text/plain", "client_secret=a").await, Err(Failure::UnsupportedMediaType));
+        assert_eq!(read("text/plain", "client_secret=a").await, Err(HostError::UnsupportedMediaType));
     }
 
     #[tokio::test(start_paused = true)]
-    async fn memory_is_reserved_only_for_bodies_that_are_admitted_and_charged() {
+    async fn memory_is_reserved_only_for_admitted_and_charged_bodies() {
         let (budget, anonymous, payer) = (budget(), AnonymousBodies::new(1 << 20, 100), "ip:10.0.0.1".into());
         let reserved = async |media_type: &'static str, bytes: usize| {
             let (head, body) = (head(&[("content-type", media_type)]), Full::from(vec![b' '; bytes]));
-            let mut whole = Vec::new();
-            let read = read_bytes(&head, body, &limits(&budget, &anonymous, &payer), &mut whole, 32 << 10).await;
-            (read.map(drop).map_err(|refused| refused.failure), whole.capacity())
+            let mut buffer = Vec::new();
+            let read = read_bytes(&head, body, &limits(&budget, &anonymous, &payer), &mut buffer, 32 << 10).await;
+            (read.map(drop).map_err(|error| error.kind), buffer.capacity())
         };
         assert_eq!(reserved("application/json", 20 << 10).await, (Ok(()), 32 << 10));
-        assert_eq!(reserved("text/plain", 20 << 10).await, (Err(Failure::UnsupportedMediaType), 0));
+        assert_eq!(reserved("text/plain", 20 << 10).await, (Err(HostError::UnsupportedMediaType), 0));
         let until = Instant::now() + Duration::from_secs(10);
         let _others = budget.charge_body(&"others/test".into(), u64::MAX, until).await.unwrap();
-        assert_eq!(reserved("application/json", 20 << 10).await, (Err(Failure::Unavailable), 0));
+        assert_eq!(reserved("application/json", 20 << 10).await, (Err(HostError::Unavailable), 0));
     }
 
-    /// Bodies may have 4 MiB.
+    /// Returns a budget with 4 MiB for bodies.
     fn budget() -> std::sync::Arc<Budget> {
         Budget::new(&MemoryConfig { budget_bytes: 16 << 20, tenant_percent: 100 })
     }
 
-    /// A body of unknown length that sends this many bytes and does not end.
+    /// Returns a body of unknown length that sends this many bytes and does not end.
     fn unfinished(bytes: usize) -> impl Body<Data = Bytes, Error = Infallible> + Unpin {
         let first = Frame::data(Bytes::from(vec![b' '; bytes]));
         StreamBody::new(stream::iter([Ok(first)]).chain(stream::pending()))
@@ -418,13 +430,13 @@ mod tests {
             media_types: &[],
             budget,
             payer,
-            patience: Patience { stall: Duration::from_secs(60), bytes_per_second: 0 },
+            progress_limits: ProgressLimits { stall_timeout: Duration::from_secs(60), bytes_per_second: 0 },
             anonymous: Some(anonymous),
         }
     }
 
     #[tokio::test(start_paused = true)]
-    async fn body_of_unknown_length_takes_what_it_holds_from_the_limit_of_callers_without_a_key() {
+    async fn body_of_unknown_length_counts_toward_the_anonymous_limit() {
         let (budget, anonymous) = (budget(), AnonymousBodies::new(1 << 20, 100));
         let (one, other) = ("ip:10.0.0.1".into(), "ip:10.0.0.2".into());
         let head = http::Request::new(()).into_parts().0;
@@ -432,32 +444,32 @@ mod tests {
         let mut first = Box::pin(read_content(&head, unfinished(200 << 10), limits(&budget, &anonymous, &one)));
         assert!((&mut first).now_or_never().is_none());
         let second = read_content(&head, declared(), limits(&budget, &anonymous, &other)).await;
-        assert_eq!(second.map(drop).map_err(|refused| refused.failure), Err(Failure::Unavailable));
+        assert_eq!(second.map(drop).map_err(|error| error.kind), Err(HostError::Unavailable));
         drop(first);
         assert!(read_content(&head, declared(), limits(&budget, &anonymous, &other)).await.is_ok());
     }
 
     #[tokio::test(start_paused = true)]
-    async fn body_of_unknown_length_that_outgrows_the_limit_of_callers_without_a_key_is_refused() {
+    async fn body_of_unknown_length_over_the_anonymous_limit_is_rejected() {
         let (budget, anonymous) = (budget(), AnonymousBodies::new(1 << 20, 100));
         let head = http::Request::new(()).into_parts().0;
         let payer = "ip:10.0.0.1".into();
         let read = read_content(&head, unfinished(300 << 10), limits(&budget, &anonymous, &payer)).await;
-        assert_eq!(read.map(drop).map_err(|refused| refused.failure), Err(Failure::Unavailable));
+        assert_eq!(read.map(drop).map_err(|error| error.kind), Err(HostError::Unavailable));
     }
 
     #[tokio::test]
-    async fn heads_of_a_crowded_connection_and_large_ones_are_charged_with_their_bodies() {
+    async fn large_heads_and_heads_beyond_the_free_requests_are_charged() {
         let (budget, anonymous, payer) = (budget(), AnonymousBodies::new(1 << 20, 100), "ip:10.0.0.1".into());
-        let request = |version, headers: usize, is_crowded| {
+        let request = |version, headers: usize, is_marked| {
             let mut head = http::Request::new(()).into_parts().0;
             head.version = version;
             for at in 0..headers {
                 let name = http::HeaderName::try_from(format!("x-{at}")).unwrap();
                 head.headers.insert(name, HeaderValue::from_static(""));
             }
-            if is_crowded {
-                head.extensions.insert(Crowded);
+            if is_marked {
+                head.extensions.insert(ChargeRequired);
             }
             head
         };
@@ -476,7 +488,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn size_and_encoding_are_checked() {
+    async fn body_size_and_encoding_are_checked() {
         assert_eq!(read(&[], b"12345678").await, Ok(Content::Json("12345678".to_owned())));
         assert_eq!(read(&[], b"123456789").await, Err(413));
         assert_eq!(read(&[], b"\"\xff\"").await, Err(400));

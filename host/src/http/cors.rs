@@ -1,12 +1,12 @@
-//! Which browser pages may call: exact origins from the configuration, or "*". Off where none is named.
+//! CORS: allows browser pages of the configured origins, or of all with "*". Disabled if no origin is configured.
 //!
-//! Credentials here are keys in headers, never cookies, so `Access-Control-Allow-Credentials` is never sent.
+//! Credentials are keys in headers, never cookies, so the host never sends `Access-Control-Allow-Credentials`.
 
 use http::{HeaderMap, HeaderValue, header, request};
 
 use crate::limits::CORS_PREFLIGHT_SECONDS;
 
-/// What a page may read beside the plain answer.
+/// Headers that a page may read besides the safelisted ones.
 const EXPOSED: &str = "x-request-id, retry-after, location, etag, ratelimit, ratelimit-policy, x-ratelimit-limit, \
                        x-ratelimit-remaining, x-ratelimit-reset";
 
@@ -19,7 +19,7 @@ impl Cors {
         Cors { origins }
     }
 
-    /// Adds what the browser needs to hand the answer to the page. Answers differ by origin, which caches must know.
+    /// Adds the CORS response headers. Responses differ by origin, which `Vary` declares to caches.
     pub(super) fn add_headers(&self, head: &request::Parts, headers: &mut HeaderMap) {
         if self.origins.is_empty() {
             return;
@@ -47,13 +47,13 @@ fn is_preflight(head: &request::Parts) -> bool {
     head.method == http::Method::OPTIONS && head.headers.contains_key(header::ACCESS_CONTROL_REQUEST_METHOD)
 }
 
-/// The page's wish list of headers is granted: which of them mean something is decided by the request itself.
+/// Allows all headers that the page requests. The request itself decides which of them have an effect.
 fn add_preflight(head: &request::Parts, headers: &mut HeaderMap) {
     if let Some(allow) = headers.get(header::ALLOW).cloned() {
         headers.insert(header::ACCESS_CONTROL_ALLOW_METHODS, allow);
     }
-    if let Some(wanted) = head.headers.get(header::ACCESS_CONTROL_REQUEST_HEADERS) {
-        headers.insert(header::ACCESS_CONTROL_ALLOW_HEADERS, wanted.clone());
+    if let Some(requested) = head.headers.get(header::ACCESS_CONTROL_REQUEST_HEADERS) {
+        headers.insert(header::ACCESS_CONTROL_ALLOW_HEADERS, requested.clone());
     }
     headers.insert(header::ACCESS_CONTROL_MAX_AGE, HeaderValue::from(CORS_PREFLIGHT_SECONDS));
 }

@@ -1,4 +1,4 @@
-//! Log lines about headers that plugins set and the host leaves out: one for each plugin and header in a minute.
+//! Logs headers of plugin answers that the host removes, at most once a minute for each plugin and header.
 
 use std::{
     collections::HashMap,
@@ -9,9 +9,9 @@ use std::{
 use http::HeaderName;
 use parking_lot::Mutex;
 
-use crate::limits::{DROPPED_HEADER_LINE_MS, DROPPED_HEADERS_KNOWN_MAX};
+use crate::limits::{DROPPED_HEADER_LINE_MS, DROPPED_HEADERS_TRACKED_MAX};
 
-/// Time of the last log line about each header of each plugin.
+/// Time of the last log line for each plugin and header.
 #[derive(Default)]
 pub(super) struct DroppedHeaders {
     logged: Mutex<HashMap<(Arc<str>, HeaderName), Instant>>,
@@ -23,8 +23,8 @@ impl DroppedHeaders {
             tracing::warn!(
                 plugin = &**plugin,
                 header = name.as_str(),
-                "dropped the header {name} of an answer of {plugin}: it is the host's, or acts on the whole origin and is not \
-                 in origin-headers of [plugins.{plugin}]"
+                "dropped the header {name} of an answer of {plugin}: the host sets it, or it applies to the whole \
+                 origin and origin-headers of [plugins.{plugin}] does not list it"
             );
         }
     }
@@ -36,11 +36,11 @@ impl DroppedHeaders {
         if logged.get(&key).is_some_and(is_recent) {
             return false;
         }
-        if logged.len() >= DROPPED_HEADERS_KNOWN_MAX {
+        if logged.len() >= DROPPED_HEADERS_TRACKED_MAX {
             logged.retain(|_, last| is_recent(last));
         }
-        // A plugin that makes names up gets no more lines within the minute.
-        if logged.len() >= DROPPED_HEADERS_KNOWN_MAX {
+        // Bounds the map against a plugin that invents header names: it gets no more lines within the minute.
+        if logged.len() >= DROPPED_HEADERS_TRACKED_MAX {
             return false;
         }
         logged.insert(key, now);
@@ -53,7 +53,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn header_of_a_plugin_is_logged_once_in_a_minute() {
+    fn dropped_header_is_logged_once_a_minute_per_plugin() {
         let dropped = DroppedHeaders::default();
         let (notes, things) = (Arc::from("notes"), Arc::from("things"));
         let name = HeaderName::from_static("set-cookie");
@@ -65,11 +65,11 @@ mod tests {
     }
 
     #[test]
-    fn invented_names_are_bounded() {
+    fn number_of_tracked_header_names_is_bounded() {
         let dropped = DroppedHeaders::default();
         let (notes, now) = (Arc::from("notes"), Instant::now());
         let names = (0..1_000).map(|number| HeaderName::try_from(format!("access-control-{number}")).unwrap());
         let logged = names.filter(|name| dropped.is_due(&notes, name, now)).count();
-        assert_eq!(logged, DROPPED_HEADERS_KNOWN_MAX);
+        assert_eq!(logged, DROPPED_HEADERS_TRACKED_MAX);
     }
 }

@@ -1,8 +1,9 @@
-//! Control frames of HTTP/2, counted in the bytes of a connection.
+//! Counts HTTP/2 control frames in the bytes of a connection.
 //!
-//! The library below answers SETTINGS and PING and follows PRIORITY and WINDOW_UPDATE as fast as they come, on a thread that
-//! others share. Requests and answers cause a few of them: what comes beyond is counted here. Only the heads of frames are read,
-//! no payload. Floods of HEADERS, CONTINUATION and DATA are bounded elsewhere: by streams, windows and the library.
+//! The HTTP/2 library responds to SETTINGS and PING and processes PRIORITY and WINDOW_UPDATE as fast as they arrive, on
+//! a thread that other connections share. Requests and responses account for some of these frames. `Frames` counts the
+//! excess. It reads only frame heads, no payload. Streams, windows and the library bound floods of HEADERS,
+//! CONTINUATION and DATA.
 
 use std::time::Duration;
 
@@ -13,7 +14,7 @@ use crate::limits::{
     HTTP2_CONTROL_FRAMES_PER_REQUEST, HTTP2_CONTROL_MS,
 };
 
-/// First bytes of a connection of HTTP/2 (RFC 9113, 3.4).
+/// First bytes of an HTTP/2 connection (RFC 9113, 3.4).
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 const HEAD_BYTES: u8 = 9;
 const DATA: u8 = 0;
@@ -21,17 +22,17 @@ const HEADERS: u8 = 1;
 const CONTINUATION: u8 = 9;
 
 pub(super) struct Frames {
-    place: Place,
-    /// Control frames since then, less those that requests and answers account for.
+    state: State,
+    /// Control frames since `since`, minus those that requests and responses account for.
     excess: u64,
     since: Instant,
-    /// Written bytes that account for no whole frame yet.
+    /// Written bytes that do not yet account for a whole frame.
     written: u64,
 }
 
 /// Part of the connection that the next byte belongs to.
-enum Place {
-    /// So many bytes of the preface have come.
+enum State {
+    /// The preface, with the number of its bytes received so far.
     Preface(usize),
     /// Another version of HTTP.
     Other,
@@ -39,7 +40,7 @@ enum Place {
     Payload(usize),
 }
 
-/// The beginning of a frame, as far as it has come.
+/// A frame head, as far as it has been received.
 #[derive(Default)]
 struct Head {
     bytes: u8,
@@ -49,52 +50,52 @@ struct Head {
 
 impl Frames {
     pub fn new() -> Frames {
-        Frames { place: Place::Preface(0), excess: 0, since: Instant::now(), written: 0 }
+        Frames { state: State::Preface(0), excess: 0, since: Instant::now(), written: 0 }
     }
 
-    /// Counts what the peer sent. Returns false if it sends more control frames than it may.
+    /// Counts received bytes. Returns false if the peer exceeds its limit of control frames.
     pub fn accept(&mut self, bytes: &[u8]) -> bool {
         let mut rest = bytes;
         while !rest.is_empty() {
-            rest = match &mut self.place {
-                Place::Other => return true,
-                Place::Preface(known) => {
-                    let expected = PREFACE.get(*known..).unwrap_or_default();
+            rest = match &mut self.state {
+                State::Other => return true,
+                State::Preface(matched) => {
+                    let expected = PREFACE.get(*matched..).unwrap_or_default();
                     let equal = expected.iter().zip(rest).take_while(|(expected, byte)| expected == byte).count();
-                    *known += equal;
-                    if *known == PREFACE.len() {
-                        self.place = Place::Head(Head::default());
+                    *matched += equal;
+                    if *matched == PREFACE.len() {
+                        self.state = State::Head(Head::default());
                     } else if equal < rest.len() {
-                        self.place = Place::Other;
+                        self.state = State::Other;
                     }
                     rest.get(equal..).unwrap_or_default()
                 }
-                Place::Head(head) => {
+                State::Head(head) => {
                     let missing = usize::from(HEAD_BYTES - head.bytes).min(rest.len());
-                    let (of_head, rest) = rest.split_at(missing);
-                    of_head.iter().for_each(|byte| head.push(*byte));
+                    let (head_bytes, rest) = rest.split_at(missing);
+                    head_bytes.iter().for_each(|byte| head.push(*byte));
                     if head.bytes == HEAD_BYTES {
                         let (kind, length) = (head.kind, head.length);
                         self.count(kind, length);
-                        self.place = Place::Payload(length);
+                        self.state = State::Payload(length);
                     }
                     rest
                 }
-                Place::Payload(left) => {
+                State::Payload(left) => {
                     let skipped = rest.len().min(*left);
                     *left -= skipped;
                     if *left == 0 {
-                        self.place = Place::Head(Head::default());
+                        self.state = State::Head(Head::default());
                     }
                     rest.get(skipped..).unwrap_or_default()
                 }
             };
         }
-        self.excess <= HTTP2_CONTROL_FRAMES_MAX || self.begin_again()
+        self.excess <= HTTP2_CONTROL_FRAMES_MAX || self.restart_interval()
     }
 
-    /// Bytes that the peer has taken: it says so in frames of its own.
-    pub fn note_written(&mut self, bytes: usize) {
+    /// Counts bytes that the peer has received, since the peer acknowledges them with control frames.
+    pub fn record_written(&mut self, bytes: usize) {
         self.written += bytes as u64;
         self.excess = self.excess.saturating_sub(self.written / HTTP2_BYTES_PER_CONTROL_FRAME);
         self.written %= HTTP2_BYTES_PER_CONTROL_FRAME;
@@ -108,8 +109,8 @@ impl Frames {
         }
     }
 
-    /// Whether the frames took long enough to come.
-    fn begin_again(&mut self) -> bool {
+    /// Starts the next interval. Returns true if the last one was long enough for its frames.
+    fn restart_interval(&mut self) -> bool {
         let is_slow = self.since.elapsed() >= Duration::from_millis(HTTP2_CONTROL_MS);
         (self.excess, self.since) = (0, Instant::now());
         is_slow
@@ -149,7 +150,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn control_frames_beyond_their_number_are_refused_however_their_bytes_arrive() {
+    async fn excess_control_frames_are_rejected_for_any_chunking() {
         for size in [1, 7, 17, 4_096] {
             let mut frames = frames();
             let pings = times(&frame(PING, 8), HTTP2_CONTROL_FRAMES_MAX);
@@ -159,7 +160,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn payload_counts_as_frames() {
+    async fn long_control_frame_counts_as_several() {
         let mut frames = frames();
         let settings = frame(4, 16_380);
         assert!(frames.accept(&times(&settings, HTTP2_CONTROL_FRAMES_MAX / 512)));
@@ -167,22 +168,22 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn requests_bodies_and_answers_account_for_control_frames() {
+    async fn requests_bodies_and_responses_account_for_control_frames() {
         let mut frames = frames();
         let pings = times(&frame(PING, 8), HTTP2_CONTROL_FRAMES_PER_REQUEST);
         let request = [frame(HEADERS, 30), frame(DATA, 5_000), pings].concat();
         assert!(frames.accept(&times(&request, HTTP2_CONTROL_FRAMES_MAX / 8)));
         for _ in 0..4 * HTTP2_CONTROL_FRAMES_MAX {
-            frames.note_written(HTTP2_BYTES_PER_CONTROL_FRAME as usize);
+            frames.record_written(HTTP2_BYTES_PER_CONTROL_FRAME as usize);
             assert!(frames.accept(&frame(8, 4)));
         }
     }
 
     #[tokio::test(start_paused = true)]
-    async fn answers_to_pings_account_for_none_and_time_does() {
+    async fn ping_responses_account_for_no_frames_and_elapsed_time_does() {
         let mut frames = frames();
         let mut ping = || {
-            frames.note_written(17);
+            frames.record_written(17);
             frames.accept(&frame(PING, 8))
         };
         let accepted = (0..2 * HTTP2_CONTROL_FRAMES_MAX).take_while(|_| ping()).count() as u64;

@@ -1,43 +1,47 @@
-//! Checks that RFC 9112 requires of the head of any request: one Host, and no transfer coding but chunked. It also refuses
-//! an expectation that the host does not meet (RFC 9110, 10.1.1).
+//! Checks that RFC 9112 requires of every request head: exactly one Host, and no transfer coding other than chunked.
+//! Also rejects expectations that the host does not support (RFC 9110, 10.1.1).
 //!
-//! Never looks at what a request is about. What passes here means one and the same to every proxy on its way.
+//! Independent of the route. Every proxy interprets a request that passes in the same way.
 
 use http::{HeaderValue, StatusCode, Version, header, request, uri::Authority};
 
-use super::refused::Refused;
-use crate::failure::Failure;
+use super::error::RequestError;
+use crate::host_error::HostError;
 
+/// Checks the framing of a request.
+///
 /// # Errors
-/// 400 for a Host that is missing, twice there, or no host; 501 for a transfer coding; 417 for an expectation. The connection
-/// ends with each.
-pub(super) fn check_framing(head: &request::Parts) -> Result<(), Refused> {
+/// 400 for a missing, duplicate or invalid Host, 501 for a transfer coding, 417 for an expectation. Each closes the
+/// connection.
+pub(super) fn check_framing(head: &request::Parts) -> Result<(), RequestError> {
     let mut hosts = head.headers.get_all(header::HOST).iter();
     match (hosts.next(), hosts.next()) {
-        // HTTP/2 has `:authority`, HTTP/1.0 knew no hosts.
+        // HTTP/2 has `:authority`, and HTTP/1.0 has no Host.
         (None, _) if head.version != Version::HTTP_11 => {}
         (Some(host), None) if is_host(host) => {}
-        _ => return Err(malformed("there is not exactly one sound Host header")),
+        _ => return Err(malformed("there must be exactly one valid Host header")),
     }
     let mut codings = head.headers.get_all(header::TRANSFER_ENCODING).iter();
     match (codings.next(), codings.next()) {
         (None, _) => {}
         (Some(coding), None) if coding.as_bytes().trim_ascii().eq_ignore_ascii_case(b"chunked") => {}
-        _ => return Err(malformed("a transfer coding that is not chunked").with_status(StatusCode::NOT_IMPLEMENTED)),
+        _ => return Err(malformed("the transfer coding must be chunked").with_status(StatusCode::NOT_IMPLEMENTED)),
     }
     let expectations = head.headers.get_all(header::EXPECT).iter();
     let mut members = expectations.flat_map(|value| value.as_bytes().split(|byte| *byte == b','));
     match members.all(|member| member.trim_ascii().eq_ignore_ascii_case(b"100-continue")) {
         true => Ok(()),
-        false => Err(malformed("an expectation that is not 100-continue").with_status(StatusCode::EXPECTATION_FAILED)),
+        false => {
+            Err(malformed("the only supported expectation is 100-continue").with_status(StatusCode::EXPECTATION_FAILED))
+        }
     }
 }
 
-fn malformed(why: &'static str) -> Refused {
-    Refused::new(Failure::MalformedRequest, why).closing()
+fn malformed(reason: &'static str) -> RequestError {
+    RequestError::new(HostError::MalformedRequest, reason).closing()
 }
 
-/// Empty is a host, too (RFC 9110, 7.2); user information is none.
+/// An empty value is a valid host (RFC 9110, 7.2). User information is not.
 fn is_host(value: &HeaderValue) -> bool {
     let Ok(text) = value.to_str() else { return false };
     text.is_empty() || (!text.contains('@') && text.parse::<Authority>().is_ok())

@@ -1,9 +1,12 @@
-//! Connections: how many, how long they may dawdle, and how they end.
+//! Connections: accepts them, enforces their limits and closes them.
 //!
-//! Owns the accept loop (axum's own has no timeout for the head of a request). HTTP/1.1 and HTTP/2 on one port, with or
-//! without TLS. Invariants: a connection holds one of `connections_max` slots, from the handshake on; one that has not
-//! sent a whole first request head within the header timeout is cut, the handshake included; one whose peer
-//! does not read is cut; after `stop`, running requests finish, and what has not after `shutdown_ms` is cut.
+//! Owns the accept loop (axum's own has no timeout for a request head). Serves HTTP/1.1 and HTTP/2 on one port, with or
+//! without TLS.
+//!
+//! Invariants: a connection holds one of `connections_max` slots from the handshake on. A connection that has not sent
+//! a complete first request head within the header timeout is closed, the handshake included. A connection whose peer
+//! does not read is closed. After `shutdown`, active requests finish, and those that are still active after
+//! `shutdown_ms` are aborted.
 
 #![expect(clippy::disallowed_methods, reason = "one task for each connection; `serve` ends them")]
 
@@ -36,66 +39,66 @@ use tokio::{
 use tokio_rustls::{TlsAcceptor, server::TlsStream};
 use tower::ServiceExt;
 
-pub use super::activity::Running;
+pub use super::activity::ActiveRequest;
 use super::{
-    Calls, Service,
-    activity::{Activity, Patience, Reason},
+    Backend, Service,
+    activity::{Activity, CloseReason, ProgressLimits},
     body_memory::BodyMemory,
-    content::Crowded,
-    origin::{Peer, Wire},
+    content::ChargeRequired,
+    counted_stream::CountedStream,
+    origin::{Peer, Transport},
     repeats::{PeerRepeats, Repeats},
-    service::Uncalled,
+    service::PacedAddress,
     slots::{ConnectionCounts, Slot, Slots, TooManyOfPeer},
     tls::{self, Tls},
-    watched::Watched,
 };
 use crate::{
-    auth::guesses::network,
+    auth::guess_limiter::network,
     config::HttpConfig,
     limits::{
         ACCEPT_PAUSE_MS, CONNECTION_CORE_US, FLOOD_CORE_US, FLOOD_DELAY_MS_MAX, HANDSHAKE_CORE_US, HEAD_BYTES_MAX,
-        HTTP2_CONNECTION_WINDOW_BYTES, HTTP2_HEAD_BYTES_MAX, HTTP2_SEND_BYTES, HTTP2_STREAM_WINDOW_BYTES,
-        OWN_ANSWER_CORE_US, PEER_SILENT_MS, SOCKET_SEND_BYTES, STOP_GRACE_MS, STREAMS_PER_CONNECTION,
+        HOST_RESPONSE_CORE_US, HTTP2_CONNECTION_WINDOW_BYTES, HTTP2_HEAD_BYTES_MAX, HTTP2_SEND_BYTES,
+        HTTP2_STREAM_WINDOW_BYTES, PEER_UNRESPONSIVE_MS, SOCKET_SEND_BYTES, STOP_GRACE_MS, STREAMS_PER_CONNECTION,
     },
 };
 pub(super) use paces::Paces;
-use paces::{pace_refused, refuse_stream};
+use paces::{pace_refusal, refuse_stream};
 
 mod paces;
 #[cfg(test)]
 mod tests;
 
-/// How it ended.
+/// Outcome of serving a listener.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Stopped {
-    /// Connections whose requests had not finished when the time was up.
+pub struct ServeOutcome {
+    /// Connections whose requests had not finished at the deadline.
     pub cut: usize,
 }
 
-/// What answers the requests of a connection. Never fails: whatever goes wrong is an answer, too.
-trait Answers: Send + Sync + 'static {
+/// Handles the requests of a connection. Never fails: an error is a response as well.
+trait RequestHandler: Send + Sync + 'static {
     type Body: Body<Data = Bytes, Error: Into<Box<dyn std::error::Error + Send + Sync>>> + Send + 'static;
 
-    fn answer(&self, request: Request<Incoming>, peer: Peer) -> impl Future<Output = Response<Self::Body>> + Send;
+    fn handle(&self, request: Request<Incoming>, peer: Peer) -> impl Future<Output = Response<Self::Body>> + Send;
 
-    /// Charges a request of a crowded connection, or refuses it.
+    /// Charges a request beyond `HTTP2_SMALL_REQUESTS` of a connection, or returns the response that refuses it.
     fn charge(&self, headers: &HeaderMap, peer: Peer) -> impl Future<Output = ChargedStream<Self::Body>> + Send;
 
-    /// Counter of its connections.
+    /// Returns the counters of its connections.
     fn counts(&self) -> Arc<ConnectionCounts>;
 
-    /// A request whose answer goes on for long, such as a stream, runs until that ends.
-    fn hold(_body: &mut Self::Body, _running: Running) {}
+    /// Keeps the request active for as long as its response is being sent, such as an event stream.
+    fn hold(_body: &mut Self::Body, _running: ActiveRequest) {}
 }
 
-/// Memory of a stream, where it is counted; the answer where there is none.
+/// Memory charge of a stream, if it is charged, or the response that refuses the stream.
 type ChargedStream<B> = Result<Option<BodyMemory>, Response<B>>;
 
-impl<C: Calls> Answers for Service<C> {
+impl<C: Backend> RequestHandler for Service<C> {
     type Body = super::Body;
 
-    fn answer(&self, request: Request<Incoming>, peer: Peer) -> impl Future<Output = Response<super::Body>> + Send {
-        Service::answer(self, request, peer)
+    fn handle(&self, request: Request<Incoming>, peer: Peer) -> impl Future<Output = Response<super::Body>> + Send {
+        Service::handle(self, request, peer)
     }
 
     async fn charge(&self, headers: &HeaderMap, peer: Peer) -> ChargedStream<super::Body> {
@@ -109,135 +112,136 @@ impl<C: Calls> Answers for Service<C> {
         self.connections.clone()
     }
 
-    fn hold(body: &mut super::Body, running: Running) {
-        body.hold(running);
+    fn hold(body: &mut super::Body, active: ActiveRequest) {
+        body.hold(active);
     }
 }
 
-impl Answers for axum::Router {
+impl RequestHandler for axum::Router {
     type Body = axum::body::Body;
 
-    async fn answer(&self, mut request: Request<Incoming>, peer: Peer) -> Response<axum::body::Body> {
+    async fn handle(&self, mut request: Request<Incoming>, peer: Peer) -> Response<axum::body::Body> {
         request.extensions_mut().insert(ConnectInfo(peer.address));
         let Ok(response) = self.clone().oneshot(request.map(axum::body::Body::new)).await;
         response
     }
 
-    /// The operators' listener has few connections, and no budget.
+    /// The operators' listener has few connections and no budget.
     async fn charge(&self, _headers: &HeaderMap, _peer: Peer) -> ChargedStream<axum::body::Body> {
         Ok(None)
     }
 
-    /// Counters of its connections. The default, for the operators' listener with its few connections, discards them.
+    /// Returns counters that nothing reads, since the operators' listener has few connections.
     fn counts(&self) -> Arc<ConnectionCounts> {
         Arc::default()
     }
 }
 
-/// Serves the interfaces until `stop` is done and what runs has finished, or its time is up.
-pub async fn serve<C: Calls>(
+/// Serves the interfaces until `shutdown` completes and active requests have finished or their deadline has passed.
+pub async fn serve<C: Backend>(
     listener: TcpListener,
     tls: Option<Arc<Tls>>,
     service: Arc<Service<C>>,
-    stop: impl Future<Output = ()>,
-) -> Stopped {
-    serve_at(Paces::of_machine().into(), (listener, tls), service, stop).await
+    shutdown: impl Future<Output = ()>,
+) -> ServeOutcome {
+    serve_at(Paces::of_machine().into(), (listener, tls), service, shutdown).await
 }
 
-/// The same at these paces.
-pub(super) async fn serve_at<C: Calls>(
+/// Serves the interfaces with the given paces.
+pub(super) async fn serve_at<C: Backend>(
     paces: Arc<Paces>,
     (listener, tls): (TcpListener, Option<Arc<Tls>>),
     service: Arc<Service<C>>,
-    stop: impl Future<Output = ()>,
-) -> Stopped {
+    shutdown: impl Future<Output = ()>,
+) -> ServeOutcome {
     let settings = service.settings.clone();
-    let patience = Duration::from_millis(settings.shutdown_ms);
-    let stop = async move {
-        stop.await;
-        Instant::now() + patience
+    let timeout = Duration::from_millis(settings.shutdown_ms);
+    let shutdown = async move {
+        shutdown.await;
+        Instant::now() + timeout
     };
-    run((listener, tls.as_deref()), settings, service, paces, stop).await
+    run((listener, tls.as_deref()), settings, service, paces, shutdown).await
 }
 
-/// The same over plain HTTP for routes that are no plugin's, such as the operators'. `stop` returns the time at which it cuts what
-/// still runs.
+/// Serves a router of the host itself, such as the operators' routes, over plain HTTP. `shutdown` returns the deadline
+/// for active requests.
 pub async fn serve_router(
     listener: TcpListener,
     settings: HttpConfig,
     router: axum::Router,
-    stop: impl Future<Output = Instant>,
-) -> Stopped {
-    run((listener, None), settings, Arc::new(router), Paces::of_machine().into(), stop).await
+    shutdown: impl Future<Output = Instant>,
+) -> ServeOutcome {
+    run((listener, None), settings, Arc::new(router), Paces::of_machine().into(), shutdown).await
 }
 
-async fn run<A: Answers>(
+async fn run<A: RequestHandler>(
     (listener, tls): (TcpListener, Option<&Tls>),
     settings: HttpConfig,
     service: Arc<A>,
     paces: Arc<Paces>,
-    stop: impl Future<Output = Instant>,
-) -> Stopped {
-    tokio::pin!(stop);
+    shutdown: impl Future<Output = Instant>,
+) -> ServeOutcome {
+    tokio::pin!(shutdown);
     let slots = Slots::new(&settings, service.counts());
     let (stage, _) = watch::channel(Stage::Serving);
-    let ends = Arc::new(PeerRepeats::default());
+    let closes = Arc::new(PeerRepeats::default());
     let mut failures = Repeats::default();
     let start = |stream: TcpStream, slot: Slot| {
         let connection = Connection {
             service: Arc::clone(&service),
             acceptor: tls.map(Tls::acceptor),
             header_timeout: Duration::from_millis(settings.header_timeout_ms),
-            patience: Patience::of(&settings),
+            progress_limits: ProgressLimits::of(&settings),
             grace: Duration::from_millis(STOP_GRACE_MS.min(settings.shutdown_ms / 2)),
             stage: stage.subscribe(),
             paces: Arc::clone(&paces),
-            ends: Arc::clone(&ends),
+            closes: Arc::clone(&closes),
             slot,
         };
         tokio::spawn(connection.run(stream));
     };
-    let until = loop {
+    let deadline = loop {
         let admitted = tokio::select! {
             biased;
-            until = &mut stop => break until,
+            deadline = &mut shutdown => break deadline,
             admitted = accept(&listener, &slots, &mut failures) => admitted,
         };
         if let Some((stream, slot)) = admitted {
             start(stream, slot);
         }
     };
-    slots.is_stopping.store(true, Ordering::Relaxed);
-    // Connections that the system has already accepted are served while places are free. The others are closed unanswered.
+    slots.is_shutting_down.store(true, Ordering::Relaxed);
+    // Connections that the system has already accepted are served while slots are free. The others are closed without a
+    // response.
     while let Some(Some((stream, slot))) = accept(&listener, &slots, &mut failures).now_or_never() {
         start(stream, slot);
     }
     drop(listener);
-    wait_for_end(stage, until).await
+    drain(stage, deadline).await
 }
 
-/// What connections have to know of the end.
+/// Shutdown stage, as connections observe it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
     Serving,
-    /// Nothing new is begun after a grace.
+    /// No new requests are accepted after a grace period.
     Stopping,
-    /// The time is up.
-    Cut,
+    /// The deadline has passed.
+    Abort,
 }
 
-async fn wait_for_end(stage: watch::Sender<Stage>, until: Instant) -> Stopped {
+async fn drain(stage: watch::Sender<Stage>, deadline: Instant) -> ServeOutcome {
     stage.send_replace(Stage::Stopping);
-    if tokio::time::timeout_at(until, stage.closed()).await.is_ok() {
-        return Stopped { cut: 0 };
+    if tokio::time::timeout_at(deadline, stage.closed()).await.is_ok() {
+        return ServeOutcome { cut: 0 };
     }
     let unfinished = stage.receiver_count();
-    stage.send_replace(Stage::Cut);
+    stage.send_replace(Stage::Abort);
     stage.closed().await;
-    Stopped { cut: unfinished }
+    ServeOutcome { cut: unfinished }
 }
 
-/// The next connection with a place. `None`: it was refused, or could not be accepted.
+/// Returns the next connection with its slot. `None` if it was refused or could not be accepted.
 async fn accept(listener: &TcpListener, slots: &Arc<Slots>, failures: &mut Repeats) -> Option<(TcpStream, Slot)> {
     let (stream, peer) = match listener.accept().await {
         Ok(accepted) => accepted,
@@ -252,7 +256,7 @@ async fn accept(listener: &TcpListener, slots: &Arc<Slots>, failures: &mut Repea
     match slots.take(peer.ip()).await {
         Ok(slot) => Some((stream, slot)),
         Err(TooManyOfPeer) => {
-            tracing::debug!(peer = %peer.ip(), "connection refused: its peer has http.connections-per-peer-max of them");
+            tracing::debug!(peer = %peer.ip(), "refused a connection: its peer has http.connections-per-peer-max");
             None
         }
     }
@@ -262,206 +266,212 @@ struct Connection<A> {
     service: Arc<A>,
     acceptor: Option<TlsAcceptor>,
     header_timeout: Duration,
-    patience: Patience,
-    /// Time that an idle connection of HTTP/1.1 is still served when the host stops.
+    progress_limits: ProgressLimits,
+    /// How long an idle HTTP/1.1 connection is still served during shutdown.
     grace: Duration,
     stage: watch::Receiver<Stage>,
     paces: Arc<Paces>,
-    /// Ends of connections that are logged.
-    ends: Arc<PeerRepeats>,
+    /// Limits log lines about closed connections.
+    closes: Arc<PeerRepeats>,
     slot: Slot,
 }
 
-impl<A: Answers> Connection<A> {
+impl<A: RequestHandler> Connection<A> {
     async fn run(mut self, stream: TcpStream) {
         if !self.wait_after_flood().await {
             return;
         }
-        let head_until = Instant::now() + self.header_timeout;
+        let head_deadline = Instant::now() + self.header_timeout;
         let Ok(address) = stream.peer_addr().map(|peer| peer.ip()) else { return };
-        // Small answers must not wait for the acknowledgement of the one before.
+        // Small responses must not wait for the acknowledgement of the previous one.
         let _ = stream.set_nodelay(true);
-        // The system would take megabytes for a reader that takes none.
+        // The system would buffer megabytes for a reader that accepts nothing.
         let _ = rustix::net::sockopt::set_socket_send_buffer_size(&stream, SOCKET_SEND_BYTES);
-        // Who takes nothing of what is sent, or is gone without a word, must not hold a connection for ever.
+        // A peer that accepts nothing or has disappeared must not hold a connection for ever.
         #[cfg(target_os = "linux")]
-        let _ = rustix::net::sockopt::set_tcp_user_timeout(&stream, PEER_SILENT_MS);
+        let _ = rustix::net::sockopt::set_tcp_user_timeout(&stream, PEER_UNRESPONSIVE_MS);
         match self.acceptor.take() {
-            None => self.serve(stream, Peer { address, wire: Wire::Plain }, head_until).await,
-            // Apart, or every connection without TLS would be as large.
-            Some(acceptor) => Box::pin(self.serve_encrypted(acceptor, stream, address, head_until)).await,
+            None => self.serve(stream, Peer { address, transport: Transport::Plain }, head_deadline).await,
+            // Boxed, because the state of a TLS connection would make every plain connection as large.
+            Some(acceptor) => Box::pin(self.serve_tls(acceptor, stream, address, head_deadline)).await,
         }
     }
 
-    /// Waits if a connection of the address was closed for a flood lately. `false`: the wait takes too long, another connection
-    /// needs the place, or the host stops.
+    /// Waits if a connection of the address was recently closed for a flood. Returns `false` if the wait takes too
+    /// long, the connection is evicted, or the host shuts down.
     async fn wait_after_flood(&mut self) -> bool {
         let pacer = self.slot.peer().and_then(|address| self.paces.floods.find_busy(&address));
         let Some(pacer) = pacer else { return true };
-        let until = Instant::now() + self.header_timeout;
+        let deadline = Instant::now() + self.header_timeout;
         tokio::select! {
-            waited = tokio::time::timeout_at(until, pacer.wait(CONNECTION_CORE_US)) => waited.is_ok(),
-            () = self.slot.activity.dismissed() => false,
+            waited = tokio::time::timeout_at(deadline, pacer.wait(CONNECTION_CORE_US)) => waited.is_ok(),
+            () = self.slot.activity.evicted() => false,
             _ = self.stage.wait_for(|stage| *stage != Stage::Serving) => false,
         }
     }
 
-    async fn serve_encrypted(mut self, acceptor: TlsAcceptor, stream: TcpStream, address: IpAddr, head_until: Instant) {
-        if let Some(stream) = self.shake_hands(&acceptor, (stream, address), head_until).await {
-            self.serve(stream, Peer { address, wire: Wire::Tls }, head_until).await;
+    async fn serve_tls(mut self, acceptor: TlsAcceptor, stream: TcpStream, address: IpAddr, head_deadline: Instant) {
+        if let Some(stream) = self.tls_handshake(&acceptor, (stream, address), head_deadline).await {
+            self.serve(stream, Peer { address, transport: Transport::Tls }, head_deadline).await;
         }
     }
 
-    /// `None` where it fails, takes too long, another connection needs the place, or the host stops: nothing was asked that
-    /// had to be answered.
-    async fn shake_hands(
+    /// Returns `None` if the handshake fails or times out, the connection is evicted, or the host shuts down. No
+    /// request has been received by then, so none needs a response.
+    async fn tls_handshake(
         &mut self,
         acceptor: &TlsAcceptor,
         (stream, address): (TcpStream, IpAddr),
-        until: Instant,
+        deadline: Instant,
     ) -> Option<TlsStream<TcpStream>> {
         let handshake = async {
             self.paces.handshakes.wait(&network(address), HANDSHAKE_CORE_US).await;
             tls::accept(acceptor, stream).await
         };
         tokio::select! {
-            shaken = tokio::time::timeout_at(until, handshake) => match shaken {
+            result = tokio::time::timeout_at(deadline, handshake) => match result {
                 Ok(Ok(stream)) => Some(stream),
                 Ok(Err(error)) => {
                     tracing::debug!(%address, %error, "TLS handshake failed");
                     None
                 }
                 Err(_) => {
-                    tracing::debug!(%address, "TLS handshake took longer than header-timeout-ms");
+                    tracing::debug!(%address, "TLS handshake timed out (http.header-timeout-ms)");
                     None
                 }
             },
-            () = self.slot.activity.dismissed() => None,
+            () = self.slot.activity.evicted() => None,
             _ = self.stage.wait_for(|stage| *stage != Stage::Serving) => None,
         }
     }
 
-    async fn serve<S>(mut self, stream: S, peer: Peer, head_until: Instant)
+    async fn serve<S>(mut self, stream: S, peer: Peer, head_deadline: Instant)
     where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
         let activity = &self.slot.activity;
-        let answer = service_fn(|mut request: Request<Incoming>| {
+        let handler = service_fn(|mut request: Request<Incoming>| {
             let (service, slots, paces) = (Arc::clone(&self.service), self.slot.slots(), Arc::clone(&self.paces));
-            let running = activity.begin(request.version() == Version::HTTP_2);
-            if running.is_crowded() {
-                request.extensions_mut().insert(Crowded);
+            let active = activity.begin(request.version() == Version::HTTP_2);
+            if active.requires_charge() {
+                request.extensions_mut().insert(ChargeRequired);
             }
-            answer_one(service, (slots, paces), running, request, peer)
+            handle_one(service, (slots, paces), active, request, peer)
         });
         let builder = builder(self.header_timeout);
-        let stream = TokioIo::new(Watched::new(stream, activity.clone()));
-        let connection = builder.serve_connection(stream, answer);
+        let stream = TokioIo::new(CountedStream::new(stream, activity.clone()));
+        let connection = builder.serve_connection(stream, handler);
         tokio::pin!(connection);
-        let ends = activity.wait_for_end(head_until, self.patience);
-        tokio::pin!(ends);
+        let close_reason = activity.wait_for_close_reason(head_deadline, self.progress_limits);
+        tokio::pin!(close_reason);
         tokio::select! {
-            // Errors here are the peer's: it hung up, or sent what is not HTTP.
-            _ = &mut connection => return self.note_end(activity.flooded(), peer),
-            reason = &mut ends => return self.note_end(Some(reason), peer),
-            // hyper would wait for the rest of a head that has begun.
-            () = activity.dismissed() => if !activity.has_served() { return },
-            () = wait_for_stop(&mut self.stage, activity, self.grace) => {}
+            // Errors here are the peer's: it disconnected, or sent data that is not HTTP.
+            _ = &mut connection => return self.log_close(activity.flood_reason(), peer),
+            reason = &mut close_reason => return self.log_close(Some(reason), peer),
+            // hyper would wait for the rest of a partial head.
+            () = activity.evicted() => if !activity.has_served() { return },
+            () = wait_for_shutdown(&mut self.stage, activity, self.grace) => {}
         }
         connection.as_mut().graceful_shutdown();
         let reason = tokio::select! {
-            _ = &mut connection => activity.flooded(),
-            reason = &mut ends => Some(reason),
-            () = make_room(activity) => None,
-            _ = self.stage.wait_for(|stage| *stage == Stage::Cut) => None,
+            _ = &mut connection => activity.flood_reason(),
+            reason = &mut close_reason => Some(reason),
+            () = wait_for_idle_after_eviction(activity) => None,
+            _ = self.stage.wait_for(|stage| *stage == Stage::Abort) => None,
         };
-        self.note_end(reason, peer);
+        self.log_close(reason, peer);
     }
 }
 
 impl<A> Connection<A> {
-    fn note_end(&self, reason: Option<Reason>, peer: Peer) {
-        let why = match reason {
-            Some(Reason::SlowReader) => "its peer does not read what it requested",
-            Some(Reason::Flood) => "its peer sent too many control frames",
-            Some(Reason::Refused) => "too many requests of its peer were refused",
-            Some(Reason::Idle) | None => return,
+    fn log_close(&self, reason: Option<CloseReason>, peer: Peer) {
+        let reason_text = match reason {
+            Some(CloseReason::SlowReader) => "the peer does not read its responses",
+            Some(CloseReason::ControlFlood) => "the peer sent too many control frames",
+            Some(CloseReason::RefusedRequests) => "too many requests of the peer were refused",
+            Some(CloseReason::Idle) | None => return,
         };
         self.delay_next(reason);
-        self.slot.slots().counts.count_end(reason);
-        let due = self.ends.count(peer.address, why, Instant::now());
+        self.slot.slots().counts.count_close(reason);
+        let due = self.closes.count(peer.address, reason_text, Instant::now());
         if let Some(connections) = due.peer {
-            tracing::info!(peer = %peer.address, connections, "connection ended: {why}");
+            tracing::info!(peer = %peer.address, connections, "closed a connection: {reason_text}");
         }
         if let Some(connections) = due.others {
-            tracing::info!(connections, "connections of further peers ended for what these peers sent or did not read");
+            tracing::info!(connections, "closed connections of further peers that flooded them or did not read");
         }
     }
 
-    /// After a flood, further connections of the address wait.
-    fn delay_next(&self, reason: Option<Reason>) {
-        if let (Some(Reason::Flood | Reason::Refused), Some(address)) = (reason, self.slot.peer()) {
+    /// Delays further connections of the address after a flood.
+    fn delay_next(&self, reason: Option<CloseReason>) {
+        if let (Some(CloseReason::ControlFlood | CloseReason::RefusedRequests), Some(address)) =
+            (reason, self.slot.peer())
+        {
             let longest = Duration::from_millis(FLOOD_DELAY_MS_MAX);
             self.paces.floods.find(&address).count_within(FLOOD_CORE_US, longest);
         }
     }
 }
 
-/// The future of the answer is apart: a stream of HTTP/2 would keep its memory until the answer is read.
-async fn answer_one<A: Answers>(
+/// Handles one request. The future of the handler is boxed, because an HTTP/2 stream would otherwise keep its memory
+/// until the response is read.
+async fn handle_one<A: RequestHandler>(
     service: Arc<A>,
     (slots, paces): (Arc<Slots>, Arc<Paces>),
-    mut running: Running,
+    mut active: ActiveRequest,
     request: Request<Incoming>,
     peer: Peer,
 ) -> Result<Response<A::Body>, Infallible> {
     let is_http2 = request.version() == Version::HTTP_2;
-    // As it was when the request began: more may have begun before this runs.
-    if request.extensions().get::<Crowded>().is_some() {
+    // The marker was set when the request began. More requests may have begun since.
+    if request.extensions().get::<ChargeRequired>().is_some() {
         match service.charge(request.headers(), peer).await {
-            Ok(memory) => running.keep(memory),
-            Err(refused) => {
+            Ok(memory) => active.set_memory(memory),
+            Err(refusal) => {
                 drop(request);
-                let counted = slots.peer(peer.address);
-                return Ok(Box::pin(pace_refused(&paces, &running, refused, counted)).await);
+                let peer_address = slots.peer(peer.address);
+                return Ok(Box::pin(pace_refusal(&paces, &active, refusal, peer_address)).await);
             }
         }
     }
-    let mut response = Box::pin(service.answer(request, peer)).await;
-    running.shrink_memory();
-    if let Some(Uncalled(address)) = response.extensions_mut().remove() {
-        paces.answers.wait(&address, OWN_ANSWER_CORE_US).await;
+    let mut response = Box::pin(service.handle(request, peer)).await;
+    active.shrink_memory();
+    if let Some(PacedAddress(address)) = response.extensions_mut().remove() {
+        paces.responses.wait(&address, HOST_RESPONSE_CORE_US).await;
     }
-    A::hold(response.body_mut(), running);
-    if !is_http2 && slots.is_stopping.load(Ordering::Relaxed) {
+    A::hold(response.body_mut(), active);
+    if !is_http2 && slots.is_shutting_down.load(Ordering::Relaxed) {
         response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
     }
     Ok(response)
 }
 
-/// Clients of HTTP/2 are notified at once. On HTTP/1.1 a connection ends with its next answer, which announces it; one that is
-/// closed without an answer may lose a request that is on its way, so an idle one stays open for the grace.
-async fn wait_for_stop(stage: &mut watch::Receiver<Stage>, activity: &Activity, grace: Duration) {
+/// Waits until the connection must begin its shutdown.
+///
+/// HTTP/2 clients are notified at once. An HTTP/1.1 connection closes with its next response, which announces it.
+/// Closing it without a response could lose a request in transit, so an idle connection stays open for the grace
+/// period.
+async fn wait_for_shutdown(stage: &mut watch::Receiver<Stage>, activity: &Activity, grace: Duration) {
     let _ = stage.wait_for(|stage| *stage != Stage::Serving).await;
-    let was_used = activity.has_served() && activity.resting().is_none_or(|resting| resting < grace);
+    let was_used = activity.has_served() && activity.idle_for().is_none_or(|idle_for| idle_for < grace);
     if was_used && !activity.is_http2() {
-        let _ = tokio::time::timeout(grace, stage.wait_for(|stage| *stage == Stage::Cut)).await;
+        let _ = tokio::time::timeout(grace, stage.wait_for(|stage| *stage == Stage::Abort)).await;
     }
 }
 
-/// Ends a while after the connection was dismissed, as soon as nothing runs on it: the peer need not confirm the end, nor
-/// send the rest of a head.
-async fn make_room(activity: &Activity) {
+/// Completes some time after the connection was evicted, as soon as no request is active on it. The peer need not
+/// confirm the close or send the rest of a head.
+async fn wait_for_idle_after_eviction(activity: &Activity) {
     let grace = Duration::from_millis(STOP_GRACE_MS);
     loop {
         tokio::time::sleep(grace).await;
-        if activity.is_dismissed() && activity.resting().is_some() {
+        if activity.is_evicted() && activity.idle_for().is_some() {
             return;
         }
     }
 }
 
-/// On HTTP/1.1 the header timeout is also how long a connection may rest between two requests.
+/// On HTTP/1.1 the header timeout also limits the idle time between two requests.
 fn builder(header_timeout: Duration) -> auto::Builder<TokioExecutor> {
     let mut builder = auto::Builder::new(TokioExecutor::new());
     builder.http1().timer(TokioTimer::new()).header_read_timeout(header_timeout).max_buf_size(HEAD_BYTES_MAX);

@@ -1,6 +1,7 @@
-//! Origin and scheme of a request: those of the peer, or those that a trusted proxy reports.
+//! Client address and transport of a request, from its connection or from the headers of a trusted proxy.
 //!
-//! Never reads the Host header: the caller writes it, so no link may begin with it. Links begin with `Config::link_base`.
+//! Never reads the Host header. The caller controls it, so no link may be based on it. Links start with
+//! `Config::link_base`.
 
 use std::net::IpAddr;
 
@@ -10,12 +11,12 @@ use http::HeaderMap;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Peer {
     pub address: IpAddr,
-    pub wire: Wire,
+    pub transport: Transport,
 }
 
-/// How a request travelled.
+/// How a request was transmitted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Wire {
+pub(super) enum Transport {
     Plain,
     Tls,
 }
@@ -29,7 +30,8 @@ impl Origins {
         Origins { trusted_proxies }
     }
 
-    /// The nearest address that is no trusted proxy; what stands to the left of it in X-Forwarded-For may be made up.
+    /// Returns the nearest address that is not a trusted proxy. Entries to the left of it in X-Forwarded-For may be
+    /// forged.
     pub(super) fn client_address(&self, peer: IpAddr, headers: &HeaderMap) -> IpAddr {
         let mut client = peer.to_canonical();
         let forwarded: Vec<&str> = headers
@@ -48,25 +50,26 @@ impl Origins {
         client
     }
 
-    /// Whether nobody on the way could read the request: it came over TLS, or did not leave this machine.
+    /// Returns true if no third party could read the request: it came over TLS, or did not leave this machine.
     pub(super) fn is_private(&self, peer: Peer, headers: &HeaderMap) -> bool {
         let address = peer.address.to_canonical();
-        self.wire(peer, headers) == Wire::Tls || (address.is_loopback() && !self.is_trusted(address))
+        self.transport(peer, headers) == Transport::Tls || (address.is_loopback() && !self.is_trusted(address))
     }
 
-    /// Between the caller and whoever stands in front: a proxy that says nothing has hidden nothing but what we see.
-    fn wire(&self, peer: Peer, headers: &HeaderMap) -> Wire {
+    /// Returns the transport between the caller and the outermost proxy. If a trusted proxy reports none, the transport
+    /// of its own connection counts.
+    fn transport(&self, peer: Peer, headers: &HeaderMap) -> Transport {
         if !self.is_trusted(peer.address.to_canonical()) {
-            return peer.wire;
+            return peer.transport;
         }
-        // Every proxy on the way adds one, in a line or a header of its own.
-        let said = headers.get_all("x-forwarded-proto").iter();
-        let mut said = said.flat_map(|value| value.to_str().unwrap_or("").split(',')).map(str::trim);
+        // Each proxy adds a value, to the same header line or in its own.
+        let values = headers.get_all("x-forwarded-proto").iter();
+        let mut protocols = values.flat_map(|value| value.to_str().unwrap_or("").split(',')).map(str::trim);
         let is_https = |proto: &str| proto.eq_ignore_ascii_case("https");
-        match said.next() {
-            None => peer.wire,
-            Some(first) if is_https(first) && said.all(is_https) => Wire::Tls,
-            Some(_) => Wire::Plain,
+        match protocols.next() {
+            None => peer.transport,
+            Some(first) if is_https(first) && protocols.all(is_https) => Transport::Tls,
+            Some(_) => Transport::Plain,
         }
     }
 
@@ -84,7 +87,7 @@ mod tests {
     }
 
     fn plain(address: &str) -> Peer {
-        Peer { address: address.parse().unwrap(), wire: Wire::Plain }
+        Peer { address: address.parse().unwrap(), transport: Transport::Plain }
     }
 
     fn client(forwarded: &str, peer: &str) -> String {
@@ -93,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn only_trusted_proxies_are_believed() {
+    fn forwarded_addresses_count_only_from_trusted_proxies() {
         assert_eq!(client("1.1.1.1", "9.9.9.9"), "9.9.9.9");
         assert_eq!(client("1.1.1.1", "10.0.0.1"), "1.1.1.1");
         assert_eq!(client("6.6.6.6, 1.1.1.1, 10.0.0.2", "10.0.0.1"), "1.1.1.1");
@@ -102,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_is_private_over_tls_on_this_machine_or_where_a_trusted_proxy_says_so() {
+    fn request_is_private_over_tls_on_loopback_or_if_a_trusted_proxy_reports_https() {
         let origins = Origins::new(vec!["10.0.0.1".parse().unwrap(), "127.0.0.2".parse().unwrap()]);
         let is_private = |peer: Peer, protos: &[&str]| {
             let mut map = HeaderMap::new();
@@ -125,14 +128,14 @@ mod tests {
             ("10.0.0.1", &["https, http"], false),
             ("10.0.0.1", &["https", "http"], false),
             ("10.0.0.1", &[""], false),
-            // A proxy on this machine speaks for callers elsewhere.
+            // A proxy on this machine acts for remote callers.
             ("127.0.0.2", &[], false),
             ("127.0.0.2", &["https"], true),
         ] {
             assert_eq!(is_private(plain(address), protos), expected, "{address} {protos:?}");
         }
-        let encrypted = |address: &str| Peer { wire: Wire::Tls, ..plain(address) };
+        let encrypted = |address: &str| Peer { transport: Transport::Tls, ..plain(address) };
         assert!(is_private(encrypted("9.9.9.9"), &["http"]) && is_private(encrypted("10.0.0.1"), &[]));
-        assert!(!is_private(encrypted("10.0.0.1"), &["http"]), "the proxy was asked over plain HTTP");
+        assert!(!is_private(encrypted("10.0.0.1"), &["http"]), "the proxy received it over plain HTTP");
     }
 }

@@ -1,9 +1,9 @@
-//! The host's own pages: `/` (what is served), `/openapi/{plugin}.json`, `/docs` (a page to read them), and what is
-//! published for clients of OAuth.
+//! The host's own pages: `/` (served plugins), `/openapi/{plugin}.json`, `/docs` (readable documentation), and the
+//! documents for OAuth clients.
 //!
-//! No route can take their addresses (`plugin::routes` refuses it). They need no key, show nothing but what manifests
-//! say, load nothing from elsewhere and run no script. Each is rendered once for a table of routes, since requests for
-//! it need no key and have no rate limit.
+//! No route can take their paths (`plugin::routes` rejects it). They need no key, contain nothing but data of
+//! manifests, load nothing from elsewhere and run no script. Each page is rendered once for a route table, because
+//! requests for it need no key and have no rate limit.
 
 use std::sync::{Arc, LazyLock};
 
@@ -13,14 +13,14 @@ use http::{HeaderName, HeaderValue, Response, header, request};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use super::{Body, answer};
+use super::{Body, response};
 use crate::plugin::routes::{Mounted, RouteTable};
 
 mod docs;
 
 const STYLE: &str = include_str!("pages/style.css");
 
-/// Nothing may be loaded, framed or sent; this one style sheet may be used.
+/// The content security policy: nothing may be loaded, framed or submitted, and only this one style sheet is allowed.
 static POLICY: LazyLock<String> = LazyLock::new(|| {
     let style = STANDARD.encode(Sha256::digest(STYLE.as_bytes()));
     format!(
@@ -32,7 +32,7 @@ pub(super) enum Page<G> {
     Index,
     Docs,
     OpenApi(Arc<Mounted<G>>),
-    /// Of OAuth: what is published of the host as a server of tokens.
+    /// An OAuth document of the host as an authorization server.
     Document(Bytes),
 }
 
@@ -43,9 +43,9 @@ impl<G> Page<G> {
             "/docs" => Some(Page::Docs),
             _ => {
                 let plugin = path.strip_prefix("/openapi/")?.strip_suffix(".json")?;
-                let named =
+                let is_match =
                     |mounted: &&Arc<Mounted<G>>| &*mounted.plugin == plugin && mounted.manifest.openapi.is_some();
-                table.mounted().iter().find(named).map(|mounted| Page::OpenApi(Arc::clone(mounted)))
+                table.mounted().iter().find(is_match).map(|mounted| Page::OpenApi(Arc::clone(mounted)))
             }
         }
     }
@@ -53,13 +53,13 @@ impl<G> Page<G> {
     pub(super) fn render(&self, table: &RouteTable<G>, head: &request::Parts, base_url: &str) -> Response<Body> {
         let rendered = &table.rendered;
         let mut response = match self {
-            Page::Index if wants_html(head) => html(rendered.get("/ html", || page("Tenon", &docs::index(table)))),
-            Page::Index => answer::json(rendered.get("/", || index(table).to_string())),
+            Page::Index if accepts_html(head) => html(rendered.get("/ html", || page("Tenon", &docs::index(table)))),
+            Page::Index => response::json(rendered.get("/", || index(table).to_string())),
             Page::Docs => html(rendered.get("/docs", || page("Interfaces", &docs::operations(table, base_url)))),
-            Page::Document(document) => answer::json(document.clone()),
+            Page::Document(document) => response::json(document.clone()),
             Page::OpenApi(mounted) => {
                 let name = format!("/openapi/{}", mounted.plugin);
-                answer::json(rendered.get(&name, || openapi(mounted, base_url).to_string()))
+                response::json(rendered.get(&name, || openapi(mounted, base_url).to_string()))
             }
         };
         let headers = response.headers_mut();
@@ -70,7 +70,7 @@ impl<G> Page<G> {
     }
 }
 
-fn wants_html(head: &request::Parts) -> bool {
+fn accepts_html(head: &request::Parts) -> bool {
     let accept = head.headers.get(header::ACCEPT).and_then(|accept| accept.to_str().ok());
     accept.is_some_and(|accept| accept.contains("text/html"))
 }
@@ -93,17 +93,17 @@ fn openapi_path<G>(mounted: &Mounted<G>) -> Option<String> {
     mounted.manifest.openapi.as_ref().map(|_| format!("/openapi/{}.json", mounted.plugin))
 }
 
-/// Relative where no address of the host is configured.
-fn base_of<G>(mounted: &Mounted<G>, base_url: &str) -> String {
+/// Returns the base URL of an interface. It is relative if the host has no configured address.
+fn base_url_of<G>(mounted: &Mounted<G>, base_url: &str) -> String {
     format!("{base_url}{}", mounted.config.mount.trim_end_matches('/'))
 }
 
-/// Never empty: OpenAPI reads "/" as the host that served the document.
+/// Returns the server URL of an interface. Never empty: OpenAPI interprets "/" as the host that served the document.
 fn server_url<G>(mounted: &Mounted<G>, base_url: &str) -> String {
-    Some(base_of(mounted, base_url)).filter(|url| !url.is_empty()).unwrap_or_else(|| "/".to_owned())
+    Some(base_url_of(mounted, base_url)).filter(|url| !url.is_empty()).unwrap_or_else(|| "/".to_owned())
 }
 
-/// The document of the manifest; only the address of the server is the host's to say.
+/// Returns the document of the manifest with the server URL of the host.
 fn openapi<G>(mounted: &Mounted<G>, base_url: &str) -> Value {
     let mut document = mounted.manifest.openapi.clone().unwrap_or(Value::Null);
     if let Some(members) = document.as_object_mut() {
@@ -132,7 +132,7 @@ fn html(page: Bytes) -> Response<Body> {
     response
 }
 
-/// Text of a manifest or a caller, made harmless within HTML, attributes included.
+/// Escapes text of a manifest or a caller for HTML, attributes included.
 fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for character in text.chars() {

@@ -1,16 +1,16 @@
-//! The query and forms, decoded. Refuses what is not UTF-8, instead of guessing.
+//! Decodes queries and forms. Rejects what is not UTF-8.
 
 use percent_encoding::percent_decode_str;
 use zeroize::Zeroizing;
 
 use crate::limits::QUERY_PARAMETERS_MAX;
 
-/// Pairs in the order of the address; "+" is a space, as forms write it. `None` if it is not UTF-8 or too long.
+/// Returns the pairs in their order. "+" is a space, as forms encode it. `None` if the query is not UTF-8 or too long.
 pub(super) fn parse_query(raw_query: &str) -> Option<Vec<(String, String)>> {
     parse(raw_query, decode)
 }
 
-/// The same for a form that may hold a secret.
+/// Decodes a form that may contain a secret.
 pub(super) fn parse_secret_form(form: &str) -> Option<Vec<(Zeroizing<String>, Zeroizing<String>)>> {
     parse(form, decode_secret)
 }
@@ -35,7 +35,7 @@ fn decode(text: &str) -> Option<String> {
     Some(percent_decode_str(&spaced).decode_utf8().ok()?.into_owned())
 }
 
-/// Decodes one text of a form in one allocation: bytes that grow would leave copies behind.
+/// Decodes one string of a form in one allocation, because a growing buffer would leave copies behind.
 pub(super) fn decode_secret(text: &str) -> Option<Zeroizing<String>> {
     let mut bytes = Zeroizing::new(Vec::<u8>::with_capacity(text.len()));
     for (position, part) in text.split('+').enumerate() {
@@ -44,7 +44,7 @@ pub(super) fn decode_secret(text: &str) -> Option<Zeroizing<String>> {
         }
         bytes.extend(percent_decode_str(part));
     }
-    // An error would take the bytes along.
+    // `String::from_utf8` would return the bytes in its error.
     str::from_utf8(bytes.as_slice()).ok()?;
     String::from_utf8(std::mem::take(&mut *bytes)).ok().map(Zeroizing::new)
 }
@@ -61,7 +61,7 @@ mod tests {
     }
 
     #[test]
-    fn secrets_are_decoded_as_other_texts_in_one_allocation() {
+    fn secrets_are_decoded_in_one_allocation() {
         for text in ["", "abc", "a+b%2B%20c", "%", "%4", "%+41", "+", "%C3%A9", "%FF", "a%zz+"] {
             let decoded = decode_secret(text);
             assert_eq!(decoded.as_ref().map(|decoded| decoded.as_str()), decode(text).as_deref(), "{text}");
@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_text_is_refused() {
+    fn invalid_or_oversized_query_is_rejected() {
         assert_eq!(parse_query("a=%FF"), None);
         assert_eq!(parse_query(&"a&".repeat(QUERY_PARAMETERS_MAX + 1)), None);
     }

@@ -1,7 +1,7 @@
-//! How often one caller may call one plugin: a bucket for each key (for each address on open routes).
+//! Rate limits: a token bucket for each plugin and key, or address on open routes.
 //!
-//! Buckets outlive a swap as long as the numbers stay the same. In memory of this process only: several hosts on one
-//! database each count for themselves.
+//! Buckets survive a swap as long as the configured numbers stay the same. They are in the memory of this process only,
+//! so several hosts on one database each count for themselves.
 
 use std::{
     collections::HashMap,
@@ -24,7 +24,7 @@ use crate::{config::PluginLimits, limits::RATE_CALLERS_MAX};
 
 type Limiter = DefaultKeyedRateLimiter<Arc<str>, StateInformationMiddleware>;
 
-/// Idle buckets are swept out once in so many checks.
+/// Number of checks between two sweeps of idle buckets.
 const CHECKS_PER_SWEEP: u32 = 4_096;
 
 #[derive(Default)]
@@ -40,21 +40,21 @@ struct Buckets {
     checks: AtomicU32,
 }
 
-/// Where a caller stands after a check.
+/// The rate limit state of a caller after a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Rate {
     limit: u32,
     remaining: u32,
     /// Seconds until the bucket is full again.
     reset_seconds: u32,
-    /// Seconds in which an empty bucket fills.
+    /// Seconds in which an empty bucket becomes full.
     window_seconds: u32,
-    /// Seconds to wait, if this one was too many.
+    /// Seconds to wait, if the request exceeded the limit.
     pub retry_after_seconds: Option<u64>,
 }
 
 impl Rates {
-    /// `None` where the plugin has no limit.
+    /// Counts a request and returns the state of the caller. `None` if the plugin has no limit.
     pub(super) fn check(&self, plugin: &Arc<str>, limits: &PluginLimits, caller: &Arc<str>) -> Option<Rate> {
         let per_second = NonZeroU32::new(limits.rate_per_second)?;
         let burst = NonZeroU32::new(limits.rate_burst).unwrap_or(per_second);
@@ -89,7 +89,7 @@ impl Rates {
     fn sweep(&self, plugin: &Arc<str>, buckets: &Buckets) {
         buckets.limiter.retain_recent();
         if buckets.limiter.len() > RATE_CALLERS_MAX {
-            // So many callers at once: memory comes first, everybody starts anew.
+            // Bounds memory: with this many active callers, all buckets are reset.
             self.plugins.write().remove(plugin);
         }
     }
@@ -109,7 +109,7 @@ impl Buckets {
 }
 
 impl Rate {
-    /// The widespread X- headers (reset in seconds from now), and the draft that will replace them
+    /// Adds the widespread X- headers (reset in seconds from now), and those of the draft that will replace them
     /// (draft-ietf-httpapi-ratelimit-headers).
     pub(super) fn add_headers(&self, headers: &mut HeaderMap) {
         headers.insert("x-ratelimit-limit", HeaderValue::from(self.limit));
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn a_caller_has_a_bucket_of_its_own_for_each_plugin() {
+    fn each_caller_has_a_bucket_per_plugin() {
         let rates = Rates::default();
         let (notes, things) = (Arc::from("notes"), Arc::from("things"));
         let (one, two) = (Arc::from("key_1"), Arc::from("key_2"));
@@ -151,12 +151,12 @@ mod tests {
     }
 
     #[test]
-    fn without_a_limit_nothing_is_counted() {
+    fn plugin_without_a_limit_is_not_counted() {
         assert_eq!(Rates::default().check(&Arc::from("notes"), &limits(0, 0), &Arc::from("key_1")), None);
     }
 
     #[test]
-    fn the_headers_say_where_the_caller_stands() {
+    fn headers_report_the_rate_limit_state() {
         let mut headers = HeaderMap::new();
         let rate = Rates::default().check(&Arc::from("notes"), &limits(2, 10), &Arc::from("key_1")).unwrap();
         rate.add_headers(&mut headers);

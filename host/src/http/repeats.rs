@@ -1,6 +1,6 @@
-//! Limits lines of the log about what happens to connections again and again.
+//! Limits log lines about repeated connection events.
 //!
-//! An occurrence that follows a line within `limits::REPEATS_LOGGED_MS` gets no line of its own: the next line counts it.
+//! An occurrence within `limits::REPEATS_LOGGED_MS` after a line gets no line of its own. The next line counts it.
 
 use std::{collections::HashMap, net::IpAddr, time::Duration};
 
@@ -8,11 +8,11 @@ use parking_lot::Mutex;
 use tokio::time::Instant;
 
 use crate::{
-    auth::guesses::network,
+    auth::guess_limiter::network,
     limits::{REPEATING_PEERS_MAX, REPEATS_LOGGED_MS},
 };
 
-/// Occurrences of one kind that the log does not have yet.
+/// Occurrences of one kind that are not logged yet.
 #[derive(Debug, Default)]
 pub(super) struct Repeats {
     logged_at: Option<Instant>,
@@ -25,7 +25,7 @@ impl Repeats {
         self.count_all(1, now)
     }
 
-    /// The same for a number of occurrences. Zero only checks whether a line is due.
+    /// Counts several occurrences. Zero only checks whether a line is due.
     fn count_all(&mut self, occurrences: u64, now: Instant) -> Option<u64> {
         self.unlogged = self.unlogged.saturating_add(occurrences);
         if self.unlogged == 0 || !self.is_due(now) {
@@ -36,28 +36,28 @@ impl Repeats {
     }
 
     fn is_due(&self, now: Instant) -> bool {
-        let pause = Duration::from_millis(REPEATS_LOGGED_MS);
-        self.logged_at.is_none_or(|logged_at| now.duration_since(logged_at) >= pause)
+        let interval = Duration::from_millis(REPEATS_LOGGED_MS);
+        self.logged_at.is_none_or(|logged_at| now.duration_since(logged_at) >= interval)
     }
 }
 
-/// Occurrences for each peer and kind. A /64 of IPv6 is one peer.
+/// Occurrences by peer and kind. An IPv6 /64 network is one peer.
 #[derive(Debug, Default)]
 pub(super) struct PeerRepeats(Mutex<Counted>);
 
 #[derive(Debug, Default)]
 struct Counted {
     peers: HashMap<(IpAddr, &'static str), Repeats>,
-    /// Occurrences of peers that found no room in the map, or that left it before their next line.
+    /// Occurrences of peers that did not fit into the map, or that left it before their next line.
     others: Repeats,
 }
 
-/// Numbers of occurrences for the lines that are due.
+/// Occurrences to report in the lines that are due.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct DueLines {
     /// Occurrences of the peer since its last line.
     pub peer: Option<u64>,
-    /// Occurrences of all kinds for peers that have no line of their own.
+    /// Occurrences of all kinds of peers that have no line of their own.
     pub others: Option<u64>,
 }
 
@@ -88,7 +88,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn repeats_are_logged_once_in_a_while_with_their_number() {
+    fn repeats_are_logged_once_per_interval_with_their_count() {
         let (mut repeats, start) = (Repeats::default(), Instant::now());
         let mut count = |after_ms| repeats.count(start + Duration::from_millis(after_ms));
         assert_eq!(count(0), Some(1));
@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn each_peer_and_kind_has_lines_of_its_own() {
+    fn peers_and_kinds_are_logged_separately() {
         let (peers, start) = (PeerRepeats::default(), Instant::now());
         let count = |peer: &str, kind| peers.count(peer.parse().unwrap(), kind, start).peer;
         assert_eq!(count("10.0.0.1", "flood"), Some(1));
@@ -117,7 +117,7 @@ mod tests {
         Ipv4Addr::from(u32::try_from(number).unwrap()).into()
     }
 
-    /// As many peers as there may be, each with a line and with occurrences that no line counts.
+    /// Fills the map with peers that each have one line and `unlogged` uncounted occurrences.
     fn full(start: Instant, unlogged: u64) -> PeerRepeats {
         let peers = PeerRepeats::default();
         for number in 0..REPEATING_PEERS_MAX {
@@ -131,26 +131,26 @@ mod tests {
     }
 
     #[test]
-    fn peers_are_bounded_and_forgotten_when_their_pause_is_over() {
+    fn peers_are_bounded_and_evicted_after_their_interval() {
         let start = Instant::now();
-        let (peers, one_more) = (full(start, 0), peer(REPEATING_PEERS_MAX));
-        assert_eq!(peers.count(one_more, "flood", start), DueLines { peer: None, others: Some(1) });
+        let (peers, additional) = (full(start, 0), peer(REPEATING_PEERS_MAX));
+        assert_eq!(peers.count(additional, "flood", start), DueLines { peer: None, others: Some(1) });
         let later = start + Duration::from_millis(REPEATS_LOGGED_MS);
-        assert_eq!(peers.count(one_more, "flood", later), DueLines { peer: Some(1), others: None });
+        assert_eq!(peers.count(additional, "flood", later), DueLines { peer: Some(1), others: None });
         assert_eq!(peers.0.lock().peers.len(), 1);
     }
 
     #[test]
-    fn occurrences_of_peers_without_a_line_are_counted_together() {
+    fn occurrences_of_untracked_peers_are_counted_together() {
         let start = Instant::now();
-        let (peers, one_more) = (full(start, 2), peer(REPEATING_PEERS_MAX));
+        let (peers, additional) = (full(start, 2), peer(REPEATING_PEERS_MAX));
         let later = start + Duration::from_millis(REPEATS_LOGGED_MS);
         let all = 2 * REPEATING_PEERS_MAX as u64;
-        assert_eq!(peers.count(one_more, "flood", later), DueLines { peer: Some(1), others: Some(all) });
+        assert_eq!(peers.count(additional, "flood", later), DueLines { peer: Some(1), others: Some(all) });
     }
 
     #[test]
-    fn line_for_peers_without_one_is_logged_once_in_a_while() {
+    fn line_for_untracked_peers_is_logged_once_per_interval() {
         let start = Instant::now();
         let peers = full(start, 0);
         let without = |number: usize| peers.count(peer(REPEATING_PEERS_MAX + number), "flood", start);

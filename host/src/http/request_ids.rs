@@ -1,4 +1,4 @@
-//! The id of a request: the caller's own if it is sane, else a new one that sorts by time.
+//! The id of a request: the caller's own if it is valid, otherwise a new one that sorts by time.
 
 use std::sync::{
     Arc,
@@ -12,7 +12,8 @@ use crate::limits::REQUEST_ID_CHARACTERS_MAX;
 
 pub(super) const X_REQUEST_ID: &str = "x-request-id";
 
-/// Ids are unique, not secret: a random beginning for each process and a counter cost nothing on each request.
+/// Generates ids that are unique, not secret. A random prefix for each process and a counter avoid a system call for
+/// each request.
 pub(super) struct RequestIds {
     process: [u8; 5],
     counter: AtomicU64,
@@ -21,20 +22,21 @@ pub(super) struct RequestIds {
 impl RequestIds {
     pub(super) fn new() -> RequestIds {
         let mut process = [0; 5];
-        // Without randomness ids of two processes may meet, which hurts nothing but a search in the log.
+        // Without randomness, ids of two processes may collide, which only affects log searches.
         let _ = getrandom::fill(&mut process);
         RequestIds { process, counter: AtomicU64::new(0) }
     }
 
+    /// Returns the id that the caller requests, if it is valid, or a new one.
     pub(super) fn choose(&self, headers: &HeaderMap, now: Timestamp) -> Arc<str> {
-        let given = headers.get(X_REQUEST_ID).and_then(|value| value.to_str().ok());
-        match given {
-            Some(given) if is_sane(given) => Arc::from(given),
+        let requested = headers.get(X_REQUEST_ID).and_then(|value| value.to_str().ok());
+        match requested {
+            Some(requested) if is_valid(requested) => Arc::from(requested),
             _ => self.generate(now),
         }
     }
 
-    /// "req_" and a UUID of version 7: milliseconds, process, counter.
+    /// Returns "req_" and a UUID of version 7: milliseconds, process, counter.
     fn generate(&self, now: Timestamp) -> Arc<str> {
         let [_, _, _, counter @ ..] = self.counter.fetch_add(1, Ordering::Relaxed).to_be_bytes();
         let mut random = [0; 10];
@@ -46,7 +48,7 @@ impl RequestIds {
     }
 }
 
-fn is_sane(id: &str) -> bool {
+fn is_valid(id: &str) -> bool {
     (1..=REQUEST_ID_CHARACTERS_MAX).contains(&id.len())
         && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte))
 }
@@ -55,13 +57,13 @@ fn is_sane(id: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn choose(ids: &RequestIds, given: &str) -> String {
-        let headers = [(X_REQUEST_ID.parse().unwrap(), given.parse().unwrap())].into_iter().collect();
+    fn choose(ids: &RequestIds, requested: &str) -> String {
+        let headers = [(X_REQUEST_ID.parse().unwrap(), requested.parse().unwrap())].into_iter().collect();
         ids.choose(&headers, 1_800_000_000_000).to_string()
     }
 
     #[test]
-    fn a_sane_id_is_kept_and_any_other_is_replaced() {
+    fn valid_id_is_kept_and_invalid_one_is_replaced() {
         let ids = RequestIds::new();
         assert_eq!(choose(&ids, "a.b_C-1"), "a.b_C-1");
         for other in ["", "a b", "a\"b", &"x".repeat(65)] {
@@ -70,12 +72,12 @@ mod tests {
     }
 
     #[test]
-    fn new_ids_are_never_the_same_and_sort_by_time() {
+    fn generated_ids_are_unique_and_sort_by_time() {
         let ids = RequestIds::new();
-        let made: Vec<_> = (0..100).map(|i| ids.generate(1_800_000_000_000 + i / 10)).collect();
-        let distinct: std::collections::BTreeSet<_> = made.iter().collect();
+        let generated: Vec<_> = (0..100).map(|i| ids.generate(1_800_000_000_000 + i / 10)).collect();
+        let distinct: std::collections::BTreeSet<_> = generated.iter().collect();
         assert_eq!(distinct.len(), 100);
-        assert!(made[0] < made[99]);
-        assert_eq!(made[0].len(), 36);
+        assert!(generated[0] < generated[99]);
+        assert_eq!(generated[0].len(), 36);
     }
 }

@@ -1,7 +1,7 @@
-//! One request, from its head to its answer: id, route, admission, call, words for what failed.
+//! One request, from its head to its response: id, route, admission, call, error body.
 //!
-//! What has no route is answered before anybody is authenticated: an address that is unknown, a method or version that
-//! is not served says nothing about data, and it is all in the OpenAPI document anyway.
+//! Requests without a route are answered before authentication. An unknown path, method or version reveals nothing
+//! about data, and the OpenAPI document lists all of them anyway.
 
 use std::{
     net::{IpAddr, Ipv4Addr},
@@ -16,68 +16,68 @@ use tokio::time::Instant;
 use tracing::Instrument;
 
 use super::{
-    Body, Calls, Clock, ConnectionCounts, HttpMetrics, Observed,
-    activity::Patience,
+    Backend, Body, Clock, ConnectionCounts, ObservedRequest, RequestObserver,
+    activity::ProgressLimits,
     admission::anonymous_caller,
-    answer::{Outlet, build_response, stream, take_body_away},
     body_memory::{AnonymousBodies, BodyMemory},
     content::discard_rest,
     cors::Cors,
     dropped::DroppedHeaders,
+    error::RequestError,
     framing::check_framing,
-    origin::{Origins, Peer, Wire},
+    origin::{Origins, Peer, Transport},
     pages,
     rates::{Rate, Rates},
-    refused::Refused,
     request_ids::{RequestIds, X_REQUEST_ID},
+    response::{SendOptions, build_response, event_stream, strip_body},
     trace,
 };
 use crate::{
     auth::{
         Keys, Principal,
-        guesses::{Allowance, Guesses, network},
+        guess_limiter::{Allowance, GuessLimiter, network},
         oauth::OAuth,
     },
     budget::{Budget, Charge},
     config::{Environment, HttpConfig},
-    failure::Failure,
-    fair::NotGranted,
+    fair::AcquireError,
+    host_error::HostError,
     limits::{HTTP2_REQUEST_BYTES, KEY_GUESSES_AT_ONCE, KEY_GUESSES_PER_SECOND},
     plugin::{
-        exchange::{Answer, Reply},
-        routes::{Found, Mounted, Route, RouteTable},
-        wording::Wording,
+        error_bodies::ErrorBodies,
+        exchange::{Answer, CallResponse},
+        routes::{Mounted, Route, RouteMatch, RouteTable},
     },
 };
 
-/// Of the server as a whole (`OPTIONS *`).
+/// Allowed methods of the server as a whole (`OPTIONS *`).
 const EVERY_METHOD: &str = "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS";
 const PAGE_METHODS: &str = "GET, HEAD, OPTIONS";
 const TOKEN_METHODS: &str = "POST, OPTIONS";
 
-/// What a service is made of.
-pub struct Parts<C: Calls> {
-    pub calls: C,
+/// Dependencies and settings of a service.
+pub struct ServiceParts<C: Backend> {
+    pub backend: C,
     pub keys: Arc<Keys>,
     pub oauth: Arc<OAuth>,
-    pub metrics: Arc<dyn HttpMetrics<C::Owner>>,
+    pub metrics: Arc<dyn RequestObserver<C::Owner>>,
     pub clock: Clock,
     pub settings: HttpConfig,
     pub budget: Arc<Budget>,
-    /// Percentage of the limit of bodies of callers without a key that one address may hold.
+    /// Percentage that one address may hold of the limit for bodies of callers without a key.
     pub tenant_percent: u64,
     pub connections: Arc<ConnectionCounts>,
-    /// In production live keys are only good where nobody can read them on the way.
+    /// In production, live keys are accepted only over a private transport.
     pub environment: Environment,
-    /// Beginning of absolute links: "https://api.example.com".
+    /// Prefix of absolute links: "https://api.example.com".
     pub link_base: Option<String>,
     /// True if each request gets a line of the access log.
     pub access_log: bool,
 }
 
-/// Answers requests. Shared by all connections; never fails.
-pub struct Service<C: Calls> {
-    pub(super) calls: C,
+/// Handles requests. Shared by all connections. Never fails.
+pub struct Service<C: Backend> {
+    pub(super) backend: C,
     pub(super) keys: Arc<Keys>,
     pub(super) oauth: Arc<OAuth>,
     pub(super) clock: Clock,
@@ -87,47 +87,47 @@ pub struct Service<C: Calls> {
     pub(super) environment: Environment,
     pub(super) link_base: Option<String>,
     access_log: bool,
-    /// When it was last told that a live key came over plain HTTP.
-    pub(super) exposure_told_at: AtomicU64,
+    /// Time of the last log line about a live key over plain HTTP.
+    pub(super) exposure_logged_at: AtomicU64,
     pub(super) origins: Origins,
     pub(super) rates: Rates,
-    pub(super) guesses: Guesses,
+    pub(super) guesses: GuessLimiter,
     dropped_headers: DroppedHeaders,
     pub(super) anonymous: Arc<Principal>,
     pub(super) anonymous_bodies: AnonymousBodies,
-    metrics: Arc<dyn HttpMetrics<C::Owner>>,
+    metrics: Arc<dyn RequestObserver<C::Owner>>,
     cors: Cors,
     request_ids: RequestIds,
-    general: Wording,
+    general_errors: ErrorBodies,
 }
 
-/// In the extensions of an answer that no plugin was called for: the address whose pace it takes.
+/// Extension of a response without a plugin call: the address whose pace it counts against.
 #[derive(Clone, Copy)]
-pub(super) struct Uncalled(pub IpAddr);
+pub(super) struct PacedAddress(pub IpAddr);
 
-/// What is known of a request while it is answered.
-pub(super) struct Course<G> {
+/// State of one request while it is handled.
+pub(super) struct RequestContext<G> {
     pub request_id: Arc<str>,
     pub began: Instant,
     pub peer: Peer,
     pub rate: Option<Rate>,
-    /// Who calls, where the host itself knows.
+    /// The caller, for requests of the host itself.
     pub caller: Option<Arc<Principal>>,
-    /// Tenant of the request, once that is known.
+    /// Tenant of the request, once it is authenticated.
     pub tenant: Option<Arc<str>>,
     mounted: Option<Arc<Mounted<G>>>,
     route: Option<Arc<Route>>,
-    /// True once a plugin was called and had room: the call is charged to its tenant or address.
-    is_called: bool,
+    /// True if a plugin was called and had capacity, so that the call is charged to its tenant or address.
+    is_charged: bool,
 }
 
-/// Where a request goes.
-enum Direction<G> {
+/// How a request is handled.
+enum Handling<G> {
     Routed(Routed<G>),
-    /// To the token endpoint of the host itself.
-    Token,
-    /// There was no route, so nobody needs to be asked.
-    Answered(Response<Body>),
+    /// By the host's own token endpoint.
+    TokenEndpoint,
+    /// Without a route: the response is complete and needs no authentication.
+    Respond(Response<Body>),
 }
 
 /// A request that has a route.
@@ -137,10 +137,10 @@ pub(super) struct Routed<G> {
     pub parameters: Vec<(String, String)>,
 }
 
-impl<C: Calls> Service<C> {
-    pub fn new(parts: Parts<C>) -> Service<C> {
+impl<C: Backend> Service<C> {
+    pub fn new(parts: ServiceParts<C>) -> Service<C> {
         Service {
-            calls: parts.calls,
+            backend: parts.backend,
             keys: parts.keys,
             oauth: parts.oauth,
             clock: parts.clock,
@@ -153,51 +153,51 @@ impl<C: Calls> Service<C> {
             environment: parts.environment,
             link_base: parts.link_base,
             access_log: parts.access_log,
-            exposure_told_at: AtomicU64::new(0),
+            exposure_logged_at: AtomicU64::new(0),
             rates: Rates::default(),
-            guesses: Guesses::new(Allowance { at_once: KEY_GUESSES_AT_ONCE, per_second: KEY_GUESSES_PER_SECOND }),
+            guesses: GuessLimiter::new(Allowance { at_once: KEY_GUESSES_AT_ONCE, per_second: KEY_GUESSES_PER_SECOND }),
             dropped_headers: DroppedHeaders::default(),
             anonymous: Arc::new(Principal::anonymous()),
             metrics: parts.metrics,
             request_ids: RequestIds::new(),
-            general: Wording::general(),
+            general_errors: ErrorBodies::generic(),
         }
     }
 
-    /// Returns the limits for slow senders and readers.
-    pub(super) fn patience(&self) -> Patience {
-        Patience::of(&self.settings)
+    /// Returns the minimum progress of slow senders and readers.
+    pub(super) fn progress_limits(&self) -> ProgressLimits {
+        ProgressLimits::of(&self.settings)
     }
 
-    /// Charges a stream of a crowded connection to the address of its peer, whose key is not known yet. It never waits: a
-    /// stream that waits costs memory, too.
-    pub(super) async fn charge_stream(&self, headers: &HeaderMap, peer: Peer) -> Result<BodyMemory, NotGranted> {
+    /// Charges a stream to the address of its peer, because its key is not known yet. Never waits, since a waiting
+    /// stream costs memory as well.
+    pub(super) async fn charge_stream(&self, headers: &HeaderMap, peer: Peer) -> Result<BodyMemory, AcquireError> {
         let payer = anonymous_caller(self.origins.client_address(peer.address, headers));
         let amount = (&payer, HTTP2_REQUEST_BYTES);
         BodyMemory::take(&self.budget, Some(&self.anonymous_bodies), amount, Instant::now()).await
     }
 
-    pub(super) async fn answer<B>(&self, request: Request<B>, peer: Peer) -> Response<Body>
+    pub(super) async fn handle<B>(&self, request: Request<B>, peer: Peer) -> Response<Body>
     where
         B: HttpBody<Data = Bytes> + Unpin,
     {
         let span = trace::span(request.headers());
-        self.answer_traced(request, peer, None).instrument(span).await
+        self.handle_traced(request, peer, None).instrument(span).await
     }
 
-    /// A request that came over no connection: of another plugin of this host.
-    pub async fn answer_caller(&self, request: Request<Full<Bytes>>, caller: Principal) -> Response<Body> {
+    /// Handles a request of another plugin of this host, which has no connection.
+    pub async fn handle_internal(&self, request: Request<Full<Bytes>>, caller: Principal) -> Response<Body> {
         let span = trace::span(request.headers());
-        let peer = Peer { address: Ipv4Addr::LOCALHOST.into(), wire: Wire::Plain };
-        self.answer_traced(request, peer, Some(Arc::new(caller))).instrument(span).await
+        let peer = Peer { address: Ipv4Addr::LOCALHOST.into(), transport: Transport::Plain };
+        self.handle_traced(request, peer, Some(Arc::new(caller))).instrument(span).await
     }
 
-    async fn answer_traced<B>(&self, request: Request<B>, peer: Peer, caller: Option<Arc<Principal>>) -> Response<Body>
+    async fn handle_traced<B>(&self, request: Request<B>, peer: Peer, caller: Option<Arc<Principal>>) -> Response<Body>
     where
         B: HttpBody<Data = Bytes> + Unpin,
     {
         let (head, mut body) = request.into_parts();
-        let mut course = Course {
+        let mut context = RequestContext {
             request_id: self.request_ids.choose(&head.headers, (self.clock)()),
             began: Instant::now(),
             peer,
@@ -206,70 +206,72 @@ impl<C: Calls> Service<C> {
             tenant: None,
             mounted: None,
             route: None,
-            is_called: false,
+            is_charged: false,
         };
-        let direction = self.find_route(&head, &mut course);
-        let mut response = match (check_framing(&head), direction) {
-            (Err(refused), _) => self.word(refused, &head, &course),
-            (Ok(()), Direction::Routed(routed)) => self.serve_route(&head, &mut body, routed, &mut course).await,
-            (Ok(()), Direction::Token) => self.answer_token(&head, &mut body, &course).await,
-            (Ok(()), Direction::Answered(response)) => response,
+        let handling = self.find_route(&head, &mut context);
+        let mut response = match (check_framing(&head), handling) {
+            (Err(error), _) => self.reject(error, &head, &context),
+            (Ok(()), Handling::Routed(routed)) => self.handle_route(&head, &mut body, routed, &mut context).await,
+            (Ok(()), Handling::TokenEndpoint) => self.handle_token_request(&head, &mut body, &context).await,
+            (Ok(()), Handling::Respond(response)) => response,
         };
-        self.finish(&head, &course, &mut response);
+        self.finish(&head, &context, &mut response);
         discard_rest(&head, &mut body).await;
-        if !course.is_called && course.caller.is_none() {
+        if !context.is_charged && context.caller.is_none() {
             let address = self.origins.client_address(peer.address, &head.headers);
-            response.extensions_mut().insert(Uncalled(network(address)));
+            response.extensions_mut().insert(PacedAddress(network(address)));
         }
         response
     }
 
-    /// The route, or the answer where there is none. The table is let go of here: a long call must not keep the
-    /// generations of other plugins alive.
-    fn find_route(&self, head: &request::Parts, course: &mut Course<C::Owner>) -> Direction<C::Owner> {
+    /// Finds the route, or builds the response without one. Drops the route table on return, since a long call must not
+    /// keep the generations of other plugins alive.
+    fn find_route(&self, head: &request::Parts, context: &mut RequestContext<C::Owner>) -> Handling<C::Owner> {
         if head.method == Method::OPTIONS && head.uri.path() == "*" {
-            return Direction::Answered(answer_options(HeaderValue::from_static(EVERY_METHOD)));
+            return Handling::Respond(options_response(HeaderValue::from_static(EVERY_METHOD)));
         }
-        let table = self.calls.current();
-        let (owner, failure, allow) = match table.find(&head.method, head.uri.path()) {
-            Found::Route { owner, route, parameters } => {
-                course.mounted = Some(Arc::clone(owner));
-                course.route = Some(Arc::clone(route));
+        let table = self.backend.current();
+        let (owner, kind, allow) = match table.find(&head.method, head.uri.path()) {
+            RouteMatch::Route { owner, route, parameters } => {
+                context.mounted = Some(Arc::clone(owner));
+                context.route = Some(Arc::clone(route));
                 let (mounted, route) = (Arc::clone(owner), Arc::clone(route));
-                return Direction::Routed(Routed { mounted, route, parameters });
+                return Handling::Routed(Routed { mounted, route, parameters });
             }
-            Found::Options { owner, allow } => {
-                course.mounted = Some(Arc::clone(owner));
-                return Direction::Answered(answer_options(allow.clone()));
+            RouteMatch::Options { owner, allow } => {
+                context.mounted = Some(Arc::clone(owner));
+                return Handling::Respond(options_response(allow.clone()));
             }
-            Found::MethodNotAllowed { owner, allow } => (Some(owner), Failure::MethodNotAllowed, Some(allow.clone())),
-            Found::UnsupportedVersion { .. } if self.calls.may_be_absent(&table, head.uri.path()) => {
-                return Direction::Answered(self.word(absent(), head, course));
+            RouteMatch::MethodNotAllowed { owner, allow } => {
+                (Some(owner), HostError::MethodNotAllowed, Some(allow.clone()))
             }
-            Found::UnsupportedVersion { owner } => (Some(owner), Failure::UnsupportedVersion, None),
-            Found::NotFound { .. } if self.is_token_request(head) => return Direction::Token,
-            Found::NotFound { owner } => match self.find_page(&table, head, course) {
-                Some(page) => return Direction::Answered(page),
-                // The general error body: the plugin of the path is not known.
-                None if self.calls.may_be_absent(&table, head.uri.path()) => {
-                    return Direction::Answered(self.word(absent(), head, course));
+            RouteMatch::UnsupportedVersion { .. } if self.backend.may_be_absent(&table, head.uri.path()) => {
+                return Handling::Respond(self.reject(absent(), head, context));
+            }
+            RouteMatch::UnsupportedVersion { owner } => (Some(owner), HostError::UnsupportedVersion, None),
+            RouteMatch::NotFound { .. } if self.is_token_request(head) => return Handling::TokenEndpoint,
+            RouteMatch::NotFound { owner } => match self.find_page(&table, head, context) {
+                Some(page) => return Handling::Respond(page),
+                // The general error body, because the plugin of the path is not known.
+                None if self.backend.may_be_absent(&table, head.uri.path()) => {
+                    return Handling::Respond(self.reject(absent(), head, context));
                 }
-                None => (owner, Failure::NotFound, None),
+                None => (owner, HostError::NotFound, None),
             },
         };
-        course.mounted = owner.map(Arc::clone);
-        let mut refused = Refused::new(failure, "there is no such route");
+        context.mounted = owner.map(Arc::clone);
+        let mut error = RequestError::new(kind, "no such route");
         if let Some(allow) = allow {
-            refused = refused.with_header(header::ALLOW, allow);
+            error = error.with_header(header::ALLOW, allow);
         }
-        Direction::Answered(self.word(refused, head, course))
+        Handling::Respond(self.reject(error, head, context))
     }
 
     fn find_page(
         &self,
         table: &RouteTable<C::Owner>,
         head: &request::Parts,
-        course: &Course<C::Owner>,
+        context: &RequestContext<C::Owner>,
     ) -> Option<Response<Body>> {
         let path = head.uri.path();
         let (page, methods) = match self.is_token_path(head) {
@@ -280,175 +282,183 @@ impl<C: Calls> Service<C> {
             }
         };
         if head.method == Method::OPTIONS {
-            return Some(answer_options(HeaderValue::from_static(methods)));
+            return Some(options_response(HeaderValue::from_static(methods)));
         }
         match page.filter(|_| head.method == Method::GET || head.method == Method::HEAD) {
             Some(page) => Some(page.render(table, head, self.link_base.as_deref().unwrap_or_default())),
             None => {
-                let refused = Refused::new(Failure::MethodNotAllowed, "a page of the host has no such method")
+                let error = RequestError::new(HostError::MethodNotAllowed, "the page does not support the method")
                     .with_header(header::ALLOW, HeaderValue::from_static(methods));
-                Some(self.word(refused, head, course))
+                Some(self.reject(error, head, context))
             }
         }
     }
 
-    async fn serve_route<B>(
+    async fn handle_route<B>(
         &self,
         head: &request::Parts,
         body: &mut B,
         routed: Routed<C::Owner>,
-        course: &mut Course<C::Owner>,
+        context: &mut RequestContext<C::Owner>,
     ) -> Response<Body>
     where
         B: HttpBody<Data = Bytes> + Unpin,
     {
-        let admitted = match self.admit(head, body, routed, course).await {
+        let admitted = match self.admit(head, body, routed, context).await {
             Ok(admitted) => admitted,
-            Err(refused) => return self.word(refused, head, course),
+            Err(error) => return self.reject(error, head, context),
         };
-        course.is_called = true;
-        let failure = match self.calls.call(admitted).await {
-            Ok(Reply::Feed(feed)) => match self.calls.stream(feed, last_event_id(head)) {
-                Some(chunks) => return stream(chunks),
-                None => Failure::Unavailable,
+        context.is_charged = true;
+        let kind = match self.backend.call(admitted).await {
+            Ok(CallResponse::Stream(request)) => match self.backend.stream(request, last_event_id(head)) {
+                Some(chunks) => return event_stream(chunks),
+                None => HostError::Unavailable,
             },
-            Ok(Reply::Whole(answer, charge)) => match self.build_response(answer, outlet(charge, head), course) {
-                Ok(response) => return response,
-                Err(why) => {
-                    let (plugin, generation) = course.owner();
-                    tracing::warn!(
-                        plugin,
-                        generation,
-                        request_id = &*course.request_id,
-                        why,
-                        "an answer cannot be sent"
-                    );
-                    Failure::PluginFailed
+            Ok(CallResponse::Whole(answer, charge)) => {
+                match self.build_response(answer, send_options(charge, head), context) {
+                    Ok(response) => return response,
+                    Err(reason) => {
+                        let (plugin, generation) = context.owner();
+                        tracing::warn!(
+                            plugin,
+                            generation,
+                            request_id = &*context.request_id,
+                            reason,
+                            "failed to send an answer"
+                        );
+                        HostError::PluginFailed
+                    }
                 }
-            },
-            Err(failure) => {
-                // No payer is charged for a call without room. Its answer takes the pace of the address.
-                course.is_called = failure != Failure::Unavailable;
-                failure
+            }
+            Err(kind) => {
+                // A call without capacity is charged to no payer. Its response counts against the pace of the address.
+                context.is_charged = kind != HostError::Unavailable;
+                kind
             }
         };
-        self.render(Refused::new(failure, "the call failed"), head, course)
+        self.render_error(RequestError::new(kind, "the call failed"), head, context)
     }
 
     fn build_response(
         &self,
         answer: Answer,
-        outlet: Outlet,
-        course: &Course<C::Owner>,
+        send_options: SendOptions,
+        context: &RequestContext<C::Owner>,
     ) -> Result<Response<Body>, &'static str> {
-        let mounted = course.mounted.as_ref();
+        let mounted = context.mounted.as_ref();
         let origin_headers = mounted.map_or(&[][..], |mounted| &mounted.config.origin_headers);
-        build_response(answer, outlet, origin_headers, |name| {
+        build_response(answer, send_options, origin_headers, |name| {
             mounted.into_iter().for_each(|mounted| self.dropped_headers.log(&mounted.plugin, name));
         })
     }
 
-    fn word(&self, refused: Refused, head: &request::Parts, course: &Course<C::Owner>) -> Response<Body> {
-        log_refused(&refused, course);
-        self.render(refused, head, course)
+    fn reject(&self, error: RequestError, head: &request::Parts, context: &RequestContext<C::Owner>) -> Response<Body> {
+        log_rejected(&error, context);
+        self.render_error(error, head, context)
     }
 
-    fn render(&self, refused: Refused, head: &request::Parts, course: &Course<C::Owner>) -> Response<Body> {
-        let wording = course.mounted.as_ref().map_or(&self.general, |mounted| &mounted.wording);
-        let mut response = wording.word(refused.failure, &course.request_id).map(Body::from);
-        if let Some(status) = refused.status {
+    fn render_error(
+        &self,
+        error: RequestError,
+        head: &request::Parts,
+        context: &RequestContext<C::Owner>,
+    ) -> Response<Body> {
+        let error_bodies = context.mounted.as_ref().map_or(&self.general_errors, |mounted| &mounted.error_bodies);
+        let mut response = error_bodies.render(error.kind, &context.request_id).map(Body::from);
+        if let Some(status) = error.status {
             *response.status_mut() = status;
         }
-        for (name, value) in refused.headers {
-            // In the place of what the words have: `WWW-Authenticate` of a token says more than that of a key.
+        for (name, value) in error.headers {
+            // Replaces headers of the error body: `WWW-Authenticate` of a token is more specific than that of a key.
             response.headers_mut().insert(name, value);
         }
-        // HTTP/2 ends the stream by itself, and forbids the header.
-        if refused.close && head.version < Version::HTTP_2 {
+        // HTTP/2 ends the stream itself and forbids the header.
+        if error.close && head.version < Version::HTTP_2 {
             response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
         }
         response
     }
 
-    fn finish(&self, head: &request::Parts, course: &Course<C::Owner>, response: &mut Response<Body>) {
-        if let Some(rate) = &course.rate {
+    fn finish(&self, head: &request::Parts, context: &RequestContext<C::Owner>, response: &mut Response<Body>) {
+        if let Some(rate) = &context.rate {
             rate.add_headers(response.headers_mut());
         }
-        if let Ok(request_id) = HeaderValue::from_str(&course.request_id) {
+        if let Ok(request_id) = HeaderValue::from_str(&context.request_id) {
             response.headers_mut().insert(X_REQUEST_ID, request_id);
         }
-        // Even a 404 may be kept by a cache that was not told; a plugin may say otherwise.
+        // Caches may store any response without this header, even a 404. A plugin may override it.
         response.headers_mut().entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
-        if course.route.as_ref().is_some_and(|route| route.declared.key_parameter.is_some()) {
-            // Its address is a credential, which no other server needs to read.
-            let kept = HeaderValue::from_static("no-referrer");
-            response.headers_mut().entry(header::REFERRER_POLICY).or_insert(kept);
+        if context.route.as_ref().is_some_and(|route| route.declared.key_parameter.is_some()) {
+            // The path contains a credential, which must not reach other servers.
+            let no_referrer = HeaderValue::from_static("no-referrer");
+            response.headers_mut().entry(header::REFERRER_POLICY).or_insert(no_referrer);
         }
         self.cors.add_headers(head, response.headers_mut());
         if head.method == Method::HEAD {
-            take_body_away(response);
+            strip_body(response);
         }
-        self.observe(head, course, response);
+        self.observe(head, context, response);
     }
 
-    fn observe(&self, head: &request::Parts, course: &Course<C::Owner>, response: &Response<Body>) {
-        let seconds = course.began.elapsed().as_secs_f64();
-        let operation = course.route.as_ref().map_or("", |route| route.declared.operation.as_str());
-        let (plugin, generation) = course.owner();
-        let (request_id, method, status) = (&*course.request_id, &head.method, response.status().as_u16());
-        // As it is declared: what stands in the one that was asked for may be nobody else's business.
-        let path = course.route.as_ref().map_or("", |route| route.declared.path.as_str());
+    fn observe(&self, head: &request::Parts, context: &RequestContext<C::Owner>, response: &Response<Body>) {
+        let seconds = context.began.elapsed().as_secs_f64();
+        let operation = context.route.as_ref().map_or("", |route| route.declared.operation.as_str());
+        let (plugin, generation) = context.owner();
+        let (request_id, method, status) = (&*context.request_id, &head.method, response.status().as_u16());
+        // The declared pattern, since the requested path may contain private data.
+        let path = context.route.as_ref().map_or("", |route| route.declared.path.as_str());
         tracing::debug!(request_id, %method, path, plugin, generation, operation, status, seconds, "request");
         if self.access_log {
-            let peer = self.origins.client_address(course.peer.address, &head.headers);
-            let tenant = course.tenant.as_deref().unwrap_or_default();
-            // The length of a stream is not known yet.
+            let peer = self.origins.client_address(context.peer.address, &head.headers);
+            let tenant = context.tenant.as_deref().unwrap_or_default();
+            // A stream has no known length.
             let bytes = response.body().size_hint().exact();
             tracing::info!(
                 target: trace::ACCESS_TARGET,
                 %method, path, status, seconds, bytes, request_id, plugin, operation, tenant, %peer, "request"
             );
         }
-        if let Some(mounted) = &course.mounted {
-            self.metrics.observe(&mounted.owner, &Observed { plugin, generation, operation, status, seconds });
+        if let Some(mounted) = &context.mounted {
+            self.metrics.observe(&mounted.owner, &ObservedRequest { plugin, generation, operation, status, seconds });
         }
     }
 }
 
-impl<G> Course<G> {
-    /// Name and generation for the log; empty and 0 where no plugin is concerned.
+impl<G> RequestContext<G> {
+    /// Returns the plugin and generation for the log, empty and 0 without a plugin.
     fn owner(&self) -> (&str, u64) {
         self.mounted.as_ref().map_or(("", 0), |mounted| (&*mounted.plugin, mounted.number))
     }
 }
 
-/// Logs a refused request. Metrics count such requests; at a higher level one caller could fill the log.
-fn log_refused<G>(refused: &Refused, course: &Course<G>) {
-    let (plugin, generation) = course.owner();
-    let (request_id, failure, why) = (&*course.request_id, refused.failure.name(), refused.why);
-    tracing::debug!(plugin, generation, request_id, failure, why, "request refused");
+/// Logs a rejected request at debug level. Metrics count such requests, and one caller could fill the log at a higher
+/// level.
+fn log_rejected<G>(error: &RequestError, context: &RequestContext<G>) {
+    let (plugin, generation) = context.owner();
+    let (request_id, error, reason) = (&*context.request_id, error.kind.name(), error.reason);
+    tracing::debug!(plugin, generation, request_id, error, reason, "rejected a request");
 }
 
-/// Bytes that all bodies may have together.
+/// Returns the limit of all request bodies together, in bytes.
 fn bodies_limit(budget: &Budget) -> u64 {
     budget.readings().iter().filter(|reading| reading.kind == "bodies").map(|reading| reading.limit).sum()
 }
 
-/// A path that may belong to a plugin that does not serve.
-fn absent() -> Refused {
-    Refused::new(Failure::Unavailable, "a plugin whose path this may be does not serve")
+/// Returns the error for a path that may belong to a plugin that does not serve.
+fn absent() -> RequestError {
+    RequestError::new(HostError::Unavailable, "the plugin that may own the path does not serve")
 }
 
-fn outlet(charge: Option<Charge>, head: &request::Parts) -> Outlet {
-    Outlet { charge, version: head.version }
+fn send_options(charge: Option<Charge>, head: &request::Parts) -> SendOptions {
+    SendOptions { charge, version: head.version }
 }
 
-/// Where a stream goes on.
+/// Returns the event id after which a stream resumes.
 fn last_event_id(head: &request::Parts) -> Option<String> {
     head.headers.get("last-event-id")?.to_str().ok().filter(|id| !id.is_empty()).map(str::to_owned)
 }
 
-fn answer_options(allow: HeaderValue) -> Response<Body> {
+fn options_response(allow: HeaderValue) -> Response<Body> {
     let mut response = Response::new(Body::default());
     *response.status_mut() = StatusCode::NO_CONTENT;
     response.headers_mut().insert(header::ALLOW, allow);

@@ -1,8 +1,8 @@
-//! Open connections: how many, how many of each peer, and which of them may be closed for others.
+//! Open connections: their number, their number per peer, and which of them may be evicted.
 //!
-//! Invariants: never more than `connections_max` are open, and never more than `connections_per_peer_max` of one peer that
-//! is no trusted proxy. Where all places are taken, connections that serve nothing make room: those that never sent a
-//! request first, then those that have rested longest.
+//! Invariants: never more than `connections_max` are open, and never more than `connections_per_peer_max` of one peer
+//! that is not a trusted proxy. If all slots are taken, `Slots` evicts an idle connection: first those that never sent
+//! a request, then those that have been idle longest.
 
 use std::{
     collections::HashMap,
@@ -17,14 +17,14 @@ use std::{
 use parking_lot::Mutex;
 use tokio::{sync::Notify, time::timeout};
 
-use super::activity::{Activity, Reason};
+use super::activity::{Activity, CloseReason};
 use crate::{
     config::HttpConfig,
-    limits::{CONNECTION_SPARED_MS, ROOM_LOOK_MS},
+    limits::{EVICTION_IDLE_MS_MIN, EVICTION_POLL_MS},
     metrics::ConnectionReading,
 };
 
-/// Counts for metrics.
+/// Connection counters for metrics.
 #[derive(Debug, Default)]
 pub struct ConnectionCounts {
     open: AtomicU64,
@@ -43,11 +43,13 @@ impl ConnectionCounts {
         }
     }
 
-    pub(super) fn count_end(&self, reason: Option<Reason>) {
+    pub(super) fn count_close(&self, reason: Option<CloseReason>) {
         match reason {
-            Some(Reason::SlowReader) => self.cut.fetch_add(1, Ordering::Relaxed),
-            Some(Reason::Flood | Reason::Refused) => self.flooded.fetch_add(1, Ordering::Relaxed),
-            Some(Reason::Idle) | None => 0,
+            Some(CloseReason::SlowReader) => self.cut.fetch_add(1, Ordering::Relaxed),
+            Some(CloseReason::ControlFlood | CloseReason::RefusedRequests) => {
+                self.flooded.fetch_add(1, Ordering::Relaxed)
+            }
+            Some(CloseReason::Idle) | None => 0,
         };
     }
 }
@@ -59,8 +61,8 @@ pub(super) struct Slots {
     open: Mutex<Open>,
     freed: Notify,
     pub(super) counts: Arc<ConnectionCounts>,
-    /// Answers over HTTP/1.1 end their connections from now on.
-    pub(super) is_stopping: AtomicBool,
+    /// If true, responses over HTTP/1.1 close their connections.
+    pub(super) is_shutting_down: AtomicBool,
 }
 
 #[derive(Default)]
@@ -70,7 +72,7 @@ struct Open {
     peers: HashMap<IpAddr, usize>,
 }
 
-/// The slot of one connection; released when it is dropped.
+/// The slot of one connection, released on drop.
 pub(super) struct Slot {
     slots: Arc<Slots>,
     number: u64,
@@ -78,7 +80,7 @@ pub(super) struct Slot {
     pub(super) activity: Arc<Activity>,
 }
 
-/// The peer has as many connections as it may.
+/// The peer has reached its limit of open connections.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct TooManyOfPeer;
 
@@ -91,11 +93,11 @@ impl Slots {
             open: Mutex::default(),
             freed: Notify::new(),
             counts,
-            is_stopping: AtomicBool::new(false),
+            is_shutting_down: AtomicBool::new(false),
         })
     }
 
-    /// A place for a connection that was accepted. Waits while all places are taken and busy.
+    /// Returns a slot for an accepted connection. Waits while all slots are taken by busy connections.
     pub(super) async fn take(self: &Arc<Self>, address: IpAddr) -> Result<Slot, TooManyOfPeer> {
         let peer = self.peer(address);
         loop {
@@ -103,13 +105,13 @@ impl Slots {
             if let Some(taken) = self.try_take(peer) {
                 return taken;
             }
-            self.dismiss_one();
-            // A connection may come to rest without ending.
-            let _ = timeout(Duration::from_millis(ROOM_LOOK_MS), freed).await;
+            self.evict_one();
+            // A connection may become idle without closing, so the wait has a timeout.
+            let _ = timeout(Duration::from_millis(EVICTION_POLL_MS), freed).await;
         }
     }
 
-    /// `None`: all places are taken.
+    /// Returns a slot without waiting. `None` if all slots are taken.
     fn try_take(self: &Arc<Self>, peer: Option<IpAddr>) -> Option<Result<Slot, TooManyOfPeer>> {
         let mut open = self.open.lock();
         if let Some(peer) = peer
@@ -131,22 +133,22 @@ impl Slots {
         Some(Ok(Slot { slots: Arc::clone(self), number, peer, activity }))
     }
 
-    fn dismiss_one(&self) {
+    fn evict_one(&self) {
         let open = self.open.lock();
-        let spared = Duration::from_millis(CONNECTION_SPARED_MS);
-        // Each is chosen once: one that does not go must not keep the others from making room.
-        let candidates = open.connections.values().filter(|activity| !activity.is_dismissed());
-        let resting = candidates.filter_map(|activity| {
-            let resting = activity.resting().filter(|resting| *resting >= spared)?;
-            Some((!activity.has_served(), resting, activity))
+        let idle_min = Duration::from_millis(EVICTION_IDLE_MS_MIN);
+        // A connection is evicted only once, so one that does not close cannot prevent the eviction of others.
+        let candidates = open.connections.values().filter(|activity| !activity.is_evicted());
+        let idle = candidates.filter_map(|activity| {
+            let idle_for = activity.idle_for().filter(|idle_for| *idle_for >= idle_min)?;
+            Some((!activity.has_served(), idle_for, activity))
         });
-        if let Some((_, _, activity)) = resting.max_by_key(|(is_unused, resting, _)| (*is_unused, *resting)) {
-            activity.dismiss();
+        if let Some((_, _, activity)) = idle.max_by_key(|(is_unused, idle_for, _)| (*is_unused, *idle_for)) {
+            activity.evict();
         }
     }
 
-    /// Returns the address that a connection counts for; `None` for a trusted proxy's, which carries requests of many addresses. One
-    /// network of IPv6 is one peer.
+    /// Returns the address that a connection counts for. `None` for a trusted proxy, which carries requests of many
+    /// addresses. An IPv6 /64 network counts as one peer.
     pub(super) fn peer(&self, address: IpAddr) -> Option<IpAddr> {
         let address = address.to_canonical();
         if self.trusted_proxies.iter().any(|proxy| proxy.to_canonical() == address) {
@@ -164,7 +166,7 @@ impl Slot {
         self.slots.clone()
     }
 
-    /// Address that the connection counts for. `None`: it is a trusted proxy's.
+    /// Returns the address that the connection counts for. `None` for a trusted proxy.
     pub(super) fn peer(&self) -> Option<IpAddr> {
         self.peer
     }
@@ -207,7 +209,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn peer_cannot_take_the_places_of_others() {
+    async fn peer_cannot_exceed_its_connection_limit() {
         let slots = slots(10, 2);
         let held = [take(&slots, "10.0.0.1").await, take(&slots, "::ffff:10.0.0.1").await];
         assert!(held.iter().all(Result::is_ok));
@@ -219,7 +221,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn network_of_ipv6_is_one_peer_and_a_trusted_proxy_is_many() {
+    async fn ipv6_network_is_one_peer_and_trusted_proxy_is_unlimited() {
         let slots = slots(10, 1);
         let _one = take(&slots, "2001:db8:1:2::1").await.ok().unwrap();
         assert!(take(&slots, "2001:db8:1:2:ffff::9").await.is_err());
@@ -229,32 +231,32 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn connection_that_does_not_go_keeps_no_other_from_making_room() {
+    async fn unresponsive_connection_does_not_block_eviction_of_others() {
         let slots = slots(2, 10);
         let stuck = take(&slots, "10.0.0.1").await.ok().unwrap();
         let idle = take(&slots, "10.0.0.2").await.ok().unwrap();
         drop(idle.activity.begin(false));
-        let end_when_dismissed = async {
-            idle.activity.dismissed().await;
+        let close_when_evicted = async {
+            idle.activity.evicted().await;
             drop(idle);
         };
         let began = tokio::time::Instant::now();
-        let (third, ()) = tokio::join!(take(&slots, "10.0.0.3"), end_when_dismissed);
-        assert!(third.is_ok() && stuck.activity.is_dismissed());
+        let (third, ()) = tokio::join!(take(&slots, "10.0.0.3"), close_when_evicted);
+        assert!(third.is_ok() && stuck.activity.is_evicted());
         assert!(began.elapsed() < Duration::from_secs(2), "{:?}", began.elapsed());
     }
 
     #[tokio::test(start_paused = true)]
-    async fn longest_unused_connection_makes_room_and_busy_ones_stay() {
+    async fn longest_unused_connection_is_evicted_and_busy_one_stays() {
         let slots = slots(2, 10);
         let busy = take(&slots, "10.0.0.1").await.ok().unwrap();
         let _running = busy.activity.begin(false);
         let unused = take(&slots, "10.0.0.2").await.ok().unwrap();
-        let end_when_dismissed = async {
-            unused.activity.dismissed().await;
+        let close_when_evicted = async {
+            unused.activity.evicted().await;
             drop(unused);
         };
-        let (third, ()) = tokio::join!(take(&slots, "10.0.0.3"), end_when_dismissed);
+        let (third, ()) = tokio::join!(take(&slots, "10.0.0.3"), close_when_evicted);
         assert!(third.is_ok());
         assert_eq!(slots.open.lock().connections.len(), 2);
     }

@@ -1,6 +1,7 @@
-//! The whole of HTTP over real sockets, with a fake in place of plugins. `requests`: one request and its answer.
-//! `connections`: slow callers, shutdown, HTTP/2. `streams`: peers that hold or flood connections of HTTP/2. `encrypted`: the
-//! same over TLS. This file: the harness.
+//! HTTP over real sockets, with a fake in place of plugins. This file is the harness.
+//!
+//! - `requests`: one request and its response. `connections`: slow callers, shutdown, HTTP/2. `streams`: peers that
+//!   hold or flood HTTP/2 connections. `encrypted`: the same over TLS.
 
 use std::{collections::BTreeMap, future::Future, net::SocketAddr, sync::Arc, time::Duration};
 
@@ -14,7 +15,6 @@ use tokio::{
 
 use super::*;
 use crate::budget::MemoryConfig;
-use crate::manifest::Manifest;
 use crate::{
     auth::{
         Keys,
@@ -27,10 +27,11 @@ use crate::{
     fair::Request,
     http::listener::{Paces, serve_at},
     limits::{HEADER_OVERHEAD_BYTES, HTTP2_SMALL_REQUESTS},
+    manifest::Manifest,
     plugin::{
+        error_bodies::ErrorBodies,
         exchange::{Answer, Content},
         routes::Mounted,
-        wording::Wording,
     },
 };
 
@@ -41,45 +42,45 @@ mod streams;
 
 const NOW: Timestamp = 1_800_000_000_000;
 
-/// Answers by the name of the operation.
-struct FakeCalls {
+/// Selects the result of a call by its operation.
+struct FakeBackend {
     budget: Arc<Budget>,
     table: Arc<RouteTable<&'static str>>,
-    /// Told when a slow call has begun; it ends when `gate` opens.
+    /// Notified when a slow call has begun. The call ends when `gate` is notified.
     begun: Arc<Notify>,
     gate: Arc<Notify>,
 }
 
-/// Headers of an answer, each of 4 KiB with its overhead.
+/// Number of headers of a response, each of 4 KiB with its overhead.
 const LARGE_HEADERS: usize = 8;
 
-/// Bytes that no socket buffers at once.
+/// More bytes than a socket buffers.
 const LARGE_BYTES: usize = 32 << 20;
 
-impl FakeCalls {
-    /// A large answer, charged as that of a plugin.
-    async fn large(budget: &Budget) -> Reply {
+impl FakeBackend {
+    /// Returns a large answer, charged like that of a plugin.
+    async fn large(budget: &Budget) -> CallResponse {
         let until = tokio::time::Instant::now() + Duration::from_secs(10);
         let charge = budget.charge_call(&"acme/test".into(), Request::of(LARGE_BYTES as u64), until).await.unwrap();
         let charge = budget.keep_answer(charge, LARGE_BYTES as u64);
         let body = Bytes::from(vec![b' '; LARGE_BYTES]);
         let media_type = Some("application/json".to_owned());
-        Reply::Whole(Answer { status: 200, headers: Vec::new(), media_type, body }, Some(charge))
+        CallResponse::Whole(Answer { status: 200, headers: Vec::new(), media_type, body }, Some(charge))
     }
 
-    /// An answer of large headers alone, charged as that of a plugin.
-    async fn headers(budget: &Budget) -> Reply {
+    /// Returns an answer with large headers and no body, charged like that of a plugin.
+    async fn headers(budget: &Budget) -> CallResponse {
         let value = "x".repeat((4 << 10) - "x-0".len() - HEADER_OVERHEAD_BYTES);
         let headers = (0..LARGE_HEADERS).map(|number| (format!("x-{number}"), value.clone())).collect();
         let answer = Answer { status: 204, headers, media_type: None, body: Bytes::new() };
         let until = tokio::time::Instant::now() + Duration::from_secs(10);
         let charge = budget.charge_call(&"acme/test".into(), Request::of(1 << 20), until).await.unwrap();
         let charge = budget.keep_answer(charge, answer.charged_bytes());
-        Reply::Whole(answer, Some(charge))
+        CallResponse::Whole(answer, Some(charge))
     }
 }
 
-impl Calls for FakeCalls {
+impl Backend for FakeBackend {
     type Owner = &'static str;
 
     fn current(&self) -> Arc<RouteTable<&'static str>> {
@@ -90,19 +91,19 @@ impl Calls for FakeCalls {
         false
     }
 
-    fn stream(&self, _feed: FeedWish, _last_event_id: Option<String>) -> Option<mpsc::Receiver<Bytes>> {
+    fn stream(&self, _feed: StreamRequest, _last_event_id: Option<String>) -> Option<mpsc::Receiver<Bytes>> {
         None
     }
 
-    fn call(&self, admitted: Admitted<&'static str>) -> impl Future<Output = Result<Reply, Failure>> + Send {
+    fn call(&self, admitted: Admitted<&'static str>) -> impl Future<Output = Result<CallResponse, HostError>> + Send {
         let (begun, gate) = (Arc::clone(&self.begun), Arc::clone(&self.gate));
         let budget = Arc::clone(&self.budget);
         async move {
             let headers = match admitted.route.declared.operation.as_str() {
-                "large" => return Ok(FakeCalls::large(&budget).await),
-                "headers" => return Ok(FakeCalls::headers(&budget).await),
+                "large" => return Ok(FakeBackend::large(&budget).await),
+                "headers" => return Ok(FakeBackend::headers(&budget).await),
                 "broken" => vec![("x".to_owned(), "a\r\nb".to_owned())],
-                "failing" => return Err(Failure::Unavailable),
+                "failing" => return Err(HostError::Unavailable),
                 "slow" => {
                     begun.notify_one();
                     gate.notified().await;
@@ -111,12 +112,12 @@ impl Calls for FakeCalls {
                 _ => vec![("x-note".to_owned(), "yes".to_owned()), ("server".to_owned(), "mine".to_owned())],
             };
             let media_type = Some("application/json".to_owned());
-            Ok(Reply::Whole(Answer { status: 200, headers, media_type, body: echo(&admitted) }, None))
+            Ok(CallResponse::Whole(Answer { status: 200, headers, media_type, body: echo(&admitted) }, None))
         }
     }
 }
 
-/// What reached the call, as JSON.
+/// Returns the received call as JSON.
 fn echo(admitted: &Admitted<&'static str>) -> Bytes {
     let content = match &admitted.content {
         Content::Empty => serde_json::Value::Null,
@@ -143,17 +144,17 @@ fn echo(admitted: &Admitted<&'static str>) -> Bytes {
 }
 
 #[derive(Default)]
-struct Seen(Mutex<Vec<String>>);
+struct RecordedRequests(Mutex<Vec<String>>);
 
-impl HttpMetrics<&'static str> for Seen {
-    fn observe(&self, _owner: &&'static str, request: &Observed<'_>) {
+impl RequestObserver<&'static str> for RecordedRequests {
+    fn observe(&self, _owner: &&'static str, request: &ObservedRequest<'_>) {
         self.0
             .lock()
             .push(format!("{} {} {} {}", request.plugin, request.generation, request.operation, request.status));
     }
 }
 
-/// How the host is set up.
+/// Configuration of the test host.
 struct Setup {
     http: HttpConfig,
     memory: MemoryConfig,
@@ -179,11 +180,11 @@ struct TestServer {
     paces: Arc<Paces>,
     keys: Arc<Keys>,
     key: String,
-    seen: Arc<Seen>,
+    observed: Arc<RecordedRequests>,
     begun: Arc<Notify>,
     gate: Arc<Notify>,
     stop: oneshot::Sender<()>,
-    ended: JoinHandle<Stopped>,
+    ended: JoinHandle<ServeOutcome>,
 }
 
 impl TestServer {
@@ -194,15 +195,16 @@ impl TestServer {
     async fn start_with(setup: Setup) -> TestServer {
         let keys = Arc::new(Keys::new(Arc::new(MemoryStore::default()), master_keys(), sealing()));
         let key = keys.create(new_key("notes"), NOW).await.unwrap().text.to_string();
-        let (begun, gate, seen) = (Arc::new(Notify::new()), Arc::new(Notify::new()), Arc::new(Seen::default()));
+        let (begun, gate, observed) =
+            (Arc::new(Notify::new()), Arc::new(Notify::new()), Arc::new(RecordedRequests::default()));
         let table = Arc::new(RouteTable::build(vec![notes(setup.limits)]).unwrap());
         let tls = setup.http.tls.as_ref().map(|files| Arc::new(tls::Tls::load(files).unwrap()));
         let (budget, connections) = (Budget::new(&setup.memory), Arc::new(ConnectionCounts::default()));
-        let service = Service::new(Parts {
-            calls: FakeCalls { budget: budget.clone(), table, begun: Arc::clone(&begun), gate: Arc::clone(&gate) },
+        let service = Service::new(ServiceParts {
+            backend: FakeBackend { budget: budget.clone(), table, begun: Arc::clone(&begun), gate: Arc::clone(&gate) },
             keys: Arc::clone(&keys),
             oauth: Arc::new(oauth().await),
-            metrics: seen.clone(),
+            metrics: observed.clone(),
             clock: Arc::new(|| NOW),
             settings: setup.http,
             budget: budget.clone(),
@@ -219,23 +221,23 @@ impl TestServer {
         let ended = tokio::spawn(serve_at(Arc::clone(&paces), (listener, tls), Arc::new(service), async move {
             let _ = stopped.await;
         }));
-        TestServer { address, budget, connections, paces, keys, key, seen, begun, gate, stop, ended }
+        TestServer { address, budget, connections, paces, keys, key, observed, begun, gate, stop, ended }
     }
 
-    /// One request with the key of the server, on a connection of its own.
-    async fn ask(&self, line: &str, headers: &[&str], body: &str) -> RawResponse {
+    /// Sends a request with the key of the server on a new connection.
+    async fn request(&self, line: &str, headers: &[&str], body: &str) -> RawResponse {
         let authorization = format!("authorization: Bearer {}", self.key);
-        self.ask_anonymously(line, &[&[authorization.as_str()], headers].concat(), body).await
+        self.request_anonymously(line, &[&[authorization.as_str()], headers].concat(), body).await
     }
 
-    async fn ask_anonymously(&self, line: &str, headers: &[&str], body: &str) -> RawResponse {
+    async fn request_anonymously(&self, line: &str, headers: &[&str], body: &str) -> RawResponse {
         let headers: String = headers.iter().map(|header| format!("{header}\r\n")).collect();
         let length = if body.is_empty() { String::new() } else { format!("content-length: {}\r\n", body.len()) };
         let text = format!("{line} HTTP/1.1\r\nhost: api.test\r\nconnection: close\r\n{headers}{length}\r\n{body}");
         RawResponse::parse(&self.send(text.as_bytes()).await)
     }
 
-    /// Sends bytes as they are and reads to the end; the guard is against a test that hangs.
+    /// Sends raw bytes and reads to the end. A timeout ends a test that hangs.
     async fn send(&self, bytes: &[u8]) -> Vec<u8> {
         let mut stream = TcpStream::connect(self.address).await.unwrap();
         stream.write_all(bytes).await.unwrap();
@@ -243,7 +245,7 @@ impl TestServer {
     }
 }
 
-/// A connection that was cut may end with a reset: what came before counts.
+/// Reads to the end. A closed connection may end with a reset, so the bytes before it count.
 async fn read_to_end(stream: &mut TcpStream) -> Vec<u8> {
     let mut reply = Vec::new();
     let _ = tokio::time::timeout(Duration::from_secs(20), stream.read_to_end(&mut reply)).await.expect("it hangs");
@@ -326,7 +328,7 @@ fn notes(limits: PluginLimits) -> Mounted<&'static str> {
         owner: "notes",
         plugin: "notes".into(),
         number: 7,
-        wording: Arc::new(Wording::compile(&manifest).unwrap()),
+        error_bodies: Arc::new(ErrorBodies::compile(&manifest).unwrap()),
         manifest: Arc::new(manifest),
         config: Arc::new(config),
     }

@@ -1,8 +1,9 @@
-//! TLS of the interfaces' listener: the handshake, and a certificate that may be replaced while the host runs.
+//! TLS of the interfaces' listener: the handshake, and reloading the certificate while the host runs.
 //!
-//! Owns what is shown to callers, and the looks at the two files. Never ends a connection because of a new certificate.
-//! Invariants: what is shown is a certificate with the key that belongs to it; whatever becomes of the files after the
-//! start, something is shown.
+//! Owns the served certificate and polls its two files. Never closes a connection because of a new certificate.
+//!
+//! Invariants: the served certificate and key match. Whatever happens to the files after the start, a certificate is
+//! served.
 
 use std::{future::Future, io, sync::Arc, time::Duration};
 
@@ -17,20 +18,20 @@ use tokio::{io::AsyncWriteExt, net::TcpStream};
 use tokio_rustls::{TlsAcceptor, server::TlsStream};
 
 use crate::{
-    limits::{CERTIFICATE_LOOK_MS, PLAIN_GREETING_BYTES},
+    limits::{CERTIFICATE_POLL_MS, PLAIN_HTTP_DISCARD_BYTES},
     secrets::{
         certificate::{Certificate, CertificateError, CertificateFiles},
         validity::expires_at,
     },
 };
 
-/// What a connection begins with when the host serves TLS.
+/// TLS acceptor with a reloadable certificate.
 pub struct Tls {
     files: CertificateFiles,
     acceptor: TlsAcceptor,
-    shown: Arc<Shown>,
-    /// What the files held at the start.
-    first: Arc<Reading>,
+    current: Arc<CurrentCertificate>,
+    /// Content of the files at the start.
+    first: Arc<FileContent>,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -41,56 +42,56 @@ pub enum TlsError {
     Versions(#[from] rustls::Error),
 }
 
-type Reading = Result<Certificate, CertificateError>;
+type FileContent = Result<Certificate, CertificateError>;
 
-/// The certificate of the next handshake.
+/// The certificate of new handshakes.
 #[derive(Debug)]
-struct Shown(ArcSwap<CertifiedKey>);
+struct CurrentCertificate(ArcSwap<CertifiedKey>);
 
-impl ResolvesServerCert for Shown {
+impl ResolvesServerCert for CurrentCertificate {
     fn resolve(&self, _hello: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
         Some(self.0.load_full())
     }
 }
 
 impl Tls {
-    /// TLS 1.2 and 1.3, HTTP/2 and HTTP/1.1, no certificates of callers. Reads the files.
+    /// Reads the files and configures TLS 1.2 and 1.3, HTTP/2 and HTTP/1.1, without client certificates.
     pub fn load(files: &CertificateFiles) -> Result<Tls, TlsError> {
         let certificate = files.read()?;
-        let shown = Arc::new(Shown(ArcSwap::from_pointee(certificate.certified_key()?)));
+        let current = Arc::new(CurrentCertificate(ArcSwap::from_pointee(certificate.certified_key()?)));
         let mut config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
             .with_safe_default_protocol_versions()?
             .with_no_client_auth()
-            .with_cert_resolver(shown.clone());
+            .with_cert_resolver(current.clone());
         config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
         let acceptor = TlsAcceptor::from(Arc::new(config));
-        Ok(Tls { files: files.clone(), acceptor, shown, first: Arc::new(Ok(certificate)) })
+        Ok(Tls { files: files.clone(), acceptor, current, first: Arc::new(Ok(certificate)) })
     }
 
-    /// The worker beside the listener: shows what the files hold once it has changed. `boot` spawns it.
+    /// Serves the new content of the files after a change, until `shutdown`. `boot` spawns this worker.
     ///
-    /// It looks instead of being told: renewals move links and whole folders, which a watch on two files would miss.
-    pub async fn keep_fresh(&self, stop: impl Future<Output = ()>) {
-        tokio::pin!(stop);
-        let (mut judged, mut before) = (self.first.clone(), self.first.clone());
+    /// It polls, because renewals replace links and whole folders, which a watch on two files would miss.
+    pub async fn reload_on_change(&self, shutdown: impl Future<Output = ()>) {
+        tokio::pin!(shutdown);
+        let (mut applied, mut before) = (self.first.clone(), self.first.clone());
         loop {
             tokio::select! {
-                () = &mut stop => return,
-                () = tokio::time::sleep(Duration::from_millis(CERTIFICATE_LOOK_MS)) => {}
+                () = &mut shutdown => return,
+                () = tokio::time::sleep(Duration::from_millis(CERTIFICATE_POLL_MS)) => {}
             }
             let files = self.files.clone();
-            let Ok(reading) = tokio::task::spawn_blocking(move || files.read()).await else { continue };
-            let found = Arc::new(reading);
-            // Two files are never replaced at the same moment: only what was found twice is meant.
-            if found == before && found != judged {
-                self.judge(&found);
-                judged = found.clone();
+            let Ok(content) = tokio::task::spawn_blocking(move || files.read()).await else { continue };
+            let found = Arc::new(content);
+            // The two files are not replaced atomically, so only content that was read twice is used.
+            if found == before && found != applied {
+                self.apply(&found);
+                applied = found.clone();
             }
             before = found;
         }
     }
 
-    fn judge(&self, found: &Reading) {
+    fn apply(&self, found: &FileContent) {
         let certified = match found {
             Ok(certificate) => certificate.certified_key(),
             Err(error) => Err(error.clone()),
@@ -98,20 +99,20 @@ impl Tls {
         let (certificate, key) = (self.files.certificate.display(), self.files.key.display());
         match certified {
             Ok(certified) => {
-                self.shown.0.store(Arc::new(certified));
-                tracing::info!(%certificate, "new connections are shown the new certificate");
+                self.current.0.store(Arc::new(certified));
+                tracing::info!(%certificate, "serving the new certificate to new connections");
             }
             Err(error) => tracing::error!(
                 %certificate, %key,
-                "the new certificate is not used, the one before is still shown: {error}. Write both files again, the \
-                 certificate with its chain and the key that belongs to it; they are looked at every second"
+                "failed to use the new certificate, and still serving the previous one: {error}. Write both files \
+                 again: the certificate with its chain, and its key. The host reads them every second"
             ),
         }
     }
 
     /// Returns the expiry of the current certificate, in seconds since 1970. `None` if its date cannot be read.
     pub fn expires_at(&self) -> Option<u64> {
-        let certificate = self.shown.0.load();
+        let certificate = self.current.0.load();
         expires_at(certificate.cert.first()?)
     }
 
@@ -120,7 +121,8 @@ impl Tls {
     }
 }
 
-/// The handshake. Who speaks plain HTTP is told so: silence or an alert looks like a host that is broken.
+/// Performs the handshake. A client that speaks plain HTTP gets a plain response, because silence or an alert would
+/// suggest a broken host.
 pub(super) async fn accept(acceptor: &TlsAcceptor, mut stream: TcpStream) -> io::Result<TlsStream<TcpStream>> {
     let mut first = [0];
     stream.peek(&mut first).await?;
@@ -132,8 +134,8 @@ pub(super) async fn accept(acceptor: &TlsAcceptor, mut stream: TcpStream) -> io:
 }
 
 async fn refuse_plain_http(stream: &mut TcpStream) -> io::Result<()> {
-    // What was sent is read, or closing would take the answer away from the caller.
-    let _ = stream.try_read(&mut vec![0; PLAIN_GREETING_BYTES]);
+    // Reads what the client sent. Closing with unread bytes would discard the response.
+    let _ = stream.try_read(&mut vec![0; PLAIN_HTTP_DISCARD_BYTES]);
     let text = "This port speaks TLS: the address begins with https://\n";
     let length = text.len();
     let head = "HTTP/1.1 400 Bad Request\r\ncontent-type: text/plain\r\nconnection: close";

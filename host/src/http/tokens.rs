@@ -1,7 +1,7 @@
-//! The token endpoint: reading a request for a token, and the answers of RFC 6749 (5.1, 5.2).
+//! The OAuth token endpoint: parses token requests and renders the responses of RFC 6749 (5.1, 5.2).
 //!
-//! Never logs a secret or a token. Invariants: a form names nothing twice; who was not recognised hears the same, whatever
-//! was wrong; nothing that is answered here may be kept by a cache.
+//! Never logs a secret or a token. Invariants: a form contains no parameter twice. A client whose authentication fails
+//! gets the same response for every cause. Every response forbids caching.
 
 use std::{
     sync::{Arc, LazyLock},
@@ -17,18 +17,18 @@ use serde_json::{Value, json};
 use zeroize::Zeroizing;
 
 use super::{
-    Body, Calls,
+    Backend, Body,
     admission::anonymous_caller,
-    answer,
     content::{BodyLimits, read_secret_content},
+    error::RequestError,
     query::{decode_secret, parse_secret_form},
-    refused::Refused,
-    service::{Course, Service},
+    response,
+    service::{RequestContext, Service},
 };
 use crate::{
-    auth::oauth::{GrantError, Granted, JWKS_PATH, METADATA_PATH, Proof, TOKEN_PATH, TokenRequest},
+    auth::oauth::{GrantError, IssuedToken, JWKS_PATH, METADATA_PATH, Proof, TOKEN_PATH, TokenRequest},
     config::PluginLimits,
-    failure::Failure,
+    host_error::HostError,
     limits::{TOKEN_FORM_BYTES_MAX, TOKEN_RATE_PER_ADDRESS, TOKEN_RATE_PER_CLIENT},
     plugin::{exchange::Content, routes::RouteTable},
     secrets::{SecretText, wiped},
@@ -36,15 +36,15 @@ use crate::{
 
 const FORM: &str = "application/x-www-form-urlencoded";
 
-/// A limit of the endpoint, in the form in which rates are checked.
+/// A rate limit of the endpoint, in the form that `Rates` checks.
 struct TokenRate {
     bucket: Arc<str>,
     limits: PluginLimits,
 }
 
 impl TokenRate {
-    fn new(bucket: &str, (a_second, at_once): (u32, u32)) -> TokenRate {
-        let limits = PluginLimits { rate_per_second: a_second, rate_burst: at_once, ..PluginLimits::default() };
+    fn new(bucket: &str, (per_second, burst): (u32, u32)) -> TokenRate {
+        let limits = PluginLimits { rate_per_second: per_second, rate_burst: burst, ..PluginLimits::default() };
         TokenRate { bucket: bucket.into(), limits }
     }
 }
@@ -54,25 +54,25 @@ static BY_ADDRESS: LazyLock<TokenRate> =
 static BY_CLIENT: LazyLock<TokenRate> =
     LazyLock::new(|| TokenRate::new("/oauth2/token by client", TOKEN_RATE_PER_CLIENT));
 
-/// Why there is no token.
-enum NoToken {
+/// Why no token was issued.
+enum TokenError {
     Grant(GrantError),
-    /// The request could not be read: a status of HTTP beside `invalid_request`, and the reason.
-    Unread(StatusCode, &'static str),
-    /// There is no memory to read the request.
+    /// The request could not be read: the status that accompanies `invalid_request`, and the reason.
+    Unreadable(StatusCode, &'static str),
+    /// There was no memory to read the request.
     NoMemory,
-    /// Seconds to wait.
-    TooMany(u64),
+    /// The rate limit was exceeded. Seconds to wait.
+    RateLimited(u64),
 }
 
-/// What a caller sent, sorted.
-struct Sent {
+/// A parsed request: client authentication and token parameters.
+struct ParsedRequest {
     proof: Proof,
     request: TokenRequest,
 }
 
-impl<C: Calls> Service<C> {
-    /// Whether this is the address of the token endpoint, and there is one.
+impl<C: Backend> Service<C> {
+    /// Returns true if the path is that of the token endpoint and the host issues tokens.
     pub(super) fn is_token_path(&self, head: &request::Parts) -> bool {
         head.uri.path() == TOKEN_PATH && self.oauth.issuer().is_some()
     }
@@ -81,11 +81,11 @@ impl<C: Calls> Service<C> {
         head.method == Method::POST && self.is_token_path(head)
     }
 
-    /// What is published for clients and for those who verify tokens.
+    /// Returns a document that the host publishes for clients and for verifiers of tokens.
     pub(super) fn find_document(&self, table: &RouteTable<C::Owner>, path: &str) -> Option<Bytes> {
         self.oauth.issuer()?;
         match path {
-            // Keys change while the table stays.
+            // Not cached with the route table, because keys change while the table stays the same.
             JWKS_PATH => Some(self.oauth.jwks((self.clock)()).to_string().into()),
             METADATA_PATH => Some(table.rendered.get(path, || self.metadata(table).to_string())),
             _ => None,
@@ -93,106 +93,111 @@ impl<C: Calls> Service<C> {
     }
 
     fn metadata(&self, table: &RouteTable<C::Owner>) -> Value {
-        let takers = table.mounted().iter().filter(|mounted| mounted.manifest.authentication.oauth);
-        let routes = takers.flat_map(|mounted| &mounted.manifest.routes);
+        let oauth_plugins = table.mounted().iter().filter(|mounted| mounted.manifest.authentication.oauth);
+        let routes = oauth_plugins.flat_map(|mounted| &mounted.manifest.routes);
         let mut scopes: Vec<&str> = routes.flat_map(|route| &route.scopes).map(String::as_str).collect();
         scopes.sort_unstable();
         scopes.dedup();
         self.oauth.metadata(&scopes).unwrap_or_default()
     }
 
-    pub(super) async fn answer_token<B>(
+    pub(super) async fn handle_token_request<B>(
         &self,
         head: &request::Parts,
         body: &mut B,
-        course: &Course<C::Owner>,
+        context: &RequestContext<C::Owner>,
     ) -> Response<Body>
     where
         B: HttpBody<Data = Bytes> + Unpin,
     {
-        match self.grant(head, body, course).await {
-            Ok(granted) => success(&granted),
-            Err(why) => refusal(&why, head, &course.request_id),
+        match self.grant(head, body, context).await {
+            Ok(issued) => token_response(&issued),
+            Err(error) => error_response(&error, head, &context.request_id),
         }
     }
 
-    async fn grant<B>(&self, head: &request::Parts, body: &mut B, course: &Course<C::Owner>) -> Result<Granted, NoToken>
+    async fn grant<B>(
+        &self,
+        head: &request::Parts,
+        body: &mut B,
+        context: &RequestContext<C::Owner>,
+    ) -> Result<IssuedToken, TokenError>
     where
         B: HttpBody<Data = Bytes> + Unpin,
     {
-        let address = self.origins.client_address(course.peer.address, &head.headers);
+        let address = self.origins.client_address(context.peer.address, &head.headers);
         let caller = anonymous_caller(address);
         self.check_token_rate(&BY_ADDRESS, &caller)?;
         let limits = BodyLimits {
             bytes_max: TOKEN_FORM_BYTES_MAX,
-            until: course.began + Duration::from_millis(self.settings.body_timeout_ms),
+            until: context.began + Duration::from_millis(self.settings.body_timeout_ms),
             media_types: &[FORM.to_owned()],
             budget: &self.budget,
             payer: &caller,
-            patience: self.patience(),
+            progress_limits: self.progress_limits(),
             anonymous: Some(&self.anonymous_bodies),
         };
         let (content, _charge) = read_secret_content(head, body, limits).await?;
-        let Sent { proof, request } = read(&head.headers, &content)?;
+        let ParsedRequest { proof, request } = read(&head.headers, &content)?;
         let now = (self.clock)();
         let proven = self.oauth.verify_client(&proof, now)?;
         self.check_token_rate(&BY_CLIENT, &proven.client.id)?;
         let client = self.oauth.use_proof(proven, now).await?;
-        if self.is_exposed(head, client.environment.name(), course) {
-            self.tell_exposure(&client.id, course);
-            return Err(GrantError::Request("a live client has to use https").into());
+        if self.is_exposed(head, client.environment.name(), context) {
+            self.log_exposure(&client.id, context);
+            return Err(GrantError::Request("a live client must use https").into());
         }
         Ok(self.oauth.grant(&client, &request, now)?)
     }
 
-    fn check_token_rate(&self, limit: &TokenRate, caller: &Arc<str>) -> Result<(), NoToken> {
+    fn check_token_rate(&self, limit: &TokenRate, caller: &Arc<str>) -> Result<(), TokenError> {
         let rate = self.rates.check(&limit.bucket, &limit.limits, caller);
-        rate.and_then(|rate| rate.retry_after_seconds).map_or(Ok(()), |seconds| Err(NoToken::TooMany(seconds)))
+        rate.and_then(|rate| rate.retry_after_seconds).map_or(Ok(()), |seconds| Err(TokenError::RateLimited(seconds)))
     }
 }
 
-impl From<GrantError> for NoToken {
-    fn from(error: GrantError) -> NoToken {
-        NoToken::Grant(error)
+impl From<GrantError> for TokenError {
+    fn from(error: GrantError) -> TokenError {
+        TokenError::Grant(error)
     }
 }
 
-impl From<Refused> for NoToken {
-    fn from(refused: Refused) -> NoToken {
-        let status = StatusCode::from_u16(refused.failure.default_status()).unwrap_or(StatusCode::BAD_REQUEST);
-        match refused.failure {
-            Failure::Unavailable => NoToken::NoMemory,
-            Failure::UnsupportedMediaType => {
-                NoToken::Unread(status, "send a form of application/x-www-form-urlencoded")
+impl From<RequestError> for TokenError {
+    fn from(error: RequestError) -> TokenError {
+        let status = StatusCode::from_u16(error.kind.default_status()).unwrap_or(StatusCode::BAD_REQUEST);
+        match error.kind {
+            HostError::Unavailable => TokenError::NoMemory,
+            HostError::UnsupportedMediaType => {
+                TokenError::Unreadable(status, "the body must be application/x-www-form-urlencoded")
             }
-            _ => NoToken::Unread(refused.status.unwrap_or(status), refused.why),
+            _ => TokenError::Unreadable(error.status.unwrap_or(status), error.reason),
         }
     }
 }
 
-fn read(headers: &HeaderMap, content: &Content) -> Result<Sent, GrantError> {
+fn read(headers: &HeaderMap, content: &Content) -> Result<ParsedRequest, GrantError> {
     let mut form = Form::parse(content)?;
     let basic = read_basic(headers)?;
     let (id, secret) = (form.take("client_id"), form.take_secret("client_secret"));
     let (kind, assertion) = (form.take("client_assertion_type"), form.take_secret("client_assertion"));
-    let ways = [basic.is_some(), secret.is_some(), assertion.is_some()];
-    if ways.into_iter().filter(|used| *used).count() > 1 {
-        return Err(GrantError::Request("more than one way to prove who the client is"));
+    let methods = [basic.is_some(), secret.is_some(), assertion.is_some()];
+    if methods.into_iter().filter(|used| *used).count() > 1 {
+        return Err(GrantError::Request("the request must use one client authentication method"));
     }
     let proof = match (basic, secret, assertion) {
         (Some((client, _)), _, _) if id.as_ref().is_some_and(|id| *id != client) => {
-            return Err(GrantError::Request("client_id is not the client of the Authorization header"));
+            return Err(GrantError::Request("client_id must match the Authorization header"));
         }
         (Some((client, secret)), _, _) => Proof::Secret { client, secret },
         (None, Some(secret), _) => {
-            let client = id.ok_or(GrantError::Request("client_secret without client_id"))?;
+            let client = id.ok_or(GrantError::Request("client_secret requires client_id"))?;
             Proof::Secret { client, secret: SecretText::from(secret) }
         }
         (None, None, Some(text)) => {
-            let kind = kind.ok_or(GrantError::Request("client_assertion without client_assertion_type"))?;
+            let kind = kind.ok_or(GrantError::Request("client_assertion requires client_assertion_type"))?;
             Proof::Assertion { kind, text: SecretText::from(text), client: id }
         }
-        (None, None, None) => return Err(GrantError::Client("the client did not prove itself")),
+        (None, None, None) => return Err(GrantError::Client("no client authentication")),
     };
     let (resource, audience) = (form.take("resource"), form.take("audience"));
     if resource.is_some() && audience.is_some() && resource != audience {
@@ -203,32 +208,32 @@ fn read(headers: &HeaderMap, content: &Content) -> Result<Sent, GrantError> {
         scope: form.take("scope"),
         audience: resource.or(audience),
     };
-    Ok(Sent { proof, request })
+    Ok(ParsedRequest { proof, request })
 }
 
-/// Parameters that are not known are ignored, and those without a value left out (RFC 6749, 3.2).
+/// A token form. Ignores unknown parameters, and omits those without a value (RFC 6749, 3.2).
 struct Form(Vec<(Zeroizing<String>, Zeroizing<String>)>);
 
 impl Form {
     fn parse(content: &Content) -> Result<Form, GrantError> {
         let text = match content {
             Content::Other { bytes, .. } => {
-                str::from_utf8(bytes).map_err(|_| GrantError::Request("it is not UTF-8"))?
+                str::from_utf8(bytes).map_err(|_| GrantError::Request("the form must be UTF-8"))?
             }
             Content::Empty => "",
-            Content::Json(_) => return Err(GrantError::Request("it is no form")),
+            Content::Json(_) => return Err(GrantError::Request("the body must be a form")),
         };
-        let pairs = parse_secret_form(text).ok_or(GrantError::Request("the form cannot be read"))?;
+        let pairs = parse_secret_form(text).ok_or(GrantError::Request("the form is malformed or too long"))?;
         for (position, (name, _)) in pairs.iter().enumerate() {
             if pairs.iter().take(position).any(|(earlier, _)| earlier.as_str() == name.as_str()) {
-                return Err(GrantError::Request("a parameter stands twice"));
+                return Err(GrantError::Request("a parameter must not be repeated"));
             }
         }
         Ok(Form(pairs.into_iter().filter(|(_, value)| !value.is_empty()).collect()))
     }
 
     fn take(&mut self, name: &str) -> Option<String> {
-        self.take_secret(name).map(into_open)
+        self.take_secret(name).map(into_plain)
     }
 
     fn take_secret(&mut self, name: &str) -> Option<Zeroizing<String>> {
@@ -237,17 +242,17 @@ impl Form {
     }
 }
 
-/// A string that is not a secret.
-fn into_open(mut text: Zeroizing<String>) -> String {
+/// Converts a value that is not a secret.
+fn into_plain(mut text: Zeroizing<String>) -> String {
     std::mem::take(&mut *text)
 }
 
-/// Both halves are encoded as in a form before they are put together (RFC 6749, 2.3.1).
+/// Parses `Authorization: Basic`. Both halves are form-encoded before they are joined (RFC 6749, 2.3.1).
 fn read_basic(headers: &HeaderMap) -> Result<Option<(String, SecretText)>, GrantError> {
     let mut values = headers.get_all(header::AUTHORIZATION).iter();
     let (Some(value), more) = (values.next(), values.next()) else { return Ok(None) };
     if more.is_some() {
-        return Err(GrantError::Request("more than one Authorization header"));
+        return Err(GrantError::Request("there must be at most one Authorization header"));
     }
     let read = || {
         let (scheme, encoded) = value.to_str().ok()?.split_once(' ')?;
@@ -255,15 +260,15 @@ fn read_basic(headers: &HeaderMap) -> Result<Option<(String, SecretText)>, Grant
         let mut bytes = Zeroizing::new(vec![0_u8; base64::decoded_len_estimate(encoded.len())]);
         let length = STANDARD.decode_slice(encoded, bytes.as_mut_slice()).ok()?;
         let (client, secret) = str::from_utf8(bytes.get(..length)?).ok()?.split_once(':')?;
-        let pair = (into_open(decode_secret(client)?), SecretText::from(decode_secret(secret)?));
+        let pair = (into_plain(decode_secret(client)?), SecretText::from(decode_secret(secret)?));
         scheme.eq_ignore_ascii_case("basic").then_some(pair)
     };
-    read().map(Some).ok_or(GrantError::Client("an Authorization header that is not Basic"))
+    read().map(Some).ok_or(GrantError::Client("the Authorization header must be Basic"))
 }
 
-/// RFC 6749, 5.1.
+/// A token response (RFC 6749, 5.1).
 #[derive(Serialize)]
-struct TokenAnswer<'a> {
+struct TokenResponse<'a> {
     access_token: &'a str,
     token_type: &'static str,
     expires_in: u64,
@@ -271,34 +276,34 @@ struct TokenAnswer<'a> {
     scope: &'a str,
 }
 
-fn success(granted: &Granted) -> Response<Body> {
-    let body = TokenAnswer {
-        access_token: granted.token.expose(),
+fn token_response(issued: &IssuedToken) -> Response<Body> {
+    let body = TokenResponse {
+        access_token: issued.token.expose(),
         token_type: "Bearer",
-        expires_in: granted.expires_in_seconds,
-        scope: &granted.scope,
+        expires_in: issued.expires_in_seconds,
+        scope: &issued.scope,
     };
-    // Texts and a number are always JSON.
-    uncached(answer::json(wiped::json_bytes(&body).unwrap_or_default()))
+    // Strings and a number always serialize.
+    uncached(response::json(wiped::json_bytes(&body).unwrap_or_default()))
 }
 
-fn refusal(why: &NoToken, head: &request::Parts, request_id: &str) -> Response<Body> {
-    let (status, code, words, wait) = match why {
-        NoToken::Unread(status, why) => (*status, "invalid_request", *why, None),
-        NoToken::NoMemory => (StatusCode::SERVICE_UNAVAILABLE, "temporarily_unavailable", "try again", Some(1)),
-        NoToken::TooMany(seconds) => {
-            (StatusCode::TOO_MANY_REQUESTS, "temporarily_unavailable", "too many requests for tokens", Some(*seconds))
+fn error_response(error: &TokenError, head: &request::Parts, request_id: &str) -> Response<Body> {
+    let (status, code, description, wait) = match error {
+        TokenError::Unreadable(status, reason) => (*status, "invalid_request", *reason, None),
+        TokenError::NoMemory => (StatusCode::SERVICE_UNAVAILABLE, "temporarily_unavailable", "try again", Some(1)),
+        TokenError::RateLimited(seconds) => {
+            (StatusCode::TOO_MANY_REQUESTS, "temporarily_unavailable", "too many token requests", Some(*seconds))
         }
-        NoToken::Grant(error) => describe(error),
+        TokenError::Grant(error) => describe(error),
     };
-    match why {
-        NoToken::Grant(GrantError::Unavailable(error)) => {
-            tracing::warn!(request_id, %error, "a token could not be given")
+    match error {
+        TokenError::Grant(GrantError::Unavailable(error)) => {
+            tracing::warn!(request_id, %error, "failed to issue a token")
         }
-        NoToken::Grant(error) => tracing::debug!(request_id, %error, "a token was refused"),
-        _ => tracing::debug!(request_id, code, status = status.as_u16(), "a token was refused"),
+        TokenError::Grant(error) => tracing::debug!(request_id, %error, "rejected a token request"),
+        _ => tracing::debug!(request_id, code, status = status.as_u16(), "rejected a token request"),
     }
-    let mut response = uncached(answer::json(json!({ "error": code, "error_description": words }).to_string()));
+    let mut response = uncached(response::json(json!({ "error": code, "error_description": description }).to_string()));
     *response.status_mut() = status;
     let headers = response.headers_mut();
     if status == StatusCode::UNAUTHORIZED && head.headers.contains_key(header::AUTHORIZATION) {
@@ -311,15 +316,17 @@ fn refusal(why: &NoToken, head: &request::Parts, request_id: &str) -> Response<B
 }
 
 fn describe(error: &GrantError) -> (StatusCode, &'static str, &'static str, Option<u64>) {
-    let (status, words, wait) = match error {
-        GrantError::Request(why) => (StatusCode::BAD_REQUEST, *why, None),
-        GrantError::Client(_) => (StatusCode::UNAUTHORIZED, "the client is not known, or did not prove itself", None),
-        GrantError::GrantType => (StatusCode::BAD_REQUEST, "the only grant_type is client_credentials", None),
-        GrantError::Scope => (StatusCode::BAD_REQUEST, "the client may not have such a scope", None),
-        GrantError::Target => (StatusCode::BAD_REQUEST, "the client has tokens for its own interface only", None),
+    let (status, description, wait) = match error {
+        GrantError::Request(reason) => (StatusCode::BAD_REQUEST, *reason, None),
+        GrantError::Client(_) => (StatusCode::UNAUTHORIZED, "client authentication failed", None),
+        GrantError::GrantType => (StatusCode::BAD_REQUEST, "grant_type must be client_credentials", None),
+        GrantError::Scope => (StatusCode::BAD_REQUEST, "scope must be a subset of the scopes of the client", None),
+        GrantError::Target => {
+            (StatusCode::BAD_REQUEST, "resource and audience must name the interface of the client", None)
+        }
         GrantError::Unavailable(_) => (StatusCode::SERVICE_UNAVAILABLE, "try again", Some(1)),
     };
-    (status, error.code(), words, wait)
+    (status, error.code(), description, wait)
 }
 
 fn uncached(mut response: Response<Body>) -> Response<Body> {
@@ -342,18 +349,18 @@ mod tests {
         let text = new_key_text().unwrap();
         let needle = masked(text.as_bytes());
         let form = ["grant_type=client_credentials&client_id=c&client_secret=", text.as_str()].concat();
-        // The buffers of hyper are not wiped; this one is.
+        // The buffers of hyper are not wiped. This one is.
         let bytes = Bytes::from_owner(Zeroizing::new(form.into_bytes()));
         let content = Content::Other { media_type: FORM.to_owned(), bytes };
-        let sent = read(&HeaderMap::new(), &content).unwrap();
+        let parsed = read(&HeaderMap::new(), &content).unwrap();
         drop((text, content));
         assert!(count_copies(&needle) > 0, "the proof holds the secret");
-        drop(sent);
+        drop(parsed);
         assert_eq!(count_copies(&needle), 0);
     }
 
     #[test]
-    fn refused_forms_and_headers_leave_no_copy_of_a_client_secret() {
+    fn rejected_forms_and_headers_leave_no_copy_of_a_client_secret() {
         let _alone = SEARCHING.lock();
         let text = new_key_text().unwrap();
         let needle = masked(text.as_bytes());

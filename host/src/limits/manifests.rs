@@ -1,24 +1,24 @@
-//! Numbers of what a component may declare. The host keeps a manifest and its routes in memory for each generation, and sends
-//! the wording of failures to callers without a key.
+//! Limits of what a component may declare. The host keeps a manifest and its routes in memory for each generation, and
+//! sends error bodies to callers without a key.
 
 /// Bytes of the text that `describe` returns.
 pub const MANIFEST_BYTES_MAX: usize = 4 << 20;
 /// Bytes of the version of a plugin. Each line of the journal repeats it.
 pub const VERSION_BYTES_MAX: usize = 128;
-/// Values in the JSON of a manifest. A parsed value takes up to a hundred times the bytes of its text; the largest document of the
-/// examples has 16 000.
+/// Values in the JSON of a manifest. A parsed value takes up to a hundred times the bytes of its text. The largest
+/// document of the examples has 16 000.
 pub const MANIFEST_VALUES_MAX: usize = 100_000;
 /// Routes of a plugin. Each publication compares the routes of all plugins.
 pub const ROUTES_MAX: usize = 2_000;
-/// Bytes, segments and parameters of the path of a route. The table of routes has an entry for each prefix of a path, and its
-/// library ends with a panic at 26 parameters.
+/// Bytes, segments and parameters of the path of a route. The route table has an entry for each prefix of a path, and
+/// its library panics at 26 parameters.
 pub const PATH_BYTES_MAX: usize = 1_024;
 pub const PATH_SEGMENTS_MAX: usize = 32;
 pub const PATH_PARAMETERS_MAX: usize = 16;
-/// Bytes of the body of a failure, and of its headers together.
-pub const WORDING_BODY_BYTES_MAX: usize = 16 << 10;
-pub const WORDING_HEADER_BYTES_MAX: usize = 8 << 10;
-/// Headers of a failure.
-pub const WORDING_HEADERS_MAX: usize = 32;
-/// Places of the request id in the body of a failure.
-pub const WORDING_REQUEST_IDS_MAX: usize = 8;
+/// Bytes of an error body, and of its headers together.
+pub const ERROR_BODY_BYTES_MAX: usize = 16 << 10;
+pub const ERROR_HEADER_BYTES_MAX: usize = 8 << 10;
+/// Headers of an error response.
+pub const ERROR_HEADERS_MAX: usize = 32;
+/// Occurrences of the request id in an error body.
+pub const ERROR_REQUEST_IDS_MAX: usize = 8;

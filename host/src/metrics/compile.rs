@@ -1,10 +1,10 @@
-//! Compilations: how many run, how long they take, how they end.
+//! Compilations: number, duration and outcome.
 
 use prometheus::{Histogram, HistogramOpts, IntCounterVec, IntGauge, Opts, Registry};
 
 use super::InFlight;
 
-/// Seconds. A small component takes a tenth, an interpreter ten.
+/// Buckets in seconds. A small component takes a tenth, an interpreter ten.
 const COMPILE_SECONDS: [f64; 10] = [0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0];
 
 /// Cheap to clone.
@@ -19,11 +19,11 @@ pub struct CompileMetrics {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CompileOutcome {
     Compiled,
-    /// The component is no valid one.
+    /// The component is invalid.
     Invalid,
-    /// It went over its limit of memory or time.
+    /// The compilation exceeded its memory or time limit.
     Limit,
-    /// A newer change overtook it, or the host stopped.
+    /// A newer change replaced it, or the host shut down.
     Cancelled,
     /// The process failed.
     Failed,

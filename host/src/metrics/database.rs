@@ -2,9 +2,9 @@
 
 use prometheus::{Histogram, HistogramOpts, IntCounter, IntCounterVec, IntGauge, Opts, Registry};
 
-/// Seconds of one transaction: a fast disk flushes in a tenth of a millisecond, a slow one in tens.
+/// Buckets of the seconds of one transaction: a fast disk flushes in a tenth of a millisecond, a slow one in tens.
 const BATCH_SECONDS: [f64; 12] = [0.000_25, 0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 5.0];
-/// Change sets in one batch.
+/// Buckets of the change sets in one batch.
 const BATCH_CHANGES: [f64; 11] = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0, 512.0, 1_024.0];
 
 /// Metrics that the committer observes for each batch. Cheap to clone.
@@ -22,21 +22,21 @@ impl BatchMetrics {
     }
 }
 
-/// Counters of the committer since the process began, and the current length of its queue.
+/// Counters of the committer since the process started, and the current length of its queue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CommitterReading {
     pub batches: u64,
     /// Change sets in those batches.
     pub changes: u64,
     pub conflicts: u64,
-    /// Calls that lost so often that they took the turn.
-    pub turns: u64,
+    /// Calls that conflicted so often that they reserved the next commit.
+    pub reservations: u64,
     pub resets: CommitterResets,
     /// Change sets that are accepted and not yet durable.
     pub queue: u64,
     /// Bytes of records in memory.
     pub overlay_bytes: u64,
-    /// Bytes of them that cannot be evicted.
+    /// Bytes of records in memory that cannot be evicted.
     pub overlay_pinned_bytes: u64,
 }
 
@@ -64,7 +64,7 @@ pub(super) struct DatabaseMetrics {
     batches: IntCounter,
     changes: IntCounter,
     conflicts: IntCounter,
-    turns: IntCounter,
+    reservations: IntCounter,
     resets: IntCounterVec,
     queue: IntGauge,
     overlay: IntGauge,
@@ -94,7 +94,7 @@ impl DatabaseMetrics {
         let resets = IntCounterVec::new(
             Opts::new(
                 "tenon_committer_resets_total",
-                "Times the cache was emptied and undurable calls were run again, by cause.",
+                "Times the cache was emptied and calls that were not durable ran again, by cause.",
             ),
             &["cause"],
         )?;
@@ -108,7 +108,10 @@ impl DatabaseMetrics {
             batches: counter("tenon_committer_batches_total", "Transactions of the committer.")?,
             changes: counter("tenon_committer_changes_total", "Change sets in those transactions.")?,
             conflicts: counter("tenon_committer_conflicts_total", "Change sets whose reads no longer held.")?,
-            turns: counter("tenon_committer_turns_total", "Calls that lost so often that they took the turn.")?,
+            reservations: counter(
+                "tenon_committer_turns_total",
+                "Calls that conflicted so often that they reserved the next commit.",
+            )?,
             resets,
             queue: gauge("tenon_committer_queue", "Change sets accepted and not yet durable.")?,
             overlay: gauge("tenon_overlay_bytes", "Records kept in memory, pinned ones included.")?,
@@ -122,13 +125,14 @@ impl DatabaseMetrics {
         })
     }
 
-    /// The committer counts in atomics of its own, so that it needs no metrics; a scrape brings the counters up to them.
-    pub(super) fn take(&self, committer: CommitterReading, database: DatabaseReading) {
+    /// Updates the metrics. The committer counts in atomics of its own, so that it does not depend on metrics, and a
+    /// scrape raises the counters to them.
+    pub(super) fn update(&self, committer: CommitterReading, database: DatabaseReading) {
         let raise = |counter: &IntCounter, to: u64| counter.inc_by(to.saturating_sub(counter.get()));
         raise(&self.batches, committer.batches);
         raise(&self.changes, committer.changes);
         raise(&self.conflicts, committer.conflicts);
-        raise(&self.turns, committer.turns);
+        raise(&self.reservations, committer.reservations);
         let CommitterResets { foreign_writes, storage_failures, swaps } = committer.resets;
         for (cause, count) in
             [("foreign-write", foreign_writes), ("storage-failure", storage_failures), ("swap", swaps)]

@@ -1,4 +1,4 @@
-//! Webhooks: attempts by what they came to, how long after its commit an event arrives, what waits.
+//! Webhooks: attempts by outcome, latency from commit to delivery, and waiting deliveries.
 
 use prometheus::{Histogram, HistogramOpts, IntCounterVec, IntGauge, Opts, Registry};
 
@@ -38,7 +38,7 @@ impl DeliveryMetrics {
         Ok(DeliveryMetrics { attempts, seconds, held, in_flight, oldest })
     }
 
-    /// `outcome` is one of a fixed set. `milliseconds` since the commit.
+    /// Counts an attempt. `outcome` is one of a fixed set. `milliseconds`: time since the commit.
     pub fn attempt(&self, outcome: &str, milliseconds: u64, is_delivered: bool) {
         self.attempts.with_label_values(&[outcome]).inc();
         if is_delivered {
@@ -46,7 +46,7 @@ impl DeliveryMetrics {
         }
     }
 
-    /// 0 where nothing waits.
+    /// Sets the age of the oldest pending event, 0 if none is pending.
     pub fn set_oldest_pending(&self, milliseconds: u64) {
         self.oldest.set(i64::try_from(milliseconds / 1_000).unwrap_or(i64::MAX));
     }

@@ -1,6 +1,7 @@
-//! The metrics of one generation, resolved before its first call: counting a request is a look-up and an addition.
+//! The metrics of one generation, resolved before its first call, so that counting a request is a lookup and an
+//! addition.
 //!
-//! Invariant: every series made here is removed when the value is dropped.
+//! Invariant: every series created here is removed when the value is dropped.
 
 use std::{
     collections::HashMap,
@@ -11,22 +12,22 @@ use prometheus::{Histogram, IntCounter, IntGauge};
 
 use super::Families;
 
-/// For requests whose operation is not one of the manifest (unknown path, method not allowed).
+/// Label of requests whose operation is not in the manifest (unknown path, method not allowed).
 const NO_OPERATION: &str = "none";
 const CLASSES: [&str; 5] = ["1xx", "2xx", "3xx", "4xx", "5xx"];
 
-/// Why a call broke.
+/// Why a call failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FaultKind {
     /// The plugin trapped.
     Trap,
-    /// It computed or waited for longer than it may.
+    /// The plugin computed or waited beyond its deadline.
     Deadline,
-    /// It wanted more memory than it may have.
+    /// The plugin exceeded its memory limit.
     Memory,
-    /// It went over another limit: host calls, their bytes, the size of the answer.
+    /// The plugin exceeded another limit: host calls, their bytes, the size of the answer.
     Limit,
-    /// It broke a rule of the contract, or returned an error instead of an answer.
+    /// The plugin violated the contract, or returned an error instead of an answer.
     Contract,
     /// The host or its database failed.
     Host,
@@ -42,7 +43,7 @@ impl FaultKind {
         FaultKind::Host,
     ];
 
-    /// The label in the metrics and the word in the log.
+    /// Returns the label in the metrics and the log.
     pub fn name(self) -> &'static str {
         match self {
             FaultKind::Trap => "trap",
@@ -55,7 +56,7 @@ impl FaultKind {
     }
 }
 
-/// Counters by class of status; a series appears with its first request.
+/// Counters by status class. A series appears with its first request.
 type ByClass = [OnceLock<IntCounter>; 5];
 
 pub struct GenerationMetrics {
@@ -82,7 +83,7 @@ impl GenerationMetrics {
     ) -> GenerationMetrics {
         let generation = number.to_string();
         let pair = [plugin, generation.as_str()];
-        // An alarm on faults needs the zero before the first of them.
+        // An alert on faults requires a zero before the first fault.
         for kind in FaultKind::ALL {
             families.faults.with_label_values(&[plugin, &generation, kind.name()]);
         }
@@ -121,12 +122,12 @@ impl GenerationMetrics {
         self.families.faults.with_label_values(&[self.plugin.as_str(), &self.generation, kind.name()]).inc();
     }
 
-    /// A change set of this generation became durable.
+    /// Counts a change set of this generation that became durable.
     pub fn count_commit(&self) {
         self.commits.inc();
     }
 
-    /// A run was thrown away because another call was first.
+    /// Counts a run that was discarded because another call committed first.
     pub fn count_rerun(&self) {
         self.reruns.inc();
     }
@@ -136,12 +137,12 @@ impl GenerationMetrics {
         self.cached_answers.inc();
     }
 
-    /// Counts a call as under way until the value is dropped.
+    /// Counts a call as in flight until the value is dropped.
     pub fn enter(&self) -> InFlight {
         InFlight::new(&self.in_flight)
     }
 
-    /// Counts a call as waiting for its turn to run until the value is dropped.
+    /// Counts a call as waiting for a permit to run until the value is dropped.
     pub fn wait(&self) -> InFlight {
         InFlight::new(&self.waiting)
     }
@@ -152,7 +153,7 @@ impl GenerationMetrics {
 }
 
 impl Drop for GenerationMetrics {
-    /// A series that was never made cannot be removed; that error is expected and says nothing.
+    /// Removing a series that never existed fails, and that error is ignored.
     fn drop(&mut self) {
         let (plugin, generation) = (self.plugin.as_str(), self.generation.as_str());
         let pair = [plugin, generation];
@@ -175,7 +176,7 @@ impl Drop for GenerationMetrics {
     }
 }
 
-/// One call in a gauge; leaves it when dropped, however the call ended.
+/// Counts one call in a gauge until it is dropped.
 pub struct InFlight(IntGauge);
 
 impl InFlight {

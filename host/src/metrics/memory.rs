@@ -1,8 +1,8 @@
-//! The memory of requests, and the connections they come over.
+//! The request memory, and the connections of the interfaces.
 
 use prometheus::{IntCounter, IntGauge, IntGaugeVec, Opts, Registry};
 
-use crate::budget::Reading;
+use crate::budget::BudgetReading;
 
 #[derive(Clone)]
 pub struct MemoryMetrics {
@@ -15,15 +15,15 @@ pub struct MemoryMetrics {
     flooded: IntCounter,
 }
 
-/// Counters of the listener of the interfaces.
+/// Counters of the interfaces' listener.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ConnectionReading {
     pub open: u64,
-    /// Because their peer had too many.
+    /// Connections refused because their peer had too many.
     pub refused: u64,
-    /// Because their peer did not read.
+    /// Connections closed because their peer did not read.
     pub cut: u64,
-    /// Because their peer sent too many control frames, or too many requests that were refused.
+    /// Connections closed because their peer sent too many control frames, or too many of its requests were refused.
     pub flooded: u64,
 }
 
@@ -31,8 +31,8 @@ impl MemoryMetrics {
     pub(super) fn register(registry: &Registry) -> Result<MemoryMetrics, prometheus::Error> {
         let by_kind = |name: &str, help: &str| {
             let gauge = IntGaugeVec::new(Opts::new(name, help), &["kind"])?;
-            // Shown from the start, before anything is charged.
-            Reading::KINDS.iter().for_each(|kind| gauge.with_label_values(&[kind]).set(0));
+            // Present from the start, before anything is charged.
+            BudgetReading::KINDS.iter().for_each(|kind| gauge.with_label_values(&[kind]).set(0));
             registry.register(Box::new(gauge.clone()))?;
             Ok::<_, prometheus::Error>(gauge)
         };
@@ -70,8 +70,8 @@ impl MemoryMetrics {
         })
     }
 
-    /// Brings all of it up to date for a scrape.
-    pub fn set(&self, budget: &[Reading], connections: ConnectionReading) {
+    /// Updates all values for a scrape.
+    pub fn set(&self, budget: &[BudgetReading], connections: ConnectionReading) {
         let number = |value: u64| i64::try_from(value).unwrap_or(i64::MAX);
         for reading in budget {
             self.used.with_label_values(&[reading.kind]).set(number(reading.used));

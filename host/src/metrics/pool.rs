@@ -1,4 +1,4 @@
-//! The pool of instances: what it runs, and what memory its idle slots keep. Read when the metrics are.
+//! The pool of instances: active instances, and the memory that idle slots keep. Read when the metrics are.
 
 use std::sync::{Arc, OnceLock};
 
@@ -39,12 +39,12 @@ impl PoolMetrics {
         })
     }
 
-    /// Reads the pool from now on. The first one counts.
-    pub fn follow(&self, read: ReadPool) {
+    /// Sets the function that reads the pool. Later calls have no effect.
+    pub fn set_source(&self, read: ReadPool) {
         let _second = self.read.set(read);
     }
 
-    pub(super) fn take(&self) {
+    pub(super) fn update(&self) {
         let Some(read) = self.read.get() else { return };
         let PoolReading { instances, warm_slots, warm_bytes } = read();
         for (gauge, value) in

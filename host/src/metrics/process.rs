@@ -1,7 +1,7 @@
-//! This process as the kernel sees it: memory, processor time, descriptors, threads. The names are those of Prometheus' own
-//! client libraries, without the prefix of the host.
+//! This process as the kernel reports it: memory, processor time, descriptors, threads. The names are those of the
+//! Prometheus client libraries, without the prefix of the host.
 //!
-//! Read from `/proc` at each scrape. Where a file cannot be read, its series keep the value before.
+//! Read from `/proc` at each scrape. If a file cannot be read, its series keep the previous value.
 
 use std::fs;
 
@@ -69,7 +69,7 @@ impl ProcessMetrics {
     }
 }
 
-/// "VmRSS:     1234 kB" as 1234.
+/// Parses "VmRSS:     1234 kB" as 1234.
 fn find_number(status: &str, name: &str) -> Option<i64> {
     let line = status.lines().find_map(|line| line.strip_prefix(name))?;
     line.split_whitespace().next()?.parse().ok()
@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn a_running_process_has_memory_threads_and_descriptors() {
+    fn running_process_has_memory_threads_and_descriptors() {
         let metrics = ProcessMetrics::register(&Registry::new()).unwrap();
         metrics.read(1_500);
         assert!(metrics.resident.get() > 1 << 20, "{}", metrics.resident.get());

@@ -1,4 +1,4 @@
-//! Tasks and effects: runs and attempts by what they came to, what waits, what was given up.
+//! Tasks and effects: runs and attempts by outcome, and those that wait or were given up.
 
 use prometheus::{IntCounterVec, IntGaugeVec, Opts, Registry};
 
@@ -14,8 +14,8 @@ pub struct TaskMetrics {
 
 impl TaskMetrics {
     pub(super) fn register(registry: &Registry) -> Result<TaskMetrics, prometheus::Error> {
-        let counter = |name: &str, what: &str| IntCounterVec::new(Opts::new(name, what), &["outcome"]);
-        let gauge = |name: &str, what: &str| IntGaugeVec::new(Opts::new(name, what), &["kind"]);
+        let counter = |name: &str, help: &str| IntCounterVec::new(Opts::new(name, help), &["outcome"]);
+        let gauge = |name: &str, help: &str| IntGaugeVec::new(Opts::new(name, help), &["kind"]);
         let metrics = TaskMetrics {
             runs: counter(
                 "tenon_task_runs_total",
@@ -56,11 +56,11 @@ impl TaskMetrics {
     }
 }
 
-/// What waits of one kind.
+/// Counts of one kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TaskReading {
     pub waiting: u64,
     pub given_up: u64,
-    /// How long the earliest has been due; 0 where it is not.
+    /// How long the earliest one has been due, or 0.
     pub late_ms: u64,
 }

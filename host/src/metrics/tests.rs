@@ -5,7 +5,7 @@ fn scrape(metrics: &Metrics) -> String {
 }
 
 #[test]
-fn a_request_is_counted_under_its_operation_and_class() {
+fn request_is_counted_by_operation_and_class() {
     let metrics = Metrics::new().unwrap();
     let generation = metrics.generation("notes", 7, ["create-note"]);
     generation.observe(Some("create-note"), 201, 0.004);
@@ -20,7 +20,7 @@ fn a_request_is_counted_under_its_operation_and_class() {
 }
 
 #[test]
-fn the_series_of_a_generation_end_with_it() {
+fn series_of_a_generation_end_with_it() {
     let metrics = Metrics::new().unwrap();
     drop(metrics.generation("notes", 0, []));
     let before = scrape(&metrics).lines().count();
@@ -36,14 +36,14 @@ fn the_series_of_a_generation_end_with_it() {
 }
 
 #[test]
-fn faults_are_zero_before_the_first_one() {
+fn faults_are_zero_before_the_first_fault() {
     let metrics = Metrics::new().unwrap();
     let _generation = metrics.generation("notes", 1, []);
     assert!(scrape(&metrics).contains(r#"tenon_faults_total{generation="1",kind="trap",plugin="notes"} 0"#));
 }
 
 #[test]
-fn calls_leave_the_gauges_however_they_end() {
+fn ended_calls_leave_the_gauges() {
     let metrics = Metrics::new().unwrap();
     let generation = metrics.generation("notes", 1, []);
     let running = generation.enter();
@@ -56,7 +56,7 @@ fn calls_leave_the_gauges_however_they_end() {
 }
 
 #[test]
-fn counters_follow_the_committer_and_never_fall() {
+fn counters_follow_the_committer_and_never_decrease() {
     let metrics = Metrics::new().unwrap();
     let render = |committer| metrics.render(HostReading { committer, ..Default::default() }).unwrap();
     render(CommitterReading { batches: 5, changes: 90, queue: 3, ..Default::default() });
@@ -77,7 +77,7 @@ fn swaps_are_counted_by_outcome() {
 }
 
 #[test]
-fn names_follow_the_conventions_of_prometheus() {
+fn metric_names_follow_prometheus_conventions() {
     let metrics = Metrics::new().unwrap();
     let generation = metrics.generation("notes", 1, ["create-note"]);
     generation.observe(Some("create-note"), 200, 0.1);
@@ -96,7 +96,7 @@ fn names_follow_the_conventions_of_prometheus() {
 }
 
 #[test]
-fn batches_files_and_the_certificate_are_shown() {
+fn batches_files_and_certificate_are_rendered() {
     let metrics = Metrics::new().unwrap();
     metrics.batches().observe(3, 0.002);
     let database = DatabaseReading { file_bytes: 4_096, log_bytes: 32, free_disk_bytes: 7 };

@@ -1,4 +1,4 @@
-//! The order of grants under random load: nobody is ahead of those that wait, and nothing is lost.
+//! The order of grants under random load: no party gets ahead of a waiting one, and no grant is lost.
 
 use std::pin::Pin;
 
@@ -9,7 +9,7 @@ use super::*;
 
 const TICK_MS: u64 = 10;
 
-/// Events in order: a call of a party began to wait, was granted a unit, or released it.
+/// Events of a call of a party: it began to wait, was granted a unit, or released it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Event {
     Waits(usize),
@@ -17,7 +17,7 @@ enum Event {
     Returned(usize),
 }
 
-/// Parties with so many calls each, that each hold one unit for a tick, again and again.
+/// Runs parties with this many calls each. Each call repeatedly holds one unit for a tick.
 fn run(capacity: u64, calls: &[usize], names: &[u64], ticks: usize) -> Vec<Event> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
     let bounds = Bounds { capacity, share: capacity, waiting_max: 100, waiting_each_max: 100 };
@@ -35,7 +35,7 @@ fn run(capacity: u64, calls: &[usize], names: &[u64], ticks: usize) -> Vec<Event
         }
     });
     runtime.block_on(join_all(calls));
-    assert!(fair.state.lock().is_bare());
+    assert!(fair.state.lock().is_empty());
     events.into_inner()
 }
 
@@ -49,9 +49,9 @@ fn load() -> impl Strategy<Value = (u64, Vec<usize>, Vec<u64>)> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// While a call of one party waits, another may make up for being behind, and get ahead, by one tick of each unit.
+    /// While a call of one party waits, another party may catch up and get ahead by one tick of each unit.
     #[test]
-    fn no_party_is_served_ahead_of_one_that_waits((capacity, calls, names) in load()) {
+    fn no_party_is_served_ahead_of_a_waiting_one((capacity, calls, names) in load()) {
         let events = run(capacity, &calls, &names, 12);
         let mut ahead = vec![vec![0_u64; calls.len()]; calls.len()];
         let mut waiting = vec![0_usize; calls.len()];
@@ -76,9 +76,9 @@ proptest! {
         }
     }
 
-    /// Parties that always want as much as there is are served alike, however many calls each has.
+    /// Parties that always request as much as there is are served equally, regardless of their number of calls.
     #[test]
-    fn parties_with_enough_calls_are_served_alike((capacity, calls, names) in load()) {
+    fn parties_with_enough_calls_are_served_equally((capacity, calls, names) in load()) {
         let calls: Vec<usize> = calls.iter().map(|count| count + capacity as usize).collect();
         let (mut served, mut left) = (vec![0_u64; calls.len()], calls.clone());
         let ticks = 12;
@@ -88,7 +88,7 @@ proptest! {
             served[party] += 1;
             left[party] -= 1;
             if left.iter().zip(&calls).any(|(left, count)| left < count) {
-                // A party may have less to do than its part.
+                // A party may have less to do than its share.
                 break;
             }
             let (least, most) = (served.iter().min().unwrap(), served.iter().max().unwrap());
@@ -97,7 +97,7 @@ proptest! {
     }
 
     #[test]
-    fn parties_with_one_call_each_end_together(capacity in 1_u64..=4, more in 1_usize..=4, seed in any::<u64>()) {
+    fn parties_with_one_call_each_finish_together(capacity in 1_u64..=4, more in 1_usize..=4, seed in any::<u64>()) {
         let count = capacity as usize + more;
         let names: Vec<u64> = (0..count as u64).map(|name| name.wrapping_mul(seed | 1).rotate_left(7)).collect();
         let mut served = vec![0_u64; count];
@@ -110,21 +110,21 @@ proptest! {
     }
 }
 
-/// Parties that were never there before come without end.
+/// New parties arrive endlessly.
 #[tokio::test(start_paused = true)]
-async fn newcomers_without_end_starve_neither_a_large_request_nor_a_party_in_debt() {
+async fn endless_newcomers_do_not_starve_large_requests_or_parties_in_debt() {
     for amount in [1, 8] {
         let fair = Fair::new(Bounds { capacity: 8, share: 8, waiting_max: 100, waiting_each_max: 50 });
         let held = fair.acquire(&0, Request::of(8), soon()).await.unwrap();
         let mut newcomers = Vec::new();
-        let come = |name: u64| {
+        let arrive = |name: u64| {
             let fair = fair.clone();
             let mut call = Box::pin(async move { fair.acquire(&name, Request::of(1), soon()).await.ok().unwrap() });
             assert!((&mut call).now_or_never().is_none());
             call
         };
-        (1..=16).for_each(|name| newcomers.push(come(name)));
-        // It pays for what it has held while they wait.
+        (1..=16).for_each(|name| newcomers.push(arrive(name)));
+        // The party is charged for what it has held while others wait.
         tokio::time::advance(Duration::from_millis(20)).await;
         let fair_again = fair.clone();
         let mut again = Box::pin(async move { fair_again.acquire(&0, Request::of(amount), soon()).await });
@@ -138,21 +138,21 @@ async fn newcomers_without_end_starve_neither_a_large_request_nor_a_party_in_deb
                 drop(newcomers.remove(at));
             }
             name += 1;
-            assert!(name < 5_000, "it starves");
-            newcomers.push(come(name));
+            assert!(name < 5_000, "the request starves");
+            newcomers.push(arrive(name));
         }
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn debts_end_when_nobody_waits() {
+async fn debts_end_when_no_party_waits() {
     let fair = Fair::new(Bounds { capacity: 1, share: 1, ..BOUNDS });
     let held = take(&fair, "heavy", 1);
     let mut light = acquiring(&fair, &"light", one(0));
     tokio::time::advance(Duration::from_millis(500)).await;
     drop(held);
     let held = (&mut light).now_or_never();
-    // The line was empty.
+    // The queue was empty.
     let mut heavy = acquiring(&fair, &"heavy", one(0));
     let mut other = acquiring(&fair, &"light", one(0));
     drop(held);
@@ -183,9 +183,9 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-type Requested = Pin<Box<dyn Future<Output = Result<Permit<u8>, NotGranted>>>>;
+type Requested = Pin<Box<dyn Future<Output = Result<Permit<u8>, AcquireError>>>>;
 
-/// Requests that wait or were granted, and permits.
+/// Pending requests and held permits.
 #[derive(Default)]
 struct World {
     requests: Vec<Requested>,
@@ -225,9 +225,9 @@ impl World {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(128))]
 
-    /// After each step all that fits is granted, debts are bounded, and in the end nothing is left.
+    /// After each step everything that fits is granted and debts are bounded. In the end nothing is left.
     #[test]
-    fn no_wake_up_is_missed_whatever_is_cancelled(steps in prop::collection::vec(step(), 1..200)) {
+    fn no_wake_up_is_missed_after_cancellations(steps in prop::collection::vec(step(), 1..200)) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
         let fair = Fair::new(Bounds { capacity: 10, share: 6, waiting_max: 20, waiting_each_max: 10 });
         runtime.block_on(async {
@@ -238,6 +238,6 @@ proptest! {
                 fair.state.lock().check(&fair.bounds);
             }
         });
-        assert!(fair.state.lock().is_bare());
+        assert!(fair.state.lock().is_empty());
     }
 }

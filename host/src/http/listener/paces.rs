@@ -1,60 +1,63 @@
-//! Paces of addresses: what the host does for them without a call, and streams that it refuses.
+//! Paces of client addresses for work without a plugin call, and refusals of streams.
 
 use std::net::IpAddr;
 
 use http::{HeaderValue, Response, StatusCode, header};
 
 use crate::{
-    auth::guesses::network,
+    auth::guess_limiter::network,
     fair::pace::Pacers,
-    http::{Body, activity::Running, service::Uncalled},
-    limits::{OWN_ANSWER_CORE_US, REFUSED_STREAMS_WAITING_MAX},
+    http::{Body, activity::ActiveRequest, service::PacedAddress},
+    limits::{HOST_RESPONSE_CORE_US, REFUSED_STREAMS_WAITING_MAX},
 };
 
-/// Paces of addresses, for work that the host does for them without a call.
+/// Processor time limits of client addresses, for work that the host does without a plugin call.
 pub(in crate::http) struct Paces {
     pub handshakes: Pacers<IpAddr>,
-    pub answers: Pacers<IpAddr>,
-    /// Connections that were closed for what their peer sent, and later connections of the same address.
+    pub responses: Pacers<IpAddr>,
+    /// Connections closed because of a flood, and later connections of the same address.
     pub floods: Pacers<IpAddr>,
 }
 
 impl Paces {
+    /// Returns the paces for the cores of this machine.
     pub fn of_machine() -> Paces {
-        Paces { handshakes: Pacers::of_machine(), answers: Pacers::of_machine(), floods: Pacers::of_machine() }
+        Paces { handshakes: Pacers::of_machine(), responses: Pacers::of_machine(), floods: Pacers::of_machine() }
     }
 
-    /// The paces of a machine with so many cores.
+    /// Returns the paces of a machine with this number of cores.
     #[cfg(test)]
     pub fn of_cores(cores: u64) -> Paces {
         let pacers = || Pacers::of_cores(cores);
-        Paces { handshakes: pacers(), answers: pacers(), floods: pacers() }
+        Paces { handshakes: pacers(), responses: pacers(), floods: pacers() }
     }
 }
 
-/// Without a body: the stream ends with its head, whether the peer reads or not.
+/// Builds the response that refuses a stream. It has no body, so the stream ends with its head whether or not the peer
+/// reads.
 pub(super) fn refuse_stream(client: IpAddr) -> Response<Body> {
     let mut response = Response::new(Body::default());
     *response.status_mut() = StatusCode::SERVICE_UNAVAILABLE;
     response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
-    response.extensions_mut().insert(Uncalled(network(client)));
+    response.extensions_mut().insert(PacedAddress(network(client)));
     response
 }
 
-/// A refused stream waits for the pace of its address, without its request. If too many wait already, its connection ends,
-/// unless it is a trusted proxy's, which carries requests of other addresses as well. `counted`: address that the connection counts for,
-/// `None` for a trusted proxy's.
-pub(super) async fn pace_refused<B>(
+/// Delays a refused stream according to the pace of its address, without holding its request.
+///
+/// If too many streams wait already, the connection closes, unless it belongs to a trusted proxy, which carries
+/// requests of other addresses as well. `peer`: the address that the connection counts for, `None` for a trusted proxy.
+pub(super) async fn pace_refusal<B>(
     paces: &Paces,
-    running: &Running,
-    mut refused: Response<B>,
-    counted: Option<IpAddr>,
+    active: &ActiveRequest,
+    mut refusal: Response<B>,
+    peer: Option<IpAddr>,
 ) -> Response<B> {
-    if let Some(Uncalled(address)) = refused.extensions_mut().remove() {
-        let is_paced = paces.answers.wait_among(&address, OWN_ANSWER_CORE_US, REFUSED_STREAMS_WAITING_MAX).await;
-        if !is_paced && counted.is_some() {
-            running.end_connection();
+    if let Some(PacedAddress(address)) = refusal.extensions_mut().remove() {
+        let is_paced = paces.responses.wait_among(&address, HOST_RESPONSE_CORE_US, REFUSED_STREAMS_WAITING_MAX).await;
+        if !is_paced && peer.is_some() {
+            active.close_connection();
         }
     }
-    refused
+    refusal
 }

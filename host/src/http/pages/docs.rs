@@ -1,18 +1,20 @@
-//! HTML of the host's pages, made from manifests and their OpenAPI documents.
+//! HTML of the host's pages, rendered from manifests and their OpenAPI documents.
 //!
-//! A document is a plugin's: anything may stand in it, and anybody may ask for the page. Invariants: every text from outside passes
-//! through `escape`; a page is finite, and so is the time that it takes (`limits::pages`).
+//! A document comes from a plugin and may contain anything, and any client may request the page. Invariants: every
+//! string from outside passes through `escape`. The size of a page and the time to render it are bounded
+//! (`limits::pages`).
 //!
-//! - `document`: references and texts. `fields`: what a schema has, row by row. `keys`: who may ask. `command`: how to ask.
+//! - `document`: references and strings of a document. `fields`: the fields of a schema, one row each. `keys`: the
+//!   credentials of an operation. `command`: example commands.
 //! - `section`: the HTML of one interface.
 
 use std::fmt::Write;
 
-use super::{RouteTable, base_of, escape, openapi_path};
+use super::{RouteTable, base_url_of, escape, openapi_path};
 use crate::manifest::Manifest;
 use crate::plugin::routes::Mounted;
 
-use document::{Document, members_of, shown_name};
+use document::{Document, members_of, render_name};
 use section::Section;
 
 mod command;
@@ -21,7 +23,7 @@ mod fields;
 mod keys;
 mod section;
 
-/// What is served, for people.
+/// Renders the index of the served interfaces.
 pub(super) fn index<G>(table: &RouteTable<G>) -> String {
     let mut rows = String::new();
     for mounted in table.mounted() {
@@ -42,14 +44,14 @@ pub(super) fn index<G>(table: &RouteTable<G>) -> String {
     )
 }
 
-/// Every operation of every interface.
+/// Renders all operations of all interfaces.
 pub(super) fn operations<G>(table: &RouteTable<G>, base_url: &str) -> String {
     let mut page = String::from(
         "<h1>Interfaces</h1><p>The examples take the key from the shell: <code>KEY=tk_test_…</code>, \
          or a token of OAuth: <code>TOKEN=…</code></p>",
     );
     for mounted in table.mounted() {
-        page.push_str(&interface(mounted, &base_of(mounted, base_url)));
+        page.push_str(&interface(mounted, &base_url_of(mounted, base_url)));
     }
     page
 }
@@ -60,8 +62,8 @@ fn interface<G>(mounted: &Mounted<G>, base_url: &str) -> String {
     let mut html = format!(
         "<h2 id=\"{}\">{} <small>{}</small></h2>",
         escape(&mounted.plugin),
-        shown_name(title),
-        shown_name(&manifest.version)
+        render_name(title),
+        render_name(&manifest.version)
     );
     if let Some(path) = openapi_path(mounted) {
         let _ = write!(html, "<p><a href=\"{0}\">{0}</a></p>", escape(&path));
@@ -69,7 +71,7 @@ fn interface<G>(mounted: &Mounted<G>, base_url: &str) -> String {
     match manifest.openapi.as_ref().filter(|root| members_of(root, "paths").is_some()) {
         Some(root) => {
             let document = Document { root, base_url, plugin: &mounted.plugin };
-            html.push_str(&keys::described(document));
+            html.push_str(&keys::describe_schemes(document));
             html.push_str(&Section::new(document).write());
         }
         None => plain_routes(&mut html, manifest),
@@ -77,7 +79,7 @@ fn interface<G>(mounted: &Mounted<G>, base_url: &str) -> String {
     html
 }
 
-/// Without a document the manifest still says what there is.
+/// Renders the routes of a manifest without an OpenAPI document.
 fn plain_routes(html: &mut String, manifest: &Manifest) {
     for route in &manifest.routes {
         html.push_str("<article>");

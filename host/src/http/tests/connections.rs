@@ -14,9 +14,9 @@ pub(super) fn setup(change: impl FnOnce(&mut HttpConfig)) -> Setup {
 }
 
 #[tokio::test]
-async fn callers_that_dawdle_over_the_head_are_cut() {
+async fn slow_request_heads_are_cut() {
     let server = TestServer::start_with(setup(|http| http.header_timeout_ms = 100)).await;
-    // Nothing at all; half a head; what could still become HTTP/2; HTTP/2 without a request.
+    // No bytes; a partial head; a prefix of HTTP/2; HTTP/2 without a request.
     for beginning in ["", "GET /v1/notes HTTP/1.1\r\nhost:", "PRI * HTTP/2.0\r\n", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"] {
         let reply = server.send(beginning.as_bytes()).await;
         assert!(!reply.starts_with(b"HTTP/1.1 200"), "{beginning}");
@@ -24,7 +24,7 @@ async fn callers_that_dawdle_over_the_head_are_cut() {
 }
 
 #[tokio::test]
-async fn a_body_that_takes_too_long_is_408_and_the_connection_ends() {
+async fn body_that_takes_too_long_is_408_and_closes_the_connection() {
     let server = TestServer::start_with(setup(|http| http.body_timeout_ms = 50)).await;
     let text =
         format!("POST /v1/notes HTTP/1.1\r\nhost: a\r\nx-api-key: {}\r\ncontent-length: 9\r\n\r\n{{", server.key);
@@ -41,10 +41,10 @@ async fn one_connection_serves_many_requests() {
 }
 
 #[tokio::test]
-async fn connections_over_the_limit_wait_for_their_turn() {
+async fn connections_over_the_limit_wait() {
     let server = TestServer::start_with(setup(|http| http.connections_max = 1)).await;
     let busy = request_slowly(&server).await;
-    let second = server.ask("GET /v1/notes", &[], "");
+    let second = server.request("GET /v1/notes", &[], "");
     tokio::pin!(second);
     let answered_early = tokio::time::timeout(Duration::from_millis(50), &mut second).await.is_ok();
     assert!(!answered_early);
@@ -53,7 +53,7 @@ async fn connections_over_the_limit_wait_for_their_turn() {
     assert_eq!(second.await.status, 200);
 }
 
-/// A connection whose request runs.
+/// Opens a connection with an active request.
 async fn request_slowly(server: &TestServer) -> TcpStream {
     let mut stream = TcpStream::connect(server.address).await.unwrap();
     let text = format!("GET /v1/slow HTTP/1.1\r\nhost: a\r\nx-api-key: {}\r\n\r\n", server.key);
@@ -63,32 +63,32 @@ async fn request_slowly(server: &TestServer) -> TcpStream {
 }
 
 #[tokio::test]
-async fn idle_connection_makes_room_for_a_new_one() {
+async fn idle_connection_is_evicted_for_a_new_one() {
     let server = TestServer::start_with(setup(|http| http.connections_max = 2)).await;
     let mut idle = TcpStream::connect(server.address).await.unwrap();
     let _busy = request_slowly(&server).await;
-    assert_eq!(server.ask("GET /v1/notes", &[], "").await.status, 200);
+    assert_eq!(server.request("GET /v1/notes", &[], "").await.status, 200);
     assert!(read_to_end(&mut idle).await.is_empty(), "the idle one was closed");
 }
 
-/// The beginning of HTTP/2 and a request for `/`.
+/// The HTTP/2 preface and a request for `/`.
 const HTTP_2_REQUEST: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0\
     \0\0\x06\x01\x05\0\0\0\x01\x82\x86\x84\x41\x01a";
 
 #[tokio::test]
-async fn connection_that_answers_nothing_makes_room_for_a_new_one() {
+async fn connection_without_a_response_is_evicted_for_a_new_one() {
     for beginning in [b"GET /v1/no".as_slice(), HTTP_2_REQUEST] {
         let server = TestServer::start_with(setup(|http| http.connections_max = 1)).await;
         let mut stuck = TcpStream::connect(server.address).await.unwrap();
         stuck.write_all(beginning).await.unwrap();
         let began = Instant::now();
-        assert_eq!(server.ask("GET /v1/notes", &[], "").await.status, 200);
+        assert_eq!(server.request("GET /v1/notes", &[], "").await.status, 200);
         assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
     }
 }
 
 #[tokio::test]
-async fn connection_of_http_2_says_how_much_it_takes() {
+async fn http_2_connection_announces_its_limits() {
     let server = TestServer::start().await;
     let mut stream = TcpStream::connect(server.address).await.unwrap();
     stream.write_all(HTTP_2_REQUEST).await.unwrap();
@@ -101,7 +101,7 @@ async fn connection_of_http_2_says_how_much_it_takes() {
 }
 
 #[tokio::test]
-async fn page_over_http_2_that_nobody_reads_ends_its_connection() {
+async fn unread_page_over_http_2_closes_its_connection() {
     use http_body_util::Empty;
     use hyper_util::rt::{TokioExecutor, TokioIo};
 
@@ -120,7 +120,7 @@ async fn page_over_http_2_that_nobody_reads_ends_its_connection() {
 }
 
 #[tokio::test]
-async fn body_that_comes_too_slowly_is_408() {
+async fn body_below_the_minimum_rate_is_408() {
     let server = TestServer::start_with(setup(|http| {
         (http.answer_stall_ms, http.answer_rate_min) = (100, 1_024);
     }))
@@ -143,7 +143,7 @@ async fn peer_with_too_many_connections_is_refused_and_counted() {
 }
 
 #[tokio::test]
-async fn length_that_no_body_has_is_too_large_a_body() {
+async fn unrepresentable_content_length_is_413() {
     let server = TestServer::start().await;
     for length in ["18446744073709551615", "18446744073709551614", "18446744073709551613", "9999999999"] {
         let head = format!("POST /v1/notes HTTP/1.1\r\nhost: a\r\nx-api-key: {}\r\n", server.key);
@@ -154,7 +154,7 @@ async fn length_that_no_body_has_is_too_large_a_body() {
     assert!(server.send(large.as_bytes()).await.starts_with(b"HTTP/1.1 431 "));
 }
 
-/// A client with a connection of its own, and the task that drives it.
+/// Opens an HTTP/2 connection. Returns the client and the task that drives it.
 pub(super) async fn http2_client<B>(
     server: &TestServer,
 ) -> (hyper::client::conn::http2::SendRequest<B>, tokio::task::JoinHandle<hyper::Result<()>>)
@@ -169,11 +169,11 @@ where
     (sender, tokio::spawn(connection))
 }
 
-/// Waits for what happens on another task.
+/// Waits until a condition holds that another task establishes.
 pub(super) async fn eventually(what: &str, holds: impl Fn() -> bool) {
-    let patience = Instant::now() + Duration::from_secs(20);
+    let deadline = Instant::now() + Duration::from_secs(20);
     while !holds() {
-        assert!(Instant::now() < patience, "{what}");
+        assert!(Instant::now() < deadline, "{what}");
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
 }
@@ -183,7 +183,7 @@ pub(super) fn charged(server: &TestServer) -> u64 {
 }
 
 #[tokio::test]
-async fn stalled_http_1_reader_is_cut_and_its_answer_released() {
+async fn stalled_http_1_reader_is_cut_and_its_response_released() {
     let server = TestServer::start_with(setup(|http| http.answer_stall_ms = 100)).await;
     let mut stream = TcpStream::connect(server.address).await.unwrap();
     let text = format!("GET /v1/large HTTP/1.1\r\nhost: a\r\nx-api-key: {}\r\n\r\n", server.key);
@@ -195,9 +195,9 @@ async fn stalled_http_1_reader_is_cut_and_its_answer_released() {
 }
 
 #[tokio::test]
-async fn reader_of_http_1_that_goes_on_gets_the_whole_answer() {
+async fn progressing_http_1_reader_receives_the_whole_response() {
     let server = TestServer::start_with(setup(|http| http.answer_stall_ms = 100)).await;
-    let reply = server.ask("GET /v1/large", &[], "").await;
+    let reply = server.request("GET /v1/large", &[], "").await;
     assert_eq!(reply.body.len(), LARGE_BYTES);
     eventually("the charge is given back", || charged(&server) == 0).await;
 }
@@ -217,11 +217,11 @@ async fn unread_http_2_stream_is_reset_and_other_streams_continue() {
     eventually("its memory is given back", || charged(&server) < 1 << 20).await;
     let other = sender.send_request(request("/v1/notes")).await.unwrap();
     assert_eq!(other.status(), 200);
-    assert!(stalled.into_body().collect().await.is_err(), "an answer that was cut never looks complete");
+    assert!(stalled.into_body().collect().await.is_err(), "a cut response must end with an error");
 }
 
 #[tokio::test]
-async fn answer_over_http_2_comes_whole_to_a_reader_that_reads() {
+async fn http_2_reader_receives_the_whole_response() {
     use http_body_util::{BodyExt, Empty};
 
     let server = TestServer::start().await;
@@ -234,7 +234,7 @@ async fn answer_over_http_2_comes_whole_to_a_reader_that_reads() {
     eventually("the charge is given back", || charged(&server) == 0).await;
 }
 
-/// As many requests as a connection of HTTP/2 may have at once. `method`: its field, as HPACK encodes it.
+/// Encodes as many requests as an HTTP/2 connection may have at once. `method`: its field, as HPACK encodes it.
 fn http_2_requests(server: &TestServer, method: &[u8], path: &str) -> Vec<u8> {
     let mut bytes = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0".to_vec();
     // Scheme, path, authority and key: literals that are not indexed.
@@ -249,7 +249,7 @@ fn http_2_requests(server: &TestServer, method: &[u8], path: &str) -> Vec<u8> {
     bytes
 }
 
-/// 4 MiB, of which the system buffers a part.
+/// The responses have 4 MiB, of which the system buffers a part.
 #[tokio::test]
 async fn unread_headers_over_http_2_are_charged_until_the_connection_ends() {
     for method in [b"\x82".as_slice(), b"\x02\x04HEAD"] {
@@ -258,7 +258,7 @@ async fn unread_headers_over_http_2_are_charged_until_the_connection_ends() {
         socket.set_recv_buffer_size(4 << 10).unwrap();
         let mut stream = socket.connect(server.address).await.unwrap();
         stream.write_all(&http_2_requests(&server, method, "/v1/headers")).await.unwrap();
-        let answered = || server.seen.0.lock().iter().filter(|line| line.ends_with(" headers 204")).count();
+        let answered = || server.observed.0.lock().iter().filter(|line| line.ends_with(" headers 204")).count();
         eventually("all answers are made", || answered() == STREAMS_PER_CONNECTION as usize).await;
         let before = Cell::new(0);
         eventually("no more is written", || before.replace(charged(&server)) == charged(&server)).await;
@@ -270,7 +270,7 @@ async fn unread_headers_over_http_2_are_charged_until_the_connection_ends() {
 }
 
 #[tokio::test]
-async fn answer_without_a_body_over_http_2_has_no_length() {
+async fn http_2_response_without_a_body_has_no_length() {
     use http_body_util::{BodyExt, Empty};
     use hyper_util::rt::{TokioExecutor, TokioIo};
 
@@ -295,7 +295,7 @@ async fn body_without_memory_is_503() {
     setup.memory = MemoryConfig { budget_bytes: 800 << 10, tenant_percent: 50 };
     let server = TestServer::start_with(setup).await;
     let head = format!("POST /v1/files HTTP/1.1\r\nhost: a\r\nx-api-key: {}\r\n", server.key);
-    // All that bodies may have.
+    // Takes all the memory for bodies.
     let until = Instant::now() + Duration::from_secs(10);
     let _others = server.budget.charge_body(&"others/test".into(), u64::MAX, until).await.unwrap();
     let reply = RawResponse::parse(&server.send(format!("{head}content-length: 90000\r\n\r\n").as_bytes()).await);
@@ -304,7 +304,7 @@ async fn body_without_memory_is_503() {
 }
 
 #[tokio::test]
-async fn unfinished_requests_of_a_crowded_http_2_connection_are_charged() {
+async fn unfinished_requests_beyond_the_free_ones_are_charged() {
     use http_body_util::StreamBody;
 
     let server = TestServer::start().await;
@@ -317,7 +317,7 @@ async fn unfinished_requests_of_a_crowded_http_2_connection_are_charged() {
         waiting.push(sender.send_request(request.body(StreamBody::new(frames)).unwrap()));
     }
     let heads = tokio::spawn(futures_util::future::join_all(waiting));
-    // Estimated: 300 bytes and more for each head.
+    // The estimate of a head is at least 300 bytes.
     eventually("the last four are charged", || charged(&server) > 4 * (HTTP2_REQUEST_BYTES + 300)).await;
     assert!(charged(&server) < 4 * (HTTP2_REQUEST_BYTES + 1_250), "{}", charged(&server));
     heads.abort();
@@ -339,7 +339,7 @@ async fn token_request_without_memory_is_temporarily_unavailable() {
 }
 
 #[tokio::test]
-async fn token_request_that_comes_too_slowly_says_so() {
+async fn slow_token_request_reports_a_timeout() {
     let server = TestServer::start_with(setup(|http| http.body_timeout_ms = 50)).await;
     let head = "POST /oauth2/token HTTP/1.1\r\nhost: a\r\ncontent-type: application/x-www-form-urlencoded\r\n\
         connection: close\r\ncontent-length: 9\r\n\r\n";
@@ -349,7 +349,7 @@ async fn token_request_that_comes_too_slowly_says_so() {
 }
 
 #[tokio::test]
-async fn keep_alive_client_gets_its_last_answer_with_connection_close() {
+async fn keep_alive_client_receives_its_last_response_with_connection_close() {
     let server = TestServer::start().await;
     let text = format!("GET /v1/notes HTTP/1.1\r\nhost: a\r\nx-api-key: {}\r\n\r\n", server.key);
     let mut stream = TcpStream::connect(server.address).await.unwrap();
@@ -357,15 +357,15 @@ async fn keep_alive_client_gets_its_last_answer_with_connection_close() {
     let mut first = [0; 4_096];
     assert!(stream.read(&mut first).await.unwrap() > 0);
     server.stop.send(()).unwrap();
-    // On its way when the host begins to stop.
+    // This request is in transit when the shutdown begins.
     stream.write_all(text.as_bytes()).await.unwrap();
     let last = RawResponse::parse(&read_to_end(&mut stream).await);
     assert_eq!((last.status, last.header("connection")), (200, Some("close")));
-    assert_eq!(server.ended.await.unwrap(), Stopped { cut: 0 });
+    assert_eq!(server.ended.await.unwrap(), ServeOutcome { cut: 0 });
 }
 
 #[tokio::test]
-async fn shutdown_finishes_what_runs() {
+async fn shutdown_finishes_active_requests() {
     let server = TestServer::start().await;
     let idle = TcpStream::connect(server.address).await.unwrap();
     let text = format!("GET /v1/slow HTTP/1.1\r\nhost: a\r\nx-api-key: {}\r\n\r\n", server.key);
@@ -376,20 +376,20 @@ async fn shutdown_finishes_what_runs() {
     server.gate.notify_one();
     let reply = RawResponse::parse(&read_to_end(&mut stream).await);
     assert_eq!((reply.status, reply.json()["operation"].clone()), (200, "slow".into()));
-    assert_eq!(server.ended.await.unwrap(), Stopped { cut: 0 });
+    assert_eq!(server.ended.await.unwrap(), ServeOutcome { cut: 0 });
     assert!(TcpStream::connect(server.address).await.is_err());
     drop(idle);
 }
 
 #[tokio::test]
-async fn shutdown_cuts_what_does_not_end_in_time() {
+async fn shutdown_cuts_requests_at_the_deadline() {
     let server = TestServer::start_with(setup(|http| http.shutdown_ms = 50)).await;
     let text = format!("GET /v1/slow HTTP/1.1\r\nhost: a\r\nx-api-key: {}\r\n\r\n", server.key);
     let mut stream = TcpStream::connect(server.address).await.unwrap();
     stream.write_all(text.as_bytes()).await.unwrap();
     server.begun.notified().await;
     server.stop.send(()).unwrap();
-    assert_eq!(server.ended.await.unwrap(), Stopped { cut: 1 });
+    assert_eq!(server.ended.await.unwrap(), ServeOutcome { cut: 1 });
     assert!(read_to_end(&mut stream).await.is_empty());
 }
 
@@ -424,29 +424,29 @@ async fn http_2_without_tls_is_served_on_the_same_port() {
 }
 
 #[tokio::test]
-async fn a_router_of_ones_own_is_served_in_the_same_way() {
+async fn custom_router_is_served() {
     let router = axum::Router::new().route("/healthz", axum::routing::get(async || "fine"));
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     let (stop, stopped) = oneshot::channel::<()>();
-    let stop_when_told = async {
+    let shutdown_signal = async {
         let _ = stopped.await;
         Instant::now() + Duration::from_secs(10)
     };
-    let ask = async {
+    let client = async {
         let mut stream = TcpStream::connect(address).await.unwrap();
         stream.write_all(b"GET /healthz HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n").await.unwrap();
         let reply = RawResponse::parse(&read_to_end(&mut stream).await);
         stop.send(()).unwrap();
         reply
     };
-    let (stopped, reply) = tokio::join!(serve_router(listener, Setup::default().http, router, stop_when_told), ask);
+    let (stopped, reply) = tokio::join!(serve_router(listener, Setup::default().http, router, shutdown_signal), client);
     assert_eq!((stopped.cut, reply.status, reply.body.as_str()), (0, 200, "fine"));
 }
 
 #[tokio::test]
-async fn router_finishes_what_runs_until_its_time_is_up() {
-    for (patience_ms, cut) in [(10_000, 0), (0, 1)] {
+async fn router_finishes_active_requests_until_the_deadline() {
+    for (timeout_ms, cut) in [(10_000, 0), (0, 1)] {
         let (begun, gate) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
         let (begins, opened) = (begun.clone(), gate.clone());
         let slow = move || async move {
@@ -458,11 +458,11 @@ async fn router_finishes_what_runs_until_its_time_is_up() {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let (stop, stopped) = oneshot::channel::<()>();
-        let stop_when_told = async {
+        let shutdown_signal = async {
             let _ = stopped.await;
-            Instant::now() + Duration::from_millis(patience_ms)
+            Instant::now() + Duration::from_millis(timeout_ms)
         };
-        let ask = async {
+        let client = async {
             let mut stream = TcpStream::connect(address).await.unwrap();
             stream.write_all(b"GET /slow HTTP/1.1\r\nhost: a\r\n\r\n").await.unwrap();
             begun.notified().await;
@@ -472,8 +472,9 @@ async fn router_finishes_what_runs_until_its_time_is_up() {
             }
             String::from_utf8_lossy(&read_to_end(&mut stream).await).into_owned()
         };
-        let (ended, reply) = tokio::join!(serve_router(listener, Setup::default().http, router, stop_when_told), ask);
-        assert_eq!(ended, Stopped { cut });
+        let (ended, reply) =
+            tokio::join!(serve_router(listener, Setup::default().http, router, shutdown_signal), client);
+        assert_eq!(ended, ServeOutcome { cut });
         assert_eq!(reply.ends_with("fine"), cut == 0, "{reply}");
     }
 }

@@ -1,4 +1,4 @@
-//! Connections over TLS: the handshake has the same limits as everything else that comes before a request.
+//! Connections over TLS: the handshake has the same limits as the rest of the time before a request.
 
 use rustls::{ClientConfig, RootCertStore, crypto::ring, pki_types::ServerName};
 use tempfile::TempDir;
@@ -31,7 +31,7 @@ impl Encrypted {
         self.offer(&[]).await.unwrap()
     }
 
-    /// A handshake that offers these protocols.
+    /// Performs a handshake that offers these protocols.
     async fn offer(&self, protocols: &[&str]) -> std::io::Result<TlsStream<TcpStream>> {
         let mut roots = RootCertStore::empty();
         read_chain(&self.files.certificate).unwrap().into_iter().for_each(|root| roots.add(root).unwrap());
@@ -46,8 +46,8 @@ impl Encrypted {
         TlsConnector::from(Arc::new(config)).connect(name, stream).await
     }
 
-    /// A request on a connection of its own.
-    async fn ask(&self, line: &str, headers: &str) -> RawResponse {
+    /// Sends a request on a new connection.
+    async fn request(&self, line: &str, headers: &str) -> RawResponse {
         let mut stream = self.connect().await;
         let key = &self.server.key;
         let text =
@@ -60,9 +60,9 @@ impl Encrypted {
 }
 
 #[tokio::test]
-async fn callers_that_dawdle_over_the_handshake_or_the_head_after_it_are_cut() {
+async fn slow_handshakes_and_heads_are_cut() {
     let encrypted = start(|http| http.header_timeout_ms = 200).await;
-    // Nothing at all; the beginning of a record of TLS.
+    // No bytes; the beginning of a TLS record.
     for beginning in [&b""[..], b"\x16\x03\x01\x00\xf0\x01"] {
         assert!(encrypted.server.send(beginning).await.is_empty());
     }
@@ -74,7 +74,7 @@ async fn callers_that_dawdle_over_the_handshake_or_the_head_after_it_are_cut() {
 }
 
 #[tokio::test]
-async fn caller_that_offers_only_unknown_protocols_is_refused_in_the_handshake() {
+async fn unknown_alpn_protocols_fail_the_handshake() {
     let encrypted = start(|_| ()).await;
     let refused = encrypted.offer(&["foo"]).await.err().unwrap();
     let alert = refused.get_ref().and_then(|error| error.downcast_ref::<rustls::Error>());
@@ -84,10 +84,10 @@ async fn caller_that_offers_only_unknown_protocols_is_refused_in_the_handshake()
 }
 
 #[tokio::test]
-async fn a_handshake_holds_one_of_the_connections() {
+async fn handshake_counts_toward_the_connection_limit() {
     let encrypted = start(|http| http.connections_max = 1).await;
     let first = TcpStream::connect(encrypted.server.address).await.unwrap();
-    let second = encrypted.ask("GET /v1/notes", "");
+    let second = encrypted.request("GET /v1/notes", "");
     tokio::pin!(second);
     assert!(tokio::time::timeout(Duration::from_millis(50), &mut second).await.is_err());
     drop(first);
@@ -95,29 +95,29 @@ async fn a_handshake_holds_one_of_the_connections() {
 }
 
 #[tokio::test]
-async fn a_handshake_that_stands_still_makes_room_for_a_new_connection() {
+async fn stalled_handshake_is_evicted_for_a_new_connection() {
     let encrypted = start(|http| http.connections_max = 1).await;
-    let _dawdling = TcpStream::connect(encrypted.server.address).await.unwrap();
+    let _stalled = TcpStream::connect(encrypted.server.address).await.unwrap();
     let began = tokio::time::Instant::now();
-    assert_eq!(encrypted.ask("GET /v1/notes", "").await.status, 200);
+    assert_eq!(encrypted.request("GET /v1/notes", "").await.status, 200);
     assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
 }
 
 #[tokio::test]
-async fn a_handshake_does_not_hold_up_the_end() {
+async fn handshake_does_not_delay_shutdown() {
     let encrypted = start(|http| (http.header_timeout_ms, http.shutdown_ms) = (600_000, 10_000)).await;
-    let dawdling = TcpStream::connect(encrypted.server.address).await.unwrap();
-    // Connections are taken one after the other: once this one is served, the other has begun its handshake.
-    assert_eq!(encrypted.ask("GET /v1/notes", "").await.status, 200);
+    let stalled = TcpStream::connect(encrypted.server.address).await.unwrap();
+    // Connections are accepted in order: once this one is served, the other has begun its handshake.
+    assert_eq!(encrypted.request("GET /v1/notes", "").await.status, 200);
     encrypted.server.stop.send(()).unwrap();
-    assert_eq!(encrypted.server.ended.await.unwrap(), Stopped { cut: 0 });
-    drop(dawdling);
+    assert_eq!(encrypted.server.ended.await.unwrap(), ServeOutcome { cut: 0 });
+    drop(stalled);
 }
 
 #[tokio::test]
-async fn plain_http_is_told_that_this_port_speaks_tls() {
+async fn plain_http_receives_a_hint_that_the_port_uses_tls() {
     let encrypted = start(|_| ()).await;
-    let response = encrypted.server.ask("GET /v1/notes", &[], "").await;
+    let response = encrypted.server.request("GET /v1/notes", &[], "").await;
     assert_eq!(
         (response.status, response.body.as_str()),
         (400, "This port speaks TLS: the address begins with https://\n")
@@ -125,8 +125,8 @@ async fn plain_http_is_told_that_this_port_speaks_tls() {
 }
 
 #[tokio::test]
-async fn in_production_a_live_key_opens_nothing_where_it_could_be_read_on_its_way() {
-    // The caller is this machine, which stands for a proxy elsewhere once it is named as one.
+async fn live_key_over_plain_http_is_rejected_in_production() {
+    // The caller is this machine, which counts as a remote proxy once it is configured as one.
     let trusted = |http: &mut HttpConfig| http.trusted_proxies = vec!["127.0.0.1".parse().unwrap()];
     for (proxies, headers, live, status) in [
         (false, &[][..], true, 200),
@@ -143,7 +143,7 @@ async fn in_production_a_live_key_opens_nothing_where_it_could_be_read_on_its_wa
         let environment = if live { auth::Environment::Live } else { auth::Environment::Test };
         let key = server.keys.create(NewKey { environment, ..new_key("notes") }, NOW).await.unwrap();
         let header = format!("x-api-key: {}", *key.text);
-        let response = server.ask_anonymously("GET /v1/notes", &[&[header.as_str()], headers].concat(), "").await;
+        let response = server.request_anonymously("GET /v1/notes", &[&[header.as_str()], headers].concat(), "").await;
         assert_eq!(response.status, status, "{headers:?}, a proxy: {proxies}, live: {live}");
     }
 }

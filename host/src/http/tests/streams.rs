@@ -1,4 +1,4 @@
-//! HTTP/2: what a peer can make a connection hold or do without reading its answers.
+//! HTTP/2: load that a peer can cause without reading its responses.
 
 use std::net::IpAddr;
 
@@ -12,12 +12,12 @@ use super::{
 };
 use crate::{
     fair::pace::{Pacer, Pacers},
-    limits::{FLOOD_CORE_US, HTTP2_STREAM_BYTES, OWN_ANSWER_CORE_US, PACE_BURST_US, STREAMS_PER_CONNECTION},
+    limits::{FLOOD_CORE_US, HOST_RESPONSE_CORE_US, HTTP2_STREAM_BYTES, PACE_BURST_US, STREAMS_PER_CONNECTION},
 };
 
-/// Opens as many streams as one connection may have, of a reader whose windows stay shut. Returns the statuses, what is
-/// charged while nothing is read.
-async fn ask_without_reading(setup: Setup) -> (Vec<u16>, u64) {
+/// Opens as many streams as one connection may have, with windows that stay closed. Returns the statuses, and the bytes
+/// that are charged while nothing is read.
+async fn request_without_reading(setup: Setup) -> (Vec<u16>, u64) {
     let server = TestServer::start_with(setup).await;
     let stream = TcpStream::connect(server.address).await.unwrap();
     let mut builder = hyper::client::conn::http2::Builder::new(TokioExecutor::new());
@@ -26,8 +26,8 @@ async fn ask_without_reading(setup: Setup) -> (Vec<u16>, u64) {
     tokio::spawn(connection);
     let uri = format!("http://{}/nope", server.address);
     let request = || http::Request::get(&uri).body(Empty::<Bytes>::new()).unwrap();
-    let asked: Vec<_> = (0..STREAMS_PER_CONNECTION).map(|_| sender.send_request(request())).collect();
-    let responses = futures_util::future::join_all(asked).await;
+    let pending: Vec<_> = (0..STREAMS_PER_CONNECTION).map(|_| sender.send_request(request())).collect();
+    let responses = futures_util::future::join_all(pending).await;
     let statuses = responses.iter().map(|response| response.as_ref().unwrap().status().as_u16()).collect();
     let unread = charged(&server);
     drop((responses, sender));
@@ -36,24 +36,24 @@ async fn ask_without_reading(setup: Setup) -> (Vec<u16>, u64) {
 }
 
 #[tokio::test]
-async fn unread_answers_of_a_crowded_http_2_connection_are_charged() {
-    let (statuses, unread) = ask_without_reading(Setup::default()).await;
+async fn unread_responses_beyond_the_free_ones_are_charged() {
+    let (statuses, unread) = request_without_reading(Setup::default()).await;
     assert!(statuses.iter().all(|status| *status == 404), "{statuses:?}");
-    let crowded = u64::from(STREAMS_PER_CONNECTION) - HTTP2_SMALL_REQUESTS as u64;
-    assert_eq!(unread, crowded * HTTP2_STREAM_BYTES);
+    let charged_streams = u64::from(STREAMS_PER_CONNECTION) - HTTP2_SMALL_REQUESTS as u64;
+    assert_eq!(unread, charged_streams * HTTP2_STREAM_BYTES);
 }
 
 #[tokio::test]
 async fn streams_beyond_the_share_of_their_address_are_refused() {
     // An address without a key may hold 256 KiB of bodies.
     let memory = MemoryConfig { budget_bytes: 4 << 20, tenant_percent: 50 };
-    let (statuses, unread) = ask_without_reading(Setup { memory, ..Setup::default() }).await;
+    let (statuses, unread) = request_without_reading(Setup { memory, ..Setup::default() }).await;
     let refused = statuses.iter().filter(|status| **status == 503).count();
     assert!(refused > 50 && statuses[..HTTP2_SMALL_REQUESTS].iter().all(|status| *status == 404), "{statuses:?}");
     assert!(unread > 200 << 10 && unread <= 256 << 10, "{unread}");
 }
 
-/// Begins HTTP/2 by hand: the preface and empty SETTINGS.
+/// Opens an HTTP/2 connection manually with the preface and empty SETTINGS.
 async fn open_by_hand(server: &TestServer) -> TcpStream {
     let mut stream = TcpStream::connect(server.address).await.unwrap();
     stream.write_all(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0").await.unwrap();
@@ -65,7 +65,7 @@ async fn flood(server: &TestServer) {
     let (mut reader, mut writer) = open_by_hand(server).await.into_split();
     let sent = tokio::spawn(async move {
         let ping = b"\0\0\x08\x06\0\0\0\0\0tenonok!";
-        // 2 MiB. The end of the connection may come before the last of it.
+        // 2 MiB. The connection may close before the last of them.
         let _ = writer.write_all(&ping.repeat((2 << 20) / ping.len())).await;
     });
     let mut replies = Vec::new();
@@ -75,17 +75,17 @@ async fn flood(server: &TestServer) {
 }
 
 #[tokio::test]
-async fn flood_of_control_frames_ends_its_connection() {
+async fn flood_of_control_frames_closes_its_connection() {
     let server = TestServer::start().await;
     flood(&server).await;
 }
 
-/// Sets up a host with the paces of one core, so that they do not depend on the machine.
+/// Configures the paces of one core, so that they do not depend on the machine.
 fn on_one_core() -> Setup {
     Setup { paces: Paces::of_cores(1), ..Setup::default() }
 }
 
-/// The pace of the address that the tests come from.
+/// Returns the pacer of the address of the tests.
 fn pace_of_tests(server: &TestServer, pacers: &Pacers<IpAddr>) -> Arc<Pacer> {
     pacers.find(&server.address.ip())
 }
@@ -97,7 +97,7 @@ async fn connection_after_a_flood_waits() {
     flood(&server).await;
     let busy_until = pace_of_tests(&server, &server.paces.floods).busy_until();
     assert!(busy_until >= began + Duration::from_micros(FLOOD_CORE_US), "the flood is not counted");
-    assert_eq!(server.ask("GET /v1/notes", &[], "").await.status, 200);
+    assert_eq!(server.request("GET /v1/notes", &[], "").await.status, 200);
     let early = busy_until.saturating_duration_since(Instant::now());
     assert!(early <= Duration::from_micros(PACE_BURST_US), "it is answered {early:?} early");
 }
@@ -115,35 +115,35 @@ async fn large_upload_over_http_2_is_no_flood() {
     assert_eq!(server.connections.reading().flooded, 0);
 }
 
-/// Answers without a call; at the pace of one core they take more than 100 ms.
-const OWN_ANSWERS: u64 = 300;
+/// Number of responses without a call. At the pace of one core they take more than 100 ms.
+const HOST_RESPONSES: u64 = 300;
 
-/// Checks that as many answers without a call were counted since `began`, and that the last one was not early.
-fn assert_answers_are_paced(server: &TestServer, began: Instant) {
-    let busy_until = pace_of_tests(server, &server.paces.answers).busy_until();
-    let counted = Duration::from_micros(OWN_ANSWERS * OWN_ANSWER_CORE_US);
+/// Checks that this number of responses without a call was counted since `began`, and that the last one was not early.
+fn assert_responses_are_paced(server: &TestServer, began: Instant) {
+    let busy_until = pace_of_tests(server, &server.paces.responses).busy_until();
+    let counted = Duration::from_micros(HOST_RESPONSES * HOST_RESPONSE_CORE_US);
     assert!(busy_until >= began + counted, "{:?} of {counted:?}", busy_until.duration_since(began));
     let early = busy_until.saturating_duration_since(Instant::now());
-    assert!(early <= Duration::from_micros(PACE_BURST_US + OWN_ANSWER_CORE_US), "the last is {early:?} early");
+    assert!(early <= Duration::from_micros(PACE_BURST_US + HOST_RESPONSE_CORE_US), "the last is {early:?} early");
 }
 
 #[tokio::test]
-async fn answers_without_a_call_are_paced() {
+async fn responses_without_a_call_are_paced() {
     let server = TestServer::start_with(on_one_core()).await;
     let (sender, _connection) = http2_client(&server).await;
     let began = Instant::now();
     let request = || http::Request::get(format!("http://{}/nope", server.address)).body(String::new()).unwrap();
-    let missing = (0..OWN_ANSWERS).map(|_| sender.clone().send_request(request()));
+    let missing = (0..HOST_RESPONSES).map(|_| sender.clone().send_request(request()));
     for response in futures_util::future::join_all(missing).await {
         assert_eq!(response.unwrap().status(), 404);
     }
-    assert_answers_are_paced(&server, began);
+    assert_responses_are_paced(&server, began);
 }
 
 #[tokio::test]
-async fn refused_streams_of_a_crowded_connection_are_paced() {
+async fn refused_streams_are_paced() {
     let server = TestServer::start_with(on_one_core()).await;
-    // All that bodies and streams may have.
+    // Takes all the memory for bodies and streams.
     let until = Instant::now() + Duration::from_secs(10);
     let _others = server.budget.charge_body(&"others/test".into(), u64::MAX, until).await.unwrap();
     let (sender, _connection) = http2_client(&server).await;
@@ -151,12 +151,12 @@ async fn refused_streams_of_a_crowded_connection_are_paced() {
         let uri = format!("http://{}{path}", server.address);
         http::Request::get(uri).header("x-api-key", &server.key).body(String::new()).unwrap()
     };
-    let ask = |path: &str| sender.clone().send_request(request(path));
-    let _slow: Vec<_> = (0..HTTP2_SMALL_REQUESTS).map(|_| ask("/v1/slow")).collect();
+    let send = |path: &str| sender.clone().send_request(request(path));
+    let _slow: Vec<_> = (0..HTTP2_SMALL_REQUESTS).map(|_| send("/v1/slow")).collect();
     let began = Instant::now();
-    let refused: Vec<_> = (0..OWN_ANSWERS).map(|_| ask("/nope")).collect();
+    let refused: Vec<_> = (0..HOST_RESPONSES).map(|_| send("/nope")).collect();
     for response in futures_util::future::join_all(refused).await {
         assert_eq!(response.unwrap().status(), 503);
     }
-    assert_answers_are_paced(&server, began);
+    assert_responses_are_paced(&server, began);
 }

@@ -1,5 +1,5 @@
-//! The two files: what is taken, what is refused, and what callers are shown while they change. Time stands still here
-//! and jumps from one look to the next.
+//! The two files: valid and invalid content, and the certificate that is served while they change. Time is paused here
+//! and advances from one poll to the next.
 
 use std::fs;
 
@@ -7,7 +7,7 @@ use tempfile::TempDir;
 
 use super::*;
 
-/// A certificate for localhost, and the key that belongs to it, as PEM.
+/// A certificate for localhost and its key, as PEM.
 pub(in crate::http) struct Pair {
     pub certificate: String,
     pub key: String,
@@ -15,8 +15,8 @@ pub(in crate::http) struct Pair {
 
 impl Pair {
     pub fn new() -> Pair {
-        let made = rcgen::generate_simple_self_signed(vec!["localhost".to_owned()]).unwrap();
-        Pair { certificate: made.cert.pem(), key: made.signing_key.serialize_pem() }
+        let generated = rcgen::generate_simple_self_signed(vec!["localhost".to_owned()]).unwrap();
+        Pair { certificate: generated.cert.pem(), key: generated.signing_key.serialize_pem() }
     }
 
     pub fn write(&self, folder: &TempDir) -> CertificateFiles {
@@ -26,61 +26,61 @@ impl Pair {
         files
     }
 
-    fn is_shown_by(&self, tls: &Tls) -> bool {
+    fn is_served_by(&self, tls: &Tls) -> bool {
         let folder = tempfile::tempdir().unwrap();
-        tls.shown.0.load().cert == self.write(&folder).read().unwrap().chain
+        tls.current.0.load().cert == self.write(&folder).read().unwrap().chain
     }
 }
 
-/// Lets the worker look at the files while the test goes through `steps`.
-async fn beside(tls: &Tls, steps: impl AsyncFnOnce()) {
+/// Runs the worker while the test performs `steps`.
+async fn with_worker(tls: &Tls, steps: impl AsyncFnOnce()) {
     tokio::select! {
-        () = tls.keep_fresh(std::future::pending()) => {}
+        () = tls.reload_on_change(std::future::pending()) => {}
         () = steps() => {}
     }
 }
 
-/// Until changes have been looked at twice, and once more.
-async fn three_looks() {
-    tokio::time::sleep(Duration::from_millis(3 * CERTIFICATE_LOOK_MS + CERTIFICATE_LOOK_MS / 2)).await;
+/// Waits until the worker has read a change twice, and one more interval.
+async fn three_polls() {
+    tokio::time::sleep(Duration::from_millis(3 * CERTIFICATE_POLL_MS + CERTIFICATE_POLL_MS / 2)).await;
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_new_certificate_is_shown_once_both_files_are_there() {
+async fn new_certificate_is_served_once_both_files_are_written() {
     let (folder, old, new) = (tempfile::tempdir().unwrap(), Pair::new(), Pair::new());
     let tls = Tls::load(&old.write(&folder)).unwrap();
-    beside(&tls, async || {
+    with_worker(&tls, async || {
         fs::write(&tls.files.certificate, &new.certificate).unwrap();
-        three_looks().await;
-        assert!(old.is_shown_by(&tls), "its key is still missing");
+        three_polls().await;
+        assert!(old.is_served_by(&tls), "its key is still missing");
         fs::write(&tls.files.key, &new.key).unwrap();
-        three_looks().await;
-        assert!(new.is_shown_by(&tls));
+        three_polls().await;
+        assert!(new.is_served_by(&tls));
     })
     .await;
 }
 
 #[tokio::test(start_paused = true)]
-async fn whatever_becomes_of_the_files_the_certificate_before_is_shown() {
+async fn previous_certificate_is_served_while_the_files_are_invalid() {
     let (folder, old) = (tempfile::tempdir().unwrap(), Pair::new());
     let tls = Tls::load(&old.write(&folder)).unwrap();
-    beside(&tls, async || {
+    with_worker(&tls, async || {
         fs::write(&tls.files.certificate, "no PEM").unwrap();
-        three_looks().await;
-        assert!(old.is_shown_by(&tls), "after something else was written");
+        three_polls().await;
+        assert!(old.is_served_by(&tls), "after something else was written");
         fs::remove_file(&tls.files.key).unwrap();
-        three_looks().await;
-        assert!(old.is_shown_by(&tls), "after a file was removed");
+        three_polls().await;
+        assert!(old.is_served_by(&tls), "after a file was removed");
         let new = Pair::new();
         new.write(&folder);
-        three_looks().await;
-        assert!(new.is_shown_by(&tls), "a good one is taken again");
+        three_polls().await;
+        assert!(new.is_served_by(&tls), "a valid one is used again");
     })
     .await;
 }
 
 #[tokio::test(start_paused = true)]
-async fn files_behind_links_are_followed_to_where_the_links_lead_now() {
+async fn symlinked_files_are_reloaded_when_the_link_changes() {
     let (folder, old, new) = (tempfile::tempdir().unwrap(), Pair::new(), Pair::new());
     let (first, second) = (tempfile::tempdir_in(&folder).unwrap(), tempfile::tempdir_in(&folder).unwrap());
     old.write(&first);
@@ -89,34 +89,34 @@ async fn files_behind_links_are_followed_to_where_the_links_lead_now() {
     std::os::unix::fs::symlink(first.path(), &link).unwrap();
     let files = CertificateFiles { certificate: link.join("tls.crt"), key: link.join("tls.key") };
     let tls = Tls::load(&files).unwrap();
-    beside(&tls, async || {
+    with_worker(&tls, async || {
         let aside = folder.path().join("aside");
         std::os::unix::fs::symlink(second.path(), &aside).unwrap();
         fs::rename(aside, &link).unwrap();
-        three_looks().await;
-        assert!(new.is_shown_by(&tls));
+        three_polls().await;
+        assert!(new.is_served_by(&tls));
     })
     .await;
 }
 
 #[test]
-fn a_start_without_a_sound_certificate_is_refused_and_it_is_said_why() {
+fn load_fails_without_a_valid_certificate_and_names_the_reason() {
     let (one, other) = (Pair::new(), Pair::new());
-    let refusal = |certificate: &str, key: &str| {
+    let load_error = |certificate: &str, key: &str| {
         let folder = tempfile::tempdir().unwrap();
         let files = Pair { certificate: certificate.to_owned(), key: key.to_owned() }.write(&folder);
         Tls::load(&files).err().map(|error| error.to_string()).unwrap_or_default()
     };
-    assert_eq!(refusal(&one.certificate, &one.key), "");
+    assert_eq!(load_error(&one.certificate, &one.key), "");
     let broken = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n";
-    for (certificate, key, words) in [
+    for (certificate, key, message) in [
         (&*one.certificate, &*other.key, "does not belong to the first certificate"),
         ("", &one.key, "tls.crt holds no certificate in PEM"),
         (&one.key, &one.key, "tls.crt holds no certificate in PEM"),
         (&one.certificate, &one.certificate, "tls.key holds no private key in PEM"),
         (broken, &one.key, "cannot be used"),
     ] {
-        let error = refusal(certificate, key);
-        assert!(error.contains(words) && error.contains("http.tls-key"), "{error}");
+        let error = load_error(certificate, key);
+        assert!(error.contains(message) && error.contains("http.tls-key"), "{error}");
     }
 }

@@ -1,6 +1,6 @@
-//! A command that asks an operation, to be pasted into a shell.
+//! Renders a curl command that calls an operation, for use in a shell.
 //!
-//! Invariant: whatever comes from a document stands in single quotes, or is nothing but a name (`document::is_name`).
+//! Invariant: every string from a document is in single quotes, or is a plain name (`document::is_name`).
 
 use std::{fmt::Write as _, io};
 
@@ -12,18 +12,19 @@ use super::{
 };
 use crate::limits::DOCS_EXAMPLE_BYTES_MAX;
 
-/// Works when pasted, but for the parameters in braces: `-g` keeps curl from reading those as a pattern.
+/// Returns a command that works when pasted, except for the parameters in braces. `-g` keeps curl from expanding those
+/// as a pattern.
 pub fn curl<'d>(document: Document<'d>, method: &str, path: &str, operation: &'d Map<String, Value>) -> String {
-    let shown = Keys::of(document, operation).of_curl();
+    let credential = Keys::of(document, operation).curl_credential();
     let mut line = String::from(if path.contains('{') { "curl -g" } else { "curl" });
     if method != "get" {
         let _ = write!(line, " -X {}", method.to_ascii_uppercase());
     }
     let _ = write!(line, " {}", quote(&format!("{}{path}", document.base_url)));
-    if let Some(name) = shown.query {
+    if let Some(name) = credential.query {
         let _ = write!(line, "\"?{name}=$KEY\"");
     }
-    line.push_str(&shown.options);
+    line.push_str(&credential.options);
     let body = operation.get("requestBody").map(|body| document.resolve(body));
     if let Some(json) = body.and_then(|body| body.pointer("/content/application~1json")) {
         let _ = write!(line, " \\\n  -H 'Content-Type: application/json' -d {}", example(document, json));
@@ -41,7 +42,7 @@ fn example<'d>(document: Document<'d>, json: &'d Value) -> String {
     }
 }
 
-/// Refuses what is longer than an example may be, before it is written.
+/// A writer that fails before an example exceeds its limit.
 struct Limited(Vec<u8>);
 
 impl io::Write for Limited {
@@ -58,7 +59,7 @@ impl io::Write for Limited {
     }
 }
 
-/// A terminal may take control characters for keys that somebody has pressed.
+/// Quotes a string for the shell. Replaces control characters, which a terminal may interpret as key presses.
 fn quote(text: &str) -> String {
     let plain = text.replace(char::is_control, " ");
     format!("'{}'", plain.replace('\'', "'\\''"))

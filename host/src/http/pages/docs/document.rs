@@ -1,23 +1,23 @@
-//! An OpenAPI document as the page reads it: what references stand for, and texts that have an end.
+//! An OpenAPI document: resolves references and truncates strings.
 //!
-//! Invariant: nothing here recurses, and no reference is followed for ever.
+//! Invariant: nothing here recurses, and every chain of references is bounded.
 
 use serde_json::{Map, Value};
 
 use super::super::escape;
 use crate::limits::{DOCS_NAME_CHARS_MAX, DOCS_REFERENCES_MAX, DOCS_TEXT_CHARS_MAX};
 
-/// Of one interface, and where it is served.
+/// The document of one interface, and its base URL.
 #[derive(Clone, Copy)]
 pub struct Document<'d> {
     pub root: &'d Value,
     pub base_url: &'d str,
-    /// What anchors of this interface begin with.
+    /// Prefix of the anchors of this interface.
     pub plugin: &'d str,
 }
 
 impl<'d> Document<'d> {
-    /// What a `$ref` within the document stands for; anything else is itself.
+    /// Resolves a `$ref` within the document. Returns any other value unchanged.
     pub fn resolve(self, value: &'d Value) -> &'d Value {
         let mut at = value;
         for _ in 0..DOCS_REFERENCES_MAX {
@@ -32,13 +32,13 @@ impl<'d> Document<'d> {
         if pointer.len() > DOCS_NAME_CHARS_MAX { None } else { self.root.pointer(pointer) }
     }
 
-    /// The anchor of something in the document, where its name can be part of one.
+    /// Returns the anchor of an element, if its name can be part of one.
     pub fn anchor(self, name: &str) -> Option<String> {
         is_name(name).then(|| format!("{}.{name}", self.plugin))
     }
 }
 
-/// Of a parameter, a header, a component: what can stand anywhere without being quoted.
+/// Returns true if a name of a parameter, header or component is safe without quotes.
 pub fn is_name(name: &str) -> bool {
     let is_safe = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
     !name.is_empty() && name.len() <= DOCS_NAME_CHARS_MAX && name.bytes().all(is_safe)
@@ -56,13 +56,13 @@ pub fn list_of<'d>(value: &'d Value, member: &str) -> &'d [Value] {
     value.get(member).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default()
 }
 
-/// For people, harmless and not endless.
-pub fn shown(text: &str) -> String {
+/// Escapes and truncates a description.
+pub fn render_text(text: &str) -> String {
     escape(&shortened(text, DOCS_TEXT_CHARS_MAX))
 }
 
-/// The same for a name.
-pub fn shown_name(text: &str) -> String {
+/// Escapes and truncates a name.
+pub fn render_name(text: &str) -> String {
     escape(&shortened(text, DOCS_NAME_CHARS_MAX))
 }
 

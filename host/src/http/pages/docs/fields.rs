@@ -1,8 +1,8 @@
 //! The fields of a schema, one row each: `data.assets[].id`. Never HTML.
 //!
-//! A schema may be any text that a plugin thought of: it may contain itself, and thousands of others. Invariants: no table
-//! has more than `DOCS_FIELDS_MAX` rows, none goes deeper than `DOCS_DEPTH_MAX`, and all tables of an interface together look
-//! at no more than `DOCS_STEPS_MAX` schemas.
+//! A schema comes from a plugin and may be arbitrary: it may contain itself or thousands of others. Invariants: no
+//! table has more than `DOCS_FIELDS_MAX` rows or more than `DOCS_DEPTH_MAX` levels, and all tables of an interface
+//! together examine at most `DOCS_STEPS_MAX` schemas.
 
 use std::collections::BTreeSet;
 
@@ -11,12 +11,12 @@ use serde_json::Value;
 use super::document::{Document, list_of, members_of, shortened, text_of};
 use crate::limits::{DOCS_ALTERNATIVES_MAX, DOCS_DEPTH_MAX, DOCS_FIELDS_MAX, DOCS_NAME_CHARS_MAX, DOCS_TEXT_CHARS_MAX};
 
-/// How deep a kind is told: a list of one of some.
+/// Nesting limit of a kind: a list of one of some.
 const KIND_NESTING_MAX: usize = 2;
 
 #[derive(Debug, PartialEq, Eq)]
 pub struct Field {
-    /// From the outermost object on; `[]` is each element of a list.
+    /// Path from the outermost object. `[]` is each element of a list.
     pub path: String,
     pub kind: String,
     pub is_required: bool,
@@ -26,11 +26,11 @@ pub struct Field {
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Fields {
     pub rows: Vec<Field>,
-    /// The document says more than is shown here.
+    /// True if the document has more fields than the rows.
     pub has_more: bool,
 }
 
-/// `steps`: how many schemas may still be looked at.
+/// Lists the fields of a schema. `steps`: number of schemas that may still be examined.
 pub fn fields_of(document: Document<'_>, schema: &Value, steps: &mut usize) -> Fields {
     let mut walk = Walk { document, steps, found: Fields::default() };
     let (inner, suffix) = walk.element(schema);
@@ -39,12 +39,12 @@ pub fn fields_of(document: Document<'_>, schema: &Value, steps: &mut usize) -> F
     walk.found
 }
 
-/// "string (uuid)", "list of object", "one of \"a\", \"b\"".
+/// Describes the type of a schema: "string (uuid)", "list of object", "one of "a", "b"".
 pub fn kind_of(document: Document<'_>, schema: &Value, steps: &mut usize) -> String {
     shortened(&kind_within(document, schema, steps, 0), DOCS_NAME_CHARS_MAX)
 }
 
-/// Whether another schema may be looked at.
+/// Takes a step. Returns true if another schema may be examined.
 fn step(steps: &mut usize) -> bool {
     let left = steps.checked_sub(1);
     *steps = left.unwrap_or_default();
@@ -57,27 +57,27 @@ struct Walk<'d, 's> {
     found: Fields,
 }
 
-/// One of the objects that a schema is put together from.
-struct Form<'d> {
+/// An object that a schema is composed of.
+struct SchemaPart<'d> {
     schema: &'d Value,
-    /// Of `oneOf` or `anyOf`: it may be another one.
-    is_one_of_many: bool,
+    /// True for a variant of `oneOf` or `anyOf`.
+    is_variant: bool,
 }
 
 impl<'d> Walk<'d, '_> {
     fn object(&mut self, prefix: &str, schema: &'d Value, depth: usize) {
-        let mut forms = Vec::new();
-        self.collect(Form { schema, is_one_of_many: false }, &mut forms, 0);
-        let always = forms.iter().filter(|form| !form.is_one_of_many);
-        let required = always.flat_map(|form| list_of(form.schema, "required").iter().take(DOCS_FIELDS_MAX));
+        let mut parts = Vec::new();
+        self.collect(SchemaPart { schema, is_variant: false }, &mut parts, 0);
+        let always = parts.iter().filter(|part| !part.is_variant);
+        let required = always.flat_map(|part| list_of(part.schema, "required").iter().take(DOCS_FIELDS_MAX));
         let required: BTreeSet<&str> = required.filter_map(Value::as_str).collect();
-        for form in &forms {
-            for (name, schema) in members_of(form.schema, "properties").into_iter().flatten() {
+        for part in &parts {
+            for (name, schema) in members_of(part.schema, "properties").into_iter().flatten() {
                 if self.found.rows.len() >= DOCS_FIELDS_MAX || !step(self.steps) {
                     self.found.has_more = true;
                     return;
                 }
-                let is_required = !form.is_one_of_many && required.contains(name.as_str());
+                let is_required = !part.is_variant && required.contains(name.as_str());
                 let path = shortened(&format!("{prefix}{name}"), DOCS_NAME_CHARS_MAX);
                 self.field(path, schema, is_required);
                 self.within(prefix, name, schema, depth);
@@ -85,30 +85,30 @@ impl<'d> Walk<'d, '_> {
         }
     }
 
-    /// The object itself, and what it is made of.
-    fn collect(&mut self, form: Form<'d>, forms: &mut Vec<Form<'d>>, nesting: usize) {
-        if nesting > DOCS_DEPTH_MAX || forms.len() >= DOCS_FIELDS_MAX || !step(self.steps) {
+    /// Collects the object and the parts that it is composed of.
+    fn collect(&mut self, part: SchemaPart<'d>, parts: &mut Vec<SchemaPart<'d>>, nesting: usize) {
+        if nesting > DOCS_DEPTH_MAX || parts.len() >= DOCS_FIELDS_MAX || !step(self.steps) {
             self.found.has_more = true;
             return;
         }
-        let Form { schema, is_one_of_many } = form;
+        let SchemaPart { schema, is_variant } = part;
         let schema = self.document.resolve(schema);
-        forms.push(Form { schema, is_one_of_many });
+        parts.push(SchemaPart { schema, is_variant });
         for part in list_of(schema, "allOf").iter().take(DOCS_FIELDS_MAX) {
-            self.collect(Form { schema: part, is_one_of_many }, forms, nesting.saturating_add(1));
+            self.collect(SchemaPart { schema: part, is_variant }, parts, nesting.saturating_add(1));
         }
         for part in list_of(schema, "oneOf").iter().chain(list_of(schema, "anyOf")).take(DOCS_FIELDS_MAX) {
-            self.collect(Form { schema: part, is_one_of_many: true }, forms, nesting.saturating_add(1));
+            self.collect(SchemaPart { schema: part, is_variant: true }, parts, nesting.saturating_add(1));
         }
     }
 
-    /// A field of several forms is one row, which says what it may be.
+    /// Adds a row. A field of several parts is one row with all of its kinds.
     fn field(&mut self, path: String, schema: &Value, is_required: bool) {
         let kind = kind_of(self.document, schema, self.steps);
-        if let Some(known) = self.found.rows.iter_mut().find(|row| row.path == path) {
-            known.is_required |= is_required;
-            if !known.kind.split(" or ").any(|one| one == kind) {
-                known.kind = shortened(&format!("{} or {kind}", known.kind), DOCS_NAME_CHARS_MAX);
+        if let Some(row) = self.found.rows.iter_mut().find(|row| row.path == path) {
+            row.is_required |= is_required;
+            if !row.kind.split(" or ").any(|one| one == kind) {
+                row.kind = shortened(&format!("{} or {kind}", row.kind), DOCS_NAME_CHARS_MAX);
             }
             return;
         }
@@ -128,7 +128,7 @@ impl<'d> Walk<'d, '_> {
         self.object(&prefix, inner, depth.saturating_add(1));
     }
 
-    /// What a list holds, and a list of lists.
+    /// Returns the element schema of a list, or of nested lists, with the path suffix.
     fn element(&mut self, schema: &'d Value) -> (&'d Value, String) {
         let (mut inner, mut suffix) = (self.document.resolve(schema), String::new());
         for _ in 0..DOCS_DEPTH_MAX {
@@ -185,7 +185,7 @@ fn typed(document: Document<'_>, (schema, name): (&Value, &str), steps: &mut usi
     }
 }
 
-/// Each once.
+/// Joins the distinct values.
 fn joined(all: impl Iterator<Item = String>, between: &str) -> String {
     let mut distinct: Vec<String> = Vec::new();
     for one in all.take(DOCS_ALTERNATIVES_MAX.saturating_add(1)) {

@@ -1,15 +1,16 @@
-//! With which key an operation is asked: the document's security schemes, as a sentence and as part of a command.
+//! The credentials of an operation: the security schemes of the document, as a sentence and as part of a command.
 //!
-//! A command is pasted into a shell: what could be anything but a name is left out of it.
+//! A command is pasted into a shell, so it contains only plain names.
 
 use std::fmt::Write;
 
 use serde_json::{Map, Value};
 
-use super::document::{Document, is_name, members_of, shown, shown_name, text_of};
+use super::document::{Document, is_name, members_of, render_name, render_text, text_of};
 use crate::limits::DOCS_ALTERNATIVES_MAX;
 
-/// Of one operation: any of these, each all of its schemes together. `None`: the document says nothing about it.
+/// The security requirements of one operation: alternatives, each with all of its schemes. `None` if the document
+/// defines none.
 pub struct Keys<'d>(Option<Vec<Vec<Scheme<'d>>>>);
 
 struct Scheme<'d> {
@@ -18,9 +19,9 @@ struct Scheme<'d> {
     scopes: &'d [Value],
 }
 
-enum Place<'d> {
+enum CredentialPlace<'d> {
     Bearer,
-    /// A token that a server of OAuth gives out.
+    /// A token issued by an OAuth server.
     Token,
     Basic,
     Header(&'d str),
@@ -45,7 +46,7 @@ impl<'d> Keys<'d> {
         Keys(Some(alternatives.iter().take(DOCS_ALTERNATIVES_MAX).map(together).collect()))
     }
 
-    /// HTML; empty where the document says nothing.
+    /// Returns HTML. Empty if the document defines no requirements.
     pub fn sentence(&self) -> String {
         let Some(alternatives) = &self.0 else { return String::new() };
         let together = |schemes: &Vec<Scheme<'_>>| {
@@ -59,71 +60,72 @@ impl<'d> Keys<'d> {
         format!("<p>Key: {}.</p>", ways.join(", or "))
     }
 
-    /// What curl needs for the first of them that it can show; a document that says nothing means the host's own way.
-    pub fn of_curl(&self) -> Shown<'d> {
-        let Some(alternatives) = &self.0 else { return Shown { options: BEARER.to_owned(), query: None } };
-        let mut shown = alternatives.iter().filter_map(|schemes| {
-            let mut shown = Shown::default();
-            schemes.iter().all(|scheme| scheme.show(&mut shown)).then_some(shown)
+    /// Returns what curl needs for the first alternative that a command can express. Without requirements in the
+    /// document, the default of the host applies.
+    pub fn curl_credential(&self) -> CurlCredential<'d> {
+        let Some(alternatives) = &self.0 else { return CurlCredential { options: BEARER.to_owned(), query: None } };
+        let mut credentials = alternatives.iter().filter_map(|schemes| {
+            let mut credential = CurlCredential::default();
+            schemes.iter().all(|scheme| scheme.add_to(&mut credential)).then_some(credential)
         });
-        shown.next().unwrap_or_default()
+        credentials.next().unwrap_or_default()
     }
 }
 
 const BEARER: &str = " -H \"Authorization: Bearer $KEY\"";
 
-/// Parts of a command.
+/// The credential in a curl command.
 #[derive(Default)]
-pub struct Shown<'d> {
+pub struct CurlCredential<'d> {
     pub options: String,
-    /// A parameter of the address.
+    /// A query parameter.
     pub query: Option<&'d str>,
 }
 
 impl<'d> Scheme<'d> {
-    fn place(&self) -> Place<'d> {
+    fn place(&self) -> CredentialPlace<'d> {
         let name = text_of(self.declared, "name");
         match (text_of(self.declared, "type"), text_of(self.declared, "in")) {
-            ("http", _) if text_of(self.declared, "scheme").eq_ignore_ascii_case("bearer") => Place::Bearer,
-            ("http", _) if text_of(self.declared, "scheme").eq_ignore_ascii_case("basic") => Place::Basic,
-            ("oauth2" | "openIdConnect", _) => Place::Token,
-            ("apiKey", "header") => Place::Header(name),
-            ("apiKey", "query") => Place::Query(name),
-            ("apiKey", "cookie") => Place::Cookie(name),
-            _ => Place::Elsewhere,
+            ("http", _) if text_of(self.declared, "scheme").eq_ignore_ascii_case("bearer") => CredentialPlace::Bearer,
+            ("http", _) if text_of(self.declared, "scheme").eq_ignore_ascii_case("basic") => CredentialPlace::Basic,
+            ("oauth2" | "openIdConnect", _) => CredentialPlace::Token,
+            ("apiKey", "header") => CredentialPlace::Header(name),
+            ("apiKey", "query") => CredentialPlace::Query(name),
+            ("apiKey", "cookie") => CredentialPlace::Cookie(name),
+            _ => CredentialPlace::Elsewhere,
         }
     }
 
     fn sentence(&self) -> String {
         let mut text = match self.place() {
-            Place::Bearer => "header <code>Authorization: Bearer</code>".to_owned(),
-            Place::Token => "token of OAuth in the header <code>Authorization: Bearer</code>".to_owned(),
-            Place::Basic => "user name of basic authentication".to_owned(),
-            Place::Header(name) => format!("header <code>{}</code>", shown_name(name)),
-            Place::Query(name) => format!("parameter <code>{}</code> of the address", shown_name(name)),
-            Place::Cookie(name) => format!("cookie <code>{}</code>", shown_name(name)),
-            Place::Elsewhere => format!("<code>{}</code>", shown_name(self.name)),
+            CredentialPlace::Bearer => "header <code>Authorization: Bearer</code>".to_owned(),
+            CredentialPlace::Token => "token of OAuth in the header <code>Authorization: Bearer</code>".to_owned(),
+            CredentialPlace::Basic => "user name of basic authentication".to_owned(),
+            CredentialPlace::Header(name) => format!("header <code>{}</code>", render_name(name)),
+            CredentialPlace::Query(name) => format!("parameter <code>{}</code> of the address", render_name(name)),
+            CredentialPlace::Cookie(name) => format!("cookie <code>{}</code>", render_name(name)),
+            CredentialPlace::Elsewhere => format!("<code>{}</code>", render_name(self.name)),
         };
         let scopes = self.scopes.iter().filter_map(Value::as_str).take(DOCS_ALTERNATIVES_MAX);
         for (number, scope) in scopes.enumerate() {
             let before = if number == 0 { " with the scope" } else { "," };
-            let _ = write!(text, "{before} <code>{}</code>", shown_name(scope));
+            let _ = write!(text, "{before} <code>{}</code>", render_name(scope));
         }
         text
     }
 
-    /// Whether a command can say it.
-    fn show(&self, shown: &mut Shown<'d>) -> bool {
+    /// Adds the scheme to a command. Returns false if a command cannot express it.
+    fn add_to(&self, credential: &mut CurlCredential<'d>) -> bool {
         match self.place() {
-            Place::Bearer => shown.options.push_str(BEARER),
-            Place::Token => shown.options.push_str(" -H \"Authorization: Bearer $TOKEN\""),
-            Place::Basic => shown.options.push_str(" -u \"$KEY:\""),
-            Place::Header(name) if is_name(name) => {
-                let _ = write!(shown.options, " -H \"{name}: $KEY\"");
+            CredentialPlace::Bearer => credential.options.push_str(BEARER),
+            CredentialPlace::Token => credential.options.push_str(" -H \"Authorization: Bearer $TOKEN\""),
+            CredentialPlace::Basic => credential.options.push_str(" -u \"$KEY:\""),
+            CredentialPlace::Header(name) if is_name(name) => {
+                let _ = write!(credential.options, " -H \"{name}: $KEY\"");
             }
-            Place::Query(name) if is_name(name) => shown.query = Some(name),
-            Place::Cookie(name) if is_name(name) => {
-                let _ = write!(shown.options, " -b \"{name}=$KEY\"");
+            CredentialPlace::Query(name) if is_name(name) => credential.query = Some(name),
+            CredentialPlace::Cookie(name) if is_name(name) => {
+                let _ = write!(credential.options, " -b \"{name}=$KEY\"");
             }
             _ => return false,
         }
@@ -131,18 +133,18 @@ impl<'d> Scheme<'d> {
     }
 }
 
-/// How to get at the schemes once for a whole interface.
-pub fn described(document: Document<'_>) -> String {
+/// Describes all schemes of an interface.
+pub fn describe_schemes(document: Document<'_>) -> String {
     let mut text = String::new();
     let schemes = document.root.pointer("/components/securitySchemes").unwrap_or(&Value::Null);
     for (name, scheme) in schemes.as_object().into_iter().flatten().take(DOCS_ALTERNATIVES_MAX) {
         let declared = document.resolve(scheme);
         let place = Scheme { name, declared, scopes: &[] }.sentence();
-        let _ = write!(text, "<p>Key: {place}. {}", shown(text_of(declared, "description")));
+        let _ = write!(text, "<p>Key: {place}. {}", render_text(text_of(declared, "description")));
         for flow in members_of(declared, "flows").into_iter().flat_map(Map::values).take(DOCS_ALTERNATIVES_MAX) {
             let address = text_of(flow, "tokenUrl");
             if !address.is_empty() {
-                let _ = write!(text, " Tokens: <code>{}</code>.", shown_name(address));
+                let _ = write!(text, " Tokens: <code>{}</code>.", render_name(address));
             }
         }
         text.push_str("</p>");

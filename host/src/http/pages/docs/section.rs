@@ -1,6 +1,6 @@
-//! The HTML of one interface: its operations, what they are given and answer, its webhooks.
+//! The HTML of one interface: its operations, their parameters and responses, and its webhooks.
 //!
-//! Invariant: every text from outside passes through `escape`, and nothing is added once `DOCS_BYTES_MAX` is reached.
+//! Invariant: every string from outside passes through `escape`, and nothing is added once `DOCS_BYTES_MAX` is reached.
 
 use std::{collections::BTreeSet, fmt::Write};
 
@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use super::{
     command::curl,
-    document::{Document, is_name, list_of, members_of, shown, shown_name, text_of},
+    document::{Document, is_name, list_of, members_of, render_name, render_text, text_of},
     fields::{Fields, fields_of, kind_of},
     keys::Keys,
 };
@@ -18,14 +18,14 @@ use crate::{
 };
 
 pub const METHODS: [&str; 5] = ["get", "post", "put", "patch", "delete"];
-const COMMON_ANSWERS: &str = "#/components/responses/";
+const COMMON_RESPONSES: &str = "#/components/responses/";
 
 pub struct Section<'d> {
     document: Document<'d>,
     html: String,
-    /// Schemas that may still be looked at.
+    /// Number of schemas that may still be examined.
     steps: usize,
-    /// Answers that operations have in common, by name: shown once.
+    /// Names of responses that several operations share. Each is rendered once.
     common: BTreeSet<&'d str>,
 }
 
@@ -34,13 +34,13 @@ impl<'d> Section<'d> {
         Section { document, html: String::new(), steps: DOCS_STEPS_MAX, common: BTreeSet::new() }
     }
 
-    /// All of it.
+    /// Renders the section.
     pub fn write(mut self) -> String {
         self.contents();
         for (path, item) in members_of(self.document.root, "paths").into_iter().flatten() {
             self.path_item(path, item);
         }
-        self.common_answers();
+        self.common_responses();
         self.webhooks();
         if !self.has_room() {
             self.html.push_str("<p>There is more: the document has all of it.</p>");
@@ -60,7 +60,7 @@ impl<'d> Section<'d> {
                     break;
                 }
                 let Some(anchor) = self.document.anchor(text_of(operation, "operationId")) else { continue };
-                let title = shown_name(&title(method, path));
+                let title = render_name(&title(method, path));
                 let _ = write!(self.html, "<li><a href=\"#{}\">{title}</a></li>", escape(&anchor));
             }
         }
@@ -75,16 +75,16 @@ impl<'d> Section<'d> {
             }
             let name = operation.get("operationId").and_then(Value::as_str).unwrap_or_default();
             self.open_article(name, &heading(method, path));
-            self.texts(operation);
+            self.descriptions(operation);
             self.html.push_str(&Keys::of(self.document, operation).sentence());
             self.parameters(list_of(item, "parameters"), operation);
             self.body("Body", operation);
-            self.answers(operation);
+            self.responses(operation);
             let command = curl(self.document, method, path, operation);
             let _ = write!(
                 self.html,
                 "<pre tabindex=\"0\" role=\"region\" aria-label=\"Example of {}\">{}</pre></article>",
-                shown_name(&title(method, path)),
+                render_name(&title(method, path)),
                 escape(&command)
             );
         }
@@ -95,17 +95,18 @@ impl<'d> Section<'d> {
         let _ = write!(self.html, "<article{}>{heading}", anchor.unwrap_or_default());
     }
 
-    fn texts(&mut self, of: &Map<String, Value>) {
+    fn descriptions(&mut self, object: &Map<String, Value>) {
         for member in ["summary", "description"] {
-            if let Some(text) = of.get(member).and_then(Value::as_str) {
-                let _ = write!(self.html, "<p>{}</p>", shown(text));
+            if let Some(text) = object.get(member).and_then(Value::as_str) {
+                let _ = write!(self.html, "<p>{}</p>", render_text(text));
             }
         }
     }
 
-    fn parameters(&mut self, of_path: &'d [Value], operation: &'d Map<String, Value>) {
+    fn parameters(&mut self, path_parameters: &'d [Value], operation: &'d Map<String, Value>) {
         let own = operation.get("parameters").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
-        let all = of_path.iter().chain(own).take(DOCS_FIELDS_MAX).map(|parameter| self.document.resolve(parameter));
+        let all =
+            path_parameters.iter().chain(own).take(DOCS_FIELDS_MAX).map(|parameter| self.document.resolve(parameter));
         let all: Vec<&Value> = all.collect();
         if all.is_empty() {
             return;
@@ -122,11 +123,11 @@ impl<'d> Section<'d> {
             let _ = write!(
                 self.html,
                 "<tr><td><code>{}</code></td><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>",
-                shown_name(text_of(parameter, "name")),
-                shown_name(text_of(parameter, "in")),
+                render_name(text_of(parameter, "name")),
+                render_name(text_of(parameter, "in")),
                 escape(&kind),
                 yes_or_no(is_required),
-                shown(text_of(parameter, "description")),
+                render_text(text_of(parameter, "description")),
             );
         }
         self.html.push_str("</tbody></table>");
@@ -136,7 +137,7 @@ impl<'d> Section<'d> {
         let Some(body) = operation.get("requestBody").map(|body| self.document.resolve(body)) else { return };
         let description = text_of(body, "description");
         if !description.is_empty() {
-            let _ = write!(self.html, "<p>{}</p>", shown(description));
+            let _ = write!(self.html, "<p>{}</p>", render_text(description));
         }
         for (media_type, media) in members_of(body, "content").into_iter().flatten().take(DOCS_FIELDS_MAX) {
             if !self.has_room() {
@@ -144,7 +145,7 @@ impl<'d> Section<'d> {
             }
             let kind = self.kind(media);
             let fields = self.fields(media);
-            let caption = format!("{caption}: <code>{}</code> {}", shown_name(media_type), escape(&kind));
+            let caption = format!("{caption}: <code>{}</code> {}", render_name(media_type), escape(&kind));
             if fields.rows.is_empty() {
                 let _ = write!(self.html, "<p>{caption}</p>");
             } else {
@@ -153,45 +154,46 @@ impl<'d> Section<'d> {
         }
     }
 
-    fn answers(&mut self, operation: &'d Map<String, Value>) {
-        let Some(answers) = operation.get("responses").and_then(Value::as_object).filter(|all| !all.is_empty()) else {
+    fn responses(&mut self, operation: &'d Map<String, Value>) {
+        let Some(responses) = operation.get("responses").and_then(Value::as_object).filter(|all| !all.is_empty())
+        else {
             return;
         };
         self.html.push_str("<table><caption>Answers</caption><thead><tr><th scope=\"col\">Status</th>");
         self.html.push_str("<th scope=\"col\">Meaning</th></tr></thead><tbody>");
-        for (status, answer) in answers {
+        for (status, response) in responses {
             if !self.has_room() {
                 break;
             }
-            let described = self.document.resolve(answer);
-            let meaning = shown(text_of(described, "description"));
-            let _ = write!(self.html, "<tr><td><code>{}</code></td><td>{meaning}", shown_name(status));
-            match text_of(answer, "$ref").strip_prefix(COMMON_ANSWERS).filter(|name| is_name(name)) {
+            let described = self.document.resolve(response);
+            let meaning = render_text(text_of(described, "description"));
+            let _ = write!(self.html, "<tr><td><code>{}</code></td><td>{meaning}", render_name(status));
+            match text_of(response, "$ref").strip_prefix(COMMON_RESPONSES).filter(|name| is_name(name)) {
                 Some(name) if json_of(described).is_some() => {
                     self.common.insert(name);
                     let anchor = self.document.anchor(&format!("answer.{name}")).unwrap_or_default();
                     let _ = write!(self.html, " <a href=\"#{0}\">Fields of {1}</a>", escape(&anchor), escape(name));
                 }
-                _ => self.answer_fields(status, described),
+                _ => self.response_fields(status, described),
             }
             self.html.push_str("</td></tr>");
         }
         self.html.push_str("</tbody></table>");
     }
 
-    fn answer_fields(&mut self, status: &str, answer: &'d Value) {
-        let Some(media) = json_of(answer) else { return };
+    fn response_fields(&mut self, status: &str, response: &'d Value) {
+        let Some(media) = json_of(response) else { return };
         let fields = self.fields(media);
         if fields.rows.is_empty() {
             return;
         }
-        let _ = write!(self.html, "<details><summary>Fields of {}</summary>", shown_name(status));
+        let _ = write!(self.html, "<details><summary>Fields of {}</summary>", render_name(status));
         self.table("", &fields);
         self.html.push_str("</details>");
     }
 
-    /// What operations have only referred to.
-    fn common_answers(&mut self) {
+    /// Renders the shared responses that operations refer to.
+    fn common_responses(&mut self) {
         let names = std::mem::take(&mut self.common);
         if names.is_empty() {
             return;
@@ -202,10 +204,10 @@ impl<'d> Section<'d> {
                 return;
             }
             let declared = self.document.root.pointer("/components/responses").and_then(|all| all.get(name));
-            let Some(answer) = declared.map(|answer| self.document.resolve(answer)) else { continue };
-            self.open_article(&format!("answer.{name}"), &format!("<h4>{}</h4>", shown_name(name)));
-            let _ = write!(self.html, "<p>{}</p>", shown(text_of(answer, "description")));
-            if let Some(media) = json_of(answer) {
+            let Some(response) = declared.map(|response| self.document.resolve(response)) else { continue };
+            self.open_article(&format!("answer.{name}"), &format!("<h4>{}</h4>", render_name(name)));
+            let _ = write!(self.html, "<p>{}</p>", render_text(text_of(response, "description")));
+            if let Some(media) = json_of(response) {
                 let fields = self.fields(media);
                 self.table("Fields", &fields);
             }
@@ -223,8 +225,8 @@ impl<'d> Section<'d> {
                 if !self.has_room() {
                     return;
                 }
-                self.open_article(&format!("webhook.{name}"), &format!("<h4>{}</h4>", shown_name(name)));
-                self.texts(operation);
+                self.open_article(&format!("webhook.{name}"), &format!("<h4>{}</h4>", render_name(name)));
+                self.descriptions(operation);
                 self.parameters(list_of(item, "parameters"), operation);
                 self.body("What is sent", operation);
                 self.html.push_str("</article>");
@@ -232,8 +234,8 @@ impl<'d> Section<'d> {
         }
     }
 
-    fn kind(&mut self, of: &Value) -> String {
-        of.get("schema").map(|schema| kind_of(self.document, schema, &mut self.steps)).unwrap_or_default()
+    fn kind(&mut self, value: &Value) -> String {
+        value.get("schema").map(|schema| kind_of(self.document, schema, &mut self.steps)).unwrap_or_default()
     }
 
     fn fields(&mut self, media: &'d Value) -> Fields {
@@ -273,14 +275,14 @@ fn title(method: &str, path: &str) -> String {
 }
 
 pub fn heading(method: &str, path: &str) -> String {
-    let method = shown_name(&method.to_ascii_uppercase());
-    format!("<h3><span class=\"method\">{method}</span> {}</h3>", shown_name(path))
+    let method = render_name(&method.to_ascii_uppercase());
+    format!("<h3><span class=\"method\">{method}</span> {}</h3>", render_name(path))
 }
 
-fn json_of(answer: &Value) -> Option<&Value> {
-    answer.pointer("/content/application~1json")
+fn json_of(response: &Value) -> Option<&Value> {
+    response.pointer("/content/application~1json")
 }
 
-fn yes_or_no(is_so: bool) -> &'static str {
-    if is_so { "yes" } else { "no" }
+fn yes_or_no(value: bool) -> &'static str {
+    if value { "yes" } else { "no" }
 }

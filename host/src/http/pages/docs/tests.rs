@@ -1,4 +1,4 @@
-//! What the page makes of documents: those of authors, and those of somebody who means harm.
+//! Rendering of documents, both of ordinary authors and of attackers.
 
 use serde_json::{Value, json};
 
@@ -11,10 +11,10 @@ fn document(root: &Value) -> Document<'_> {
 }
 
 fn page(root: &Value) -> String {
-    format!("{}{}", keys::described(document(root)), Section::new(document(root)).write())
+    format!("{}{}", keys::describe_schemes(document(root)), Section::new(document(root)).write())
 }
 
-/// One operation with this member, and components beside it.
+/// Builds a document with one operation that has this member, and with components.
 fn with(member: &str, value: Value, components: Value) -> Value {
     let mut operation = json!({"operationId": "write-note", "responses": {}});
     operation[member] = value;
@@ -29,7 +29,7 @@ fn rows(root: &Value, schema: &Value) -> Vec<String> {
 }
 
 #[test]
-fn the_key_is_shown_where_the_document_says_it_goes() {
+fn credential_is_rendered_as_the_document_declares_it() {
     let schemes = json!({"securitySchemes": {
         "key": {"type": "apiKey", "in": "header", "name": "x-api-key", "description": "Of the <account>."},
         "query": {"type": "apiKey", "in": "query", "name": "api_key"},
@@ -61,7 +61,7 @@ fn the_key_is_shown_where_the_document_says_it_goes() {
 }
 
 #[test]
-fn a_scheme_that_would_run_something_in_a_shell_stands_in_no_command() {
+fn scheme_unsafe_for_a_shell_is_in_no_command() {
     for name in ["x\"; rm -rf ~ #", "$(reboot)", "`id`", "a b", "", "x\ny"] {
         for place in ["header", "query", "cookie"] {
             let schemes = json!({"securitySchemes": {"key": {"type": "apiKey", "in": place, "name": name}}});
@@ -76,7 +76,7 @@ fn a_scheme_that_would_run_something_in_a_shell_stands_in_no_command() {
 }
 
 #[test]
-fn fields_of_a_body_and_of_an_answer_are_shown_with_what_references_stand_for() {
+fn fields_of_bodies_and_responses_are_rendered_with_resolved_references() {
     let components = json!({
         "schemas": {
             "Id": {"type": "string", "format": "uuid", "description": "Which one."},
@@ -109,7 +109,7 @@ fn fields_of_a_body_and_of_an_answer_are_shown_with_what_references_stand_for() 
         ]
     );
     let page = page(&root);
-    for wanted in [
+    for expected in [
         "<td><code>id</code></td><td>string (uuid)</td><td>yes</td><td>Which one.</td>",
         "In &lt;bytes&gt;.",
         "<summary>Fields of 201</summary>",
@@ -121,12 +121,12 @@ fn fields_of_a_body_and_of_an_answer_are_shown_with_what_references_stand_for() 
         "<a href=\"#notes.write-note\">POST /v1/notes</a>",
         "<article id=\"notes.webhook.note.made\"><h4>note.made</h4><p>It was &lt;made&gt;.</p>",
     ] {
-        assert!(page.contains(wanted), "{wanted} is not in {page}");
+        assert!(page.contains(expected), "{expected} is not in {page}");
     }
 }
 
 #[test]
-fn what_is_put_together_from_parts_has_the_fields_of_all_of_them() {
+fn composed_schema_has_the_fields_of_all_parts() {
     let root = json!({"components": {"schemas": {
         "Base": {"required": ["event"], "properties": {"event": {"type": "string"}}},
         "Paid": {"properties": {"kind": {"const": "paid"}, "amount": {"type": "string"}}},
@@ -143,7 +143,7 @@ fn what_is_put_together_from_parts_has_the_fields_of_all_of_them() {
 }
 
 #[test]
-fn a_document_that_contains_itself_or_never_ends_is_cut() {
+fn recursive_or_huge_document_is_truncated() {
     let to = |name: &str| json!({"$ref": format!("#/components/schemas/{name}")});
     let many: serde_json::Map<String, Value> = (0..5_000).map(|at| (format!("f{at}"), to("Wide"))).collect();
     let parts: Vec<Value> = (0..2_000).map(|_| to("Parts")).collect();
@@ -169,7 +169,7 @@ fn a_document_that_contains_itself_or_never_ends_is_cut() {
 }
 
 #[test]
-fn nothing_of_a_document_becomes_markup() {
+fn document_strings_never_become_markup() {
     const EVIL: &str = "\"'><script>alert(1)</script>";
     let field = json!({"type": EVIL, "format": EVIL, "description": EVIL, "enum": [EVIL]});
     let schema = json!({"properties": {EVIL: field, "other": {"type": EVIL, "format": EVIL}}, "required": [EVIL]});

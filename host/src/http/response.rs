@@ -1,4 +1,4 @@
-//! What a plugin answered, as a response. Never lets a plugin touch the framing or the host's own headers.
+//! Builds responses from plugin answers. A plugin can never set the framing or the headers that the host owns.
 
 use bytes::Bytes;
 use http::{HeaderName, HeaderValue, Response, StatusCode, Version, header};
@@ -9,65 +9,67 @@ use super::Body;
 use crate::{
     budget::Charge,
     plugin::{
+        error_bodies::{is_host_header, is_origin_header},
         exchange::Answer,
-        wording::{is_host_header, is_origin_header},
     },
 };
 
-/// Form in which an answer leaves the host.
-pub(super) struct Outlet {
-    /// Charge of its headers and of its body until they are sent.
+/// How a response is sent.
+pub(super) struct SendOptions {
+    /// Memory charge for the headers and body, held until they are sent.
     pub charge: Option<Charge>,
     pub version: Version,
 }
 
-/// `origin_headers`: headers for the whole origin that the plugin may set. `on_dropped` is called with the name of each
-/// header that is left out.
+/// Converts a plugin's answer into a response.
+///
+/// `origin_headers` lists the headers that apply to the whole origin and that the plugin may set. `on_dropped` is
+/// called with the name of each removed header.
 ///
 /// # Errors
-/// What about it cannot be sent: a fault of the plugin.
+/// Returns the reason if the answer cannot be sent, which is a fault of the plugin.
 pub(super) fn build_response(
     answer: Answer,
-    outlet: Outlet,
+    options: SendOptions,
     origin_headers: &[String],
     on_dropped: impl Fn(&HeaderName),
 ) -> Result<Response<Body>, &'static str> {
     let status = StatusCode::from_u16(answer.status)
         .ok()
         .filter(|status| (200..600).contains(&status.as_u16()))
-        .ok_or("its status is none of 200 to 599")?;
+        .ok_or("the status must be 200 to 599")?;
     let mut response = Response::new(Body::default());
     *response.status_mut() = status;
     let headers = response.headers_mut();
     for (name, value) in answer.headers {
-        let name = HeaderName::try_from(name).map_err(|_| "one of its headers has no sound name")?;
+        let name = HeaderName::try_from(name).map_err(|_| "a header name is invalid")?;
         if is_host_header(name.as_str()) || is_origin_header(name.as_str(), origin_headers) {
             on_dropped(&name);
             continue;
         }
-        let value = HeaderValue::try_from(value).map_err(|_| "one of its headers has a value that cannot be sent")?;
-        headers.try_append(name, value).map_err(|_| "it has too many headers")?;
+        let value = HeaderValue::try_from(value).map_err(|_| "a header value is invalid")?;
+        headers.try_append(name, value).map_err(|_| "there are too many headers")?;
     }
     let bodiless = matches!(status, StatusCode::NO_CONTENT | StatusCode::RESET_CONTENT | StatusCode::NOT_MODIFIED);
-    let (mut body, mut charge) = (answer.body, outlet.charge);
+    let (mut body, mut charge) = (answer.body, options.charge);
     if bodiless {
         let bytes = std::mem::take(&mut body).len() as u64;
         charge = charge.map(|charge| charge.without(bytes));
     }
     if !body.is_empty() {
         let media_type = match answer.media_type {
-            Some(media_type) => HeaderValue::try_from(media_type).map_err(|_| "its media type cannot be sent")?,
+            Some(media_type) => HeaderValue::try_from(media_type).map_err(|_| "the media type is invalid")?,
             None => HeaderValue::from_static("application/octet-stream"),
         };
         headers.insert(header::CONTENT_TYPE, media_type);
     }
-    *response.body_mut() = Body::charged(body, charge, outlet.version);
+    *response.body_mut() = Body::charged(body, charge, options.version);
     Ok(response)
 }
 
-/// A stream of events. Caches must not keep it, proxies not hold it back.
-pub(super) fn stream(chunks: mpsc::Receiver<Bytes>) -> Response<Body> {
-    let mut response = Response::new(Body::live(chunks));
+/// Builds the response of an event event_stream. Its headers keep caches from storing it and proxies from buffering it.
+pub(super) fn event_stream(chunks: mpsc::Receiver<Bytes>) -> Response<Body> {
+    let mut response = Response::new(Body::stream(chunks));
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
@@ -75,17 +77,17 @@ pub(super) fn stream(chunks: mpsc::Receiver<Bytes>) -> Response<Body> {
     response
 }
 
-/// A HEAD is answered like a GET, length and all, but without the body.
-pub(super) fn take_body_away(response: &mut Response<Body>) {
+/// Removes the body of a response to HEAD and keeps its length.
+pub(super) fn strip_body(response: &mut Response<Body>) {
     let body = std::mem::take(response.body_mut());
-    // 204 and 304 say no length; what has none to say is left as it is.
+    // 204 and 304 declare no length, so a response without a length stays unchanged.
     if let Some(length) = body.size_hint().exact().filter(|length| *length > 0) {
         response.headers_mut().insert(header::CONTENT_LENGTH, HeaderValue::from(length));
     }
     *response.body_mut() = body.into_headers();
 }
 
-/// A JSON text as a response.
+/// Builds a response from JSON text.
 pub(super) fn json(text: impl Into<Bytes>) -> Response<Body> {
     let mut response = Response::new(Body::from(text.into()));
     response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
@@ -105,18 +107,18 @@ mod tests {
         }
     }
 
-    impl Outlet {
-        fn uncharged() -> Outlet {
-            Outlet { charge: None, version: Version::HTTP_11 }
+    impl SendOptions {
+        fn uncharged() -> SendOptions {
+            SendOptions { charge: None, version: Version::HTTP_11 }
         }
     }
 
     fn build(answer: Answer) -> Result<Response<Body>, &'static str> {
-        build_response(answer, Outlet::uncharged(), &[], |_| ())
+        build_response(answer, SendOptions::uncharged(), &[], |_| ())
     }
 
     #[test]
-    fn origin_wide_headers_are_dropped_unless_the_operator_lists_them() {
+    fn origin_wide_headers_are_dropped_unless_configured() {
         let dropped = std::cell::RefCell::new(Vec::new());
         let headers = [
             ("Set-Cookie", "a=b"),
@@ -125,17 +127,18 @@ mod tests {
             ("clear-site-data", "\"*\""),
             ("etag", "\"1\""),
         ];
-        let note = |name: &HeaderName| dropped.borrow_mut().push(name.to_string());
+        let record = |name: &HeaderName| dropped.borrow_mut().push(name.to_string());
         let response =
-            build_response(answer(200, &headers, "{}"), Outlet::uncharged(), &["set-cookie".to_owned()], note).unwrap();
+            build_response(answer(200, &headers, "{}"), SendOptions::uncharged(), &["set-cookie".to_owned()], record)
+                .unwrap();
         assert_eq!(response.headers()["set-cookie"], "a=b");
         assert_eq!(response.headers()["etag"], "\"1\"");
-        assert_eq!(response.headers().len(), 3, "and the media type");
+        assert_eq!(response.headers().len(), 3, "the media type is the third");
         assert_eq!(dropped.into_inner(), ["strict-transport-security", "alt-svc", "clear-site-data"]);
     }
 
     #[test]
-    fn headers_of_the_host_and_the_connection_are_dropped() {
+    fn host_and_connection_headers_are_dropped() {
         let dropped = [
             ("Connection", "close"),
             ("content-length", "999"),
@@ -151,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_sent_is_a_fault() {
+    fn answer_that_cannot_be_sent_is_a_fault() {
         assert!(build(answer(200, &[("a b", "x")], "")).is_err());
         assert!(build(answer(200, &[("a", "x\r\ny: z")], "")).is_err());
         for status in [0, 100, 101, 199, 600, 999, 1000] {
@@ -160,16 +163,16 @@ mod tests {
     }
 
     #[test]
-    fn no_content_has_neither_body_nor_type() {
+    fn no_content_has_no_body_and_no_media_type() {
         let response = build(answer(204, &[], "{}")).unwrap();
         assert!(response.headers().is_empty());
         assert_eq!(hyper::body::Body::size_hint(response.body()).exact(), Some(0));
     }
 
     #[test]
-    fn a_head_keeps_the_length_alone() {
+    fn head_response_keeps_only_the_length() {
         let mut response = build(answer(200, &[], "{\"a\":1}")).unwrap();
-        take_body_away(&mut response);
+        strip_body(&mut response);
         assert_eq!(response.headers()["content-length"], "7");
         assert_eq!(hyper::body::Body::size_hint(response.body()).exact(), Some(0));
     }
