@@ -1,12 +1,12 @@
-//! Who a request acts for: API keys, tokens that plugins hand out, tokens of OAuth, and where in a request they stand.
+//! Authentication: API keys, tokens issued by plugins, and OAuth tokens; where a request carries its credential.
 //!
-//! - `key`: the text of a key, its hash, the row that is kept. `keys`: create, list, revoke, authenticate, last use.
-//! - `cache`: what was looked up a moment ago. `credential`: finding the key in a request, and taking it out.
-//! - `signing`: copies of keys that webhooks are signed with. `store`: what is asked of the database.
-//! - `guesses`: how often one address may be wrong. `oauth`: clients and their tokens.
+//! - `key`: the text of a key, its hash and its stored row. `keys`: create, list, revoke, authenticate, last use.
+//! - `cache`: short-lived cache of key lookups. `credential`: extracts the credential from a request and removes it.
+//! - `signing`: copies of keys that sign webhooks. `store`: the database interface of keys.
+//! - `guess_limiter`: limits wrong credentials per address. `oauth`: clients and their tokens.
 //!
-//! Never says to a caller why a key was refused. The text of a key is shown once, never logged, and stored only where it was
-//! made to sign: sealed.
+//! A caller never learns why a key was rejected. The text of a key is returned once and never logged. It is stored
+//! only for keys that sign webhooks, and then sealed.
 
 use std::sync::Arc;
 
@@ -14,9 +14,10 @@ use crate::secrets::SecretError;
 
 mod cache;
 pub mod credential;
-pub mod guesses;
+pub mod guess_limiter;
 pub mod key;
 pub mod keys;
+mod known_key;
 pub mod oauth;
 mod signing;
 pub mod store;
@@ -24,37 +25,37 @@ pub mod store;
 pub use key::{Environment, KeyRow};
 pub use keys::Keys;
 
-/// Who a call acts for.
+/// The identity on whose behalf a call is made.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Principal {
-    /// "acme/test"; empty for an anonymous one, which has no data at all.
+    /// "acme/test". Empty for an anonymous principal, which has no data.
     pub tenant: Arc<str>,
-    /// "test" or "live"; empty for an anonymous one.
+    /// "test" or "live". Empty for an anonymous principal.
     pub environment: &'static str,
     pub kind: PrincipalKind,
-    /// The id of the key or client; empty for an anonymous one.
+    /// The id of the key or client. Empty for an anonymous principal.
     pub subject: Arc<str>,
-    /// Stays the same when a key is rotated; the scope of idempotency keys.
+    /// Scope of idempotency keys. It does not change when a key is rotated.
     pub owner: Arc<str>,
-    /// Of a key, none: everything. Of a token or client, none: nothing that wants a scope.
+    /// Empty means unrestricted for a key, and no scope at all for a token or client.
     pub scopes: Vec<String>,
-    /// What was attached when the key was issued; of a plugin, from where it calls.
+    /// Attributes given when the key was issued. A plugin has its organization here if it calls another one.
     pub attributes: Vec<(String, String)>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PrincipalKind {
     ApiKey,
-    /// Handed out by the plugin, for a while as a rule.
+    /// Issued by the plugin, usually with an expiry time.
     Token,
     OAuthClient,
-    /// A plugin of this host, which the operator lets call.
+    /// A plugin of this host that the operator has allowed to call.
     Plugin,
     Anonymous,
 }
 
 impl PrincipalKind {
-    /// As the contract spells it (`types.principal.kind`).
+    /// Returns the name used in the contract (`types.principal.kind`).
     pub fn name(self) -> &'static str {
         match self {
             PrincipalKind::ApiKey => "api-key",
@@ -67,7 +68,7 @@ impl PrincipalKind {
 }
 
 impl Principal {
-    /// For open routes: sees nothing and can change nothing.
+    /// Returns the principal of open routes, which can neither read nor change data.
     pub fn anonymous() -> Principal {
         Principal {
             tenant: Arc::from(""),
@@ -80,13 +81,15 @@ impl Principal {
         }
     }
 
-    /// A plugin of this host that calls for this tenant; where that is another one than its own, the operator has named it,
-    /// and the attribute `organization` says from where it calls.
+    /// Returns the principal of a plugin of this host that calls on behalf of `tenant`.
+    ///
+    /// If `tenant` belongs to another organization, the operator has configured that organization, and the attribute
+    /// `organization` holds the organization that the call comes from.
     pub fn plugin((name, from): (&str, &str), tenant: &Arc<str>) -> Principal {
         let own = from.rsplit_once('/').map_or(from, |(organization, _)| organization);
         let from_elsewhere = (*from != **tenant).then(|| ("organization".to_owned(), own.to_owned()));
         let environment = if tenant.ends_with("/live") { Environment::Live } else { Environment::Test };
-        // The owner of what is kept for it, and whom others may know it by: not the same for two organizations.
+        // Callers of two organizations must not share a subject: it owns idempotency records and is visible to plugins.
         let subject: Arc<str> = match &from_elsewhere {
             None => format!("plugin:{name}").into(),
             Some((_, organization)) => format!("plugin:{name}@{organization}").into(),
@@ -102,25 +105,26 @@ impl Principal {
         }
     }
 
-    /// A key without any scope may do everything; a token says all that it may.
-    pub fn may(&self, scopes: &[String]) -> bool {
+    /// Returns true if the principal has all of `scopes`. A key without scopes is unrestricted; a token never is.
+    pub fn has_scopes(&self, scopes: &[String]) -> bool {
         let limited = matches!(self.kind, PrincipalKind::OAuthClient | PrincipalKind::Token);
         let unlimited = self.scopes.is_empty() && !limited;
         unlimited || scopes.iter().all(|scope| self.scopes.contains(scope))
     }
 }
 
-/// Why a credential does not open this plugin, or could not be judged. For the log; a caller reads one and the same
-/// "unauthenticated" for all but the last.
+/// Why a credential is not valid for a plugin, or could not be checked.
+///
+/// Used in logs only. Callers receive the same "unauthenticated" error for every variant except `Store`.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Denied {
+pub enum CredentialError {
     #[error("no credential")]
     Missing,
-    #[error("not the text of a key")]
+    #[error("malformed credential")]
     Malformed,
     #[error("two different credentials")]
     Ambiguous,
-    #[error("no such key")]
+    #[error("unknown key")]
     Unknown,
     #[error("the key has expired")]
     Expired,
@@ -130,32 +134,32 @@ pub enum Denied {
     OtherPlugin,
     #[error("the token: {0}")]
     Token(&'static str),
-    #[error("the key could not be looked up: {0}")]
+    #[error("failed to look up the key: {0}")]
     Store(#[from] store::StoreError),
 }
 
-/// What can go wrong with keys for an operator. Each is a sentence.
+/// Why an operator's request about keys or clients failed. Each message is a sentence without its full stop.
 #[derive(Debug, thiserror::Error)]
-pub enum AuthError {
-    #[error("\"{0}\" is not an organization: 1 to 64 letters, digits, \".\", \"_\" or \"-\"")]
+pub enum AuthAdminError {
+    #[error("\"{0}\" is not a valid organization: it must be 1 to 64 letters, digits, \".\", \"_\" or \"-\"")]
     Organization(String),
-    #[error("\"{0}\" is not a scope: 1 to 64 visible characters without a comma")]
+    #[error("\"{0}\" is not a valid scope: it must be 1 to 64 visible characters without a comma")]
     Scope(String),
-    #[error("{0} scopes are too many: a key has {max} at most", max = crate::limits::KEY_SCOPES_MAX)]
+    #[error("{0} scopes are too many: a key has at most {max}", max = crate::limits::KEY_SCOPES_MAX)]
     Scopes(usize),
-    #[error("no key of owner \"{0}\" is in use for this plugin, organization and environment")]
+    #[error("owner \"{0}\" has no active key for this plugin, organization and environment")]
     OwnerUnknown(String),
-    #[error("owner \"{0}\" has two keys in use already: revoke one first")]
+    #[error("owner \"{0}\" already has two active keys: revoke one first")]
     OwnerFull(String),
-    #[error("\"{0}\" cannot be the scope of a token: it holds a quote or a backslash")]
+    #[error("\"{0}\" cannot be the scope of a token: it contains a quote or a backslash")]
     ScopeToken(String),
     #[error("the JWKS {0}")]
     ClientKeys(&'static str),
-    #[error("there are {max} clients already, revoked ones included", max = crate::limits::CLIENTS_MAX)]
+    #[error("there are already {max} clients, including revoked ones", max = crate::limits::CLIENTS_MAX)]
     Clients,
-    #[error("the system gave no random bytes")]
+    #[error("the system returned no random bytes")]
     Random,
-    #[error("the copy of a key that signs: {0}")]
+    #[error("the copy of the signing key: {0}")]
     Secret(#[from] SecretError),
     #[error(transparent)]
     Store(#[from] store::StoreError),
@@ -166,7 +170,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_plugin_tells_from_which_other_organization_it_calls() {
+    fn plugin_calling_another_organization_carries_its_own_as_attribute() {
         let called = |from: &str, tenant: &str| Principal::plugin(("notes", from), &tenant.into());
         let own = called("acme/test", "acme/test");
         assert_eq!((&*own.subject, own.environment, own.attributes.len()), ("plugin:notes", "test", 0));

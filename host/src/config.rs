@@ -1,24 +1,27 @@
-//! `plugins.toml`, flags and the environment, as typed values. The only reader of any of them, but for
-//! what `clap` fills into the flags of the command line (TENON_ADMIN, TENON_DATA_DIR, USER).
+//! Reads `plugins.toml`, flags and environment variables into typed values. No other module reads them, except that
+//! `clap` fills some flags of the command line from variables (TENON_ADMIN, TENON_DATA_DIR, USER).
 //!
-//! Every mistake is reported at once, with the line where it stands and what to do; of a text that is not TOML, the first
-//! place alone. A key that is not known is an error.
-//! A flag goes before a variable of the environment, that before the file, the file before the default.
+//! All mistakes are reported at once, each with its line and a remedy. If the file is not TOML, only the first syntax
+//! error is reported. An unknown key is an error. A flag overrides an environment variable, which overrides the file,
+//! which overrides the default.
 //!
-//! - `keys`: every key with bounds, default and meaning. `reference`: the same for people.
-//! - `sources`: flags and variables. `section`: one table of the file while it is read. `mistakes`: what is wrong.
-//! - `file`: the whole file. `syntax`: a text that is not TOML. `oauth`: tokens. `plugin`: one plugin's section;
-//!   `destination`: one server that its calls may go to; `plugin_values`: both as typed values. `place`: addresses and paths
-//!   from any source. `memory_plan`: the memory that all settings allow together. `certificates`: files of certificates. `production`: settings that production refuses or warns of.
+//! - `keys`: every key with bounds, default and description. `reference`: renders them for people.
+//! - `sources`: flags and variables. `section`: one table of the file while it is read. `mistakes`: the reported
+//!   mistakes.
+//! - `file`: the whole file. `syntax`: syntax errors. `oauth`: tokens. `plugin`: one plugin's section.
+//! - `destination`: one destination of a plugin's calls. `plugin_values`: typed values of both.
+//! - `layered`: settings that may be given in several sources. `memory_plan`: the memory that all limits together
+//!   allow.
+//! - `certificates`: certificate files. `production`: settings that are rejected or cause a warning in production.
 
 mod certificates;
 mod destination;
 mod file;
 pub mod keys;
+mod layered;
 pub mod memory_plan;
 pub mod mistakes;
 mod oauth;
-mod place;
 mod plugin;
 mod plugin_values;
 mod production;
@@ -57,22 +60,22 @@ pub enum Environment {
     Production,
 }
 
-/// Everything that the host was told, with defaults filled in.
+/// The whole configuration with defaults filled in.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// Where it was read from; component paths are relative to its folder.
+    /// Path of the file. Component paths are relative to its folder.
     pub file: PathBuf,
     pub environment: Environment,
     pub listen: SocketAddr,
     pub admin_listen: SocketAddr,
-    /// Lower case names that the Host header of the operators' listener may carry, besides localhost and IP addresses.
+    /// Lower-case names that the operators' listener accepts in the Host header, besides localhost and IP addresses.
     pub admin_hosts: Vec<String>,
-    /// "https://api.example.com", as callers reach the interfaces; `None`: nothing names it.
+    /// Base URL of the interfaces for callers, "https://api.example.com". `None` if it is not set.
     pub public_url: Option<String>,
     pub data_dir: PathBuf,
-    /// "sqlite:PATH"; `tenon.db` in the data folder where nothing else was said.
+    /// "sqlite:PATH". The default is `tenon.db` in the data folder.
     pub database_url: String,
-    /// The value of TENON_MASTER_KEY; absent: the keys lie in `master.key` in the data folder.
+    /// The value of TENON_MASTER_KEY. If it is not set, the keys are in `master.key` in the data folder.
     pub master_key: Option<SecretText>,
     pub http: HttpConfig,
     pub outbound: OutboundConfig,
@@ -80,21 +83,21 @@ pub struct Config {
     pub compile: CompileConfig,
     pub oauth: OAuthConfig,
     pub retention: Vec<RetentionRule>,
-    /// Below this many free bytes on the disk of the database, writing routes answer 503.
+    /// If the disk of the database has fewer free bytes, writing routes return 503.
     pub free_disk_bytes_min: u64,
     pub memory: MemoryConfig,
     pub plugins: BTreeMap<Arc<str>, PluginConfig>,
-    /// True if each request of the interfaces is logged.
+    /// True if each request to the interfaces is logged.
     pub access_log: bool,
-    /// Findings for the operator; none of them keeps the host from starting.
+    /// Warnings for the operator. The host starts in spite of them.
     pub warnings: Vec<Mistake>,
 }
 
-/// Which blockchains there are.
+/// Settings of the blockchains.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ChainsConfig {
     pub simulated: bool,
-    /// Of the simulated ones.
+    /// Block time of simulated blockchains.
     pub block_ms: u64,
 }
 
@@ -105,7 +108,7 @@ pub struct CompileConfig {
     pub memory_bytes: u64,
     /// Milliseconds from the start of one compilation.
     pub time_ms: u64,
-    /// Compilations at the same time.
+    /// Concurrent compilations.
     pub concurrent: usize,
 }
 
@@ -122,27 +125,27 @@ impl Default for CompileConfig {
 #[derive(Clone, Debug, PartialEq)]
 pub struct HttpConfig {
     pub connections_max: usize,
-    /// Limit for one peer that is no trusted proxy.
+    /// Limit for one peer that is not a trusted proxy.
     pub connections_per_peer_max: usize,
     pub header_timeout_ms: u64,
     pub body_timeout_ms: u64,
     pub body_bytes_max: u64,
-    /// Milliseconds that a reader may take to go on with an answer, and bytes a second that it has to take.
+    /// Milliseconds within which a reader must accept more of an answer, and bytes per second that it must accept.
     pub answer_stall_ms: u64,
     pub answer_rate_min: u64,
     /// Milliseconds that running requests get at shutdown.
     pub shutdown_ms: u64,
-    /// Origins that browsers may call from; empty: CORS is off.
+    /// Origins that browsers may call from. Empty if CORS is off.
     pub cors_origins: Vec<String>,
-    /// Peers whose X-Forwarded-For and X-Forwarded-Proto are believed.
+    /// Peers whose X-Forwarded-For and X-Forwarded-Proto are trusted.
     pub trusted_proxies: Vec<std::net::IpAddr>,
-    /// What `listen` shows; `None`: it speaks plain HTTP.
+    /// Certificate of `listen`. `None` for plain HTTP.
     pub tls: Option<CertificateFiles>,
 }
 
 #[cfg(test)]
 impl HttpConfig {
-    /// Patient, over plain HTTP.
+    /// Returns settings with long timeouts and plain HTTP.
     pub fn for_tests() -> HttpConfig {
         HttpConfig {
             connections_max: 100,
@@ -160,21 +163,21 @@ impl HttpConfig {
     }
 }
 
-/// An organization as keys have it.
+/// Returns true for a valid name of an organization, as for keys.
 fn is_organization(text: &str) -> bool {
     (1..=64).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte))
 }
 
-/// An organization, and an environment.
+/// Returns true for an organization and an environment: "acme/test".
 pub fn is_tenant(text: &str) -> bool {
     text.split_once('/')
         .is_some_and(|(name, environment)| is_organization(name) && (environment == "test" || environment == "live"))
 }
 
-/// Tokens that the host gives out, and whose it takes besides.
+/// Tokens that the host issues, and external issuers that it accepts.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OAuthConfig {
-    /// "https://api.example.com"; `None`: none was named.
+    /// "https://api.example.com". `None` if it is not set.
     pub issuer: Option<String>,
     /// "RS256", "ES256" or "EdDSA".
     pub algorithm: String,
@@ -189,22 +192,22 @@ pub struct IssuerConfig {
     pub issuer: String,
     pub plugin: Arc<str>,
     pub audience: String,
-    /// In lower case.
+    /// Lower case.
     pub token_type: String,
     pub keys: IssuerKeys,
     pub tenant_claim: Option<String>,
-    /// "organization/environment" by the id of a client.
+    /// "organization/environment" by client id.
     pub clients: BTreeMap<String, String>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum IssuerKeys {
     Url(String),
-    /// The text of a file; what it holds is judged where it is used.
+    /// Content of the file. It is parsed by its user.
     Text(String),
 }
 
-/// How long rows of one kind are kept.
+/// Limits of age and size for rows of one kind.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RetentionRule {
     /// "answers", "events", "deliveries", "journal", "swaps", "outbox", "batches".
@@ -213,38 +216,38 @@ pub struct RetentionRule {
     pub bytes_max: Option<u64>,
 }
 
-/// The file that is read where neither a flag nor `TENON_CONFIG` names one.
+/// The file that is read if neither a flag nor `TENON_CONFIG` names one.
 const DEFAULT_FILE: &str = "plugins.toml";
 
-/// What the configuration is read for.
+/// The purpose that the configuration is read for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Purpose {
-    /// To run: what has to lie on this machine is looked for.
+    /// To start the host. Files that it needs must exist.
     Serve,
-    /// The same before a start: what the host could wait for has to be there as well.
+    /// To check before a start. Components must exist as well, although a started host would wait for them.
     Check,
-    /// To judge something by it, perhaps on another machine.
+    /// To inspect the configuration, perhaps on another machine. Files need not exist.
     Inspect,
 }
 
 impl Purpose {
-    /// Returns true if the files that are named must be on this machine.
+    /// Returns true if the named files must be on this machine.
     fn requires_files(self) -> bool {
         self != Purpose::Inspect
     }
 }
 
-/// Reads everything that the host is told. Called again when the file has changed.
+/// Reads the configuration to start the host. Called again when the file has changed.
 pub fn load(flags: &Flags, variables: &Variables) -> Result<Config, ConfigError> {
     load_for(Purpose::Serve, flags, variables)
 }
 
-/// The same for `tenon config check`: components must exist as well.
+/// Reads the configuration for `tenon config check`: components must exist as well.
 pub fn check(flags: &Flags, variables: &Variables) -> Result<Config, ConfigError> {
     load_for(Purpose::Check, flags, variables)
 }
 
-/// The same where nothing is going to be started: the master key of production may be elsewhere.
+/// Reads the configuration without starting anything: the master key and other secrets may be on another machine.
 pub fn inspect(flags: &Flags, variables: &Variables) -> Result<Config, ConfigError> {
     load_for(Purpose::Inspect, flags, variables)
 }
@@ -253,26 +256,27 @@ fn load_for(purpose: Purpose, flags: &Flags, variables: &Variables) -> Result<Co
     let named = flags.config.clone().or_else(|| variables.get("TENON_CONFIG").map(PathBuf::from));
     let path = named.unwrap_or_else(|| PathBuf::from(DEFAULT_FILE));
     let text = read_file(&path)
-        .map_err(|text| ConfigError { file: path.clone(), mistakes: vec![Mistake::elsewhere(text)] })?;
+        .map_err(|text| ConfigError { file: path.clone(), mistakes: vec![Mistake::unlocated(text)] })?;
     let open_files_max = if purpose.requires_files() { machine::open_files_max() } else { None };
     let source = file::Source { path: &path, flags, variables, purpose, open_files_max };
     file::read(&source, &text).map_err(|mistakes| ConfigError { file: path, mistakes })
 }
 
 impl Config {
-    /// Returns the beginning of absolute links. `listens`: the address that the host has bound for `listen`. `None` in
-    /// production where neither `public-url` nor the issuer of tokens names the host.
+    /// Returns the base URL of absolute links. `listens` is the address that the host has bound for `listen`.
+    ///
+    /// Returns `None` in production if neither `public-url` nor `oauth.issuer` is set.
     pub fn link_base(&self, listens: SocketAddr) -> Option<String> {
         let named = self.public_url.clone().or_else(|| self.oauth.issuer.clone());
         named.or_else(|| (self.environment == Environment::Development).then(|| self.local_url(listens)))
     }
 
-    /// An address that a program on this machine can connect to: "all addresses" is none.
+    /// Returns a URL that a program on this machine can connect to, also if `listens` is an unspecified address.
     pub fn local_url(&self, listens: SocketAddr) -> String {
         local_url(if self.http.tls.is_some() { "https" } else { "http" }, listens)
     }
 
-    /// Names of settings that differ in `next` and take effect only at the next start: everything but plugins.
+    /// Returns the names of settings that differ in `next` and take effect only at the next start: all except plugins.
     pub fn needs_restart(&self, next: &Config) -> Vec<&'static str> {
         let differs = [
             (self.environment != next.environment, keys::ENVIRONMENT.name),
@@ -297,7 +301,7 @@ impl Config {
     }
 }
 
-/// "http://127.0.0.1:8080" also where the address stands for all of this machine.
+/// Returns a URL such as "http://127.0.0.1:8080". An unspecified address is replaced by the loopback address.
 pub fn local_url(scheme: &str, address: SocketAddr) -> String {
     match (address.ip().is_unspecified(), address.is_ipv4()) {
         (false, _) => format!("{scheme}://{address}"),
@@ -310,7 +314,7 @@ fn read_file(path: &Path) -> Result<String, String> {
     let unreadable = |why: &dyn std::fmt::Display| {
         format!("{} cannot be read ({why}). Name the configuration with --config or TENON_CONFIG.", path.display())
     };
-    // Opening it would wait for another process. A device is read: /dev/null is an empty configuration.
+    // Opening a FIFO would wait for another process. A device is read: /dev/null is an empty configuration.
     if std::fs::metadata(path).is_ok_and(|found| found.file_type().is_fifo()) {
         return Err(unreadable(&"it is a FIFO, not a regular file"));
     }

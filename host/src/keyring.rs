@@ -1,11 +1,12 @@
-//! Seeds of tenants: made at the first use, sealed at rest, opened for one use.
+//! Seeds of tenants: created at the first use, sealed at rest, opened for one use.
 //!
-//! Owns which seed belongs to whom and how it is stored. Never logs one, never gives one to a plugin; only an operator's
-//! command sees a phrase (`export`). What is done with a seed is `tenon_keyring`'s, what a plugin may ask `capability`'s. Invariants:
+//! Owns the seed of each plugin and tenant and how it is stored. A seed is never logged or returned to a plugin; only
+//! an operator's command returns a phrase (`export`). `tenon_keyring` derives keys from a seed, and `capability` checks
+//! what a plugin may request. Invariants:
 //!
-//! - A seed is on disk before anything was derived from it, and never replaced by another one.
+//! - A seed is durable before anything is derived from it, and is never replaced by another one.
 //! - It is sealed under the master key, bound to its plugin and tenant.
-//! - In memory lies what is sealed. An opened seed lives as long as one use, and is wiped.
+//! - Memory holds only sealed seeds. An opened seed lives as long as one use, and is wiped.
 
 mod stored;
 
@@ -23,13 +24,13 @@ use crate::{
 };
 use stored::StoredSeed;
 
-/// Of the names of sealed secrets.
+/// Purpose of seeds in the names of sealed secrets.
 pub const SEED_PURPOSE: &str = "seed";
 
-/// What the keyring asks of the database.
+/// The database interface of the keyring.
 pub trait SeedStore: Send + Sync + 'static {
     fn find_seed<'a>(&'a self, name: &'a SecretName) -> BoxFuture<'a, Result<Option<Vec<u8>>, String>>;
-    /// Durable when it returns. `false`: there was one already, and it stays.
+    /// Inserts a seed. Durable on return. Returns false if there is one already, which is kept.
     fn insert_seed<'a>(
         &'a self,
         name: &'a SecretName,
@@ -40,13 +41,13 @@ pub trait SeedStore: Send + Sync + 'static {
 
 #[derive(Debug, thiserror::Error)]
 pub enum SeedError {
-    #[error("seeds cannot be read or written: {0}")]
+    #[error("failed to read or write seeds: {0}")]
     Store(String),
     #[error(transparent)]
     Secret(#[from] SecretError),
     #[error(transparent)]
     Keyring(#[from] KeyringError),
-    /// An operator brings one for a tenant that has another.
+    /// An operator imports a seed for a tenant that has another one.
     #[error("this tenant has a seed already, and it is another one")]
     Taken,
 }
@@ -55,16 +56,16 @@ pub enum SeedError {
 pub struct Keyring {
     store: Arc<dyn SeedStore>,
     master_keys: Arc<MasterKeys>,
-    /// As they lie in the database.
+    /// Sealed seeds, as in the database.
     sealed: Mutex<HashMap<Scope, Arc<[u8]>>>,
 }
 
-/// No seeds are stored, and none can be.
+/// A store without seeds. Every operation fails.
 struct Closed;
 
 impl SeedStore for Closed {
     fn find_seed<'a>(&'a self, _name: &'a SecretName) -> BoxFuture<'a, Result<Option<Vec<u8>>, String>> {
-        Box::pin(async { Err("no seeds are kept here".to_owned()) })
+        Box::pin(async { Err("this host stores no seeds".to_owned()) })
     }
 
     fn insert_seed<'a>(
@@ -73,12 +74,12 @@ impl SeedStore for Closed {
         _sealed: &'a [u8],
         _action: Option<OperatorAction>,
     ) -> BoxFuture<'a, Result<bool, String>> {
-        Box::pin(async { Err("no seeds are kept here".to_owned()) })
+        Box::pin(async { Err("this host stores no seeds".to_owned()) })
     }
 }
 
 impl Keyring {
-    /// Has no keys: for who loads plugins without running them.
+    /// Returns a keyring without keys, for loading plugins without running them.
     pub fn closed() -> Result<Keyring, SecretError> {
         let master_keys = MasterKeys::parse(&new_key_text()?)?;
         Ok(Keyring::new(Arc::new(Closed), Arc::new(master_keys)))
@@ -88,25 +89,26 @@ impl Keyring {
         Keyring { store, master_keys, sealed: Mutex::default() }
     }
 
-    /// For one use. The first use of a plugin and tenant makes it.
+    /// Returns the seed of a plugin and tenant for one use. The first use creates it.
     pub async fn seed(&self, scope: &Scope) -> Result<Seed, SeedError> {
         let known = self.sealed.lock().get(scope).cloned();
         let sealed = match known {
             Some(sealed) => sealed,
-            None => self.find_or_make(scope).await?,
+            None => self.find_or_create(scope).await?,
         };
         self.open(&name_of(scope), &sealed)?.seed()
     }
 
-    /// `None`: nothing has used it yet. For an operator's backup alone.
+    /// Returns the phrase of a seed, for an operator's backup only. `None` if nothing has used it yet.
     pub async fn export(&self, scope: &Scope) -> Result<Option<SeedPhrase>, SeedError> {
         let name = name_of(scope);
         let Some(sealed) = self.store.find_seed(&name).await.map_err(SeedError::Store)? else { return Ok(None) };
         Ok(Some(self.open(&name, &sealed)?.phrase()?))
     }
 
-    /// An operator's phrase for a tenant that has none yet; the same one again changes nothing. Says whether it is new here.
-    /// `action`: for the operators' journal.
+    /// Imports an operator's phrase for a tenant that has none. Returns false if the tenant already has the same one.
+    ///
+    /// `action` is written to the operators' journal.
     pub async fn import(&self, scope: &Scope, phrase: &SeedPhrase, action: OperatorAction) -> Result<bool, SeedError> {
         let name = name_of(scope);
         let seed = StoredSeed::new(phrase);
@@ -120,11 +122,11 @@ impl Keyring {
         }
     }
 
-    async fn find_or_make(&self, scope: &Scope) -> Result<Arc<[u8]>, SeedError> {
+    async fn find_or_create(&self, scope: &Scope) -> Result<Arc<[u8]>, SeedError> {
         let name = name_of(scope);
         let sealed = match self.store.find_seed(&name).await.map_err(SeedError::Store)? {
             Some(sealed) => sealed,
-            None => self.make(&name).await?,
+            None => self.create(&name).await?,
         };
         let sealed: Arc<[u8]> = sealed.into();
         let mut known = self.sealed.lock();
@@ -135,8 +137,8 @@ impl Keyring {
         Ok(sealed)
     }
 
-    /// Of two that make one at the same time the first wins, and both use that.
-    async fn make(&self, name: &SecretName) -> Result<Vec<u8>, SeedError> {
+    /// Creates a seed. If two calls create one at the same time, the first one is stored and both use it.
+    async fn create(&self, name: &SecretName) -> Result<Vec<u8>, SeedError> {
         let mut entropy = zeroize::Zeroizing::new([0; SEED_ENTROPY_BYTES]);
         getrandom::fill(entropy.as_mut()).map_err(SecretError::Random)?;
         let phrase = SeedPhrase::from_entropy(entropy.as_ref())?;
@@ -145,7 +147,7 @@ impl Keyring {
             return Ok(sealed);
         }
         let found = self.store.find_seed(name).await.map_err(SeedError::Store)?;
-        found.ok_or_else(|| SeedError::Store("a seed was there and is not any more".to_owned()))
+        found.ok_or_else(|| SeedError::Store("a stored seed has disappeared".to_owned()))
     }
 
     fn open(&self, name: &SecretName, sealed: &[u8]) -> Result<StoredSeed, SeedError> {

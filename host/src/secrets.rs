@@ -1,17 +1,17 @@
-//! Secrets at rest: what must be recoverable is sealed, bound to whom it belongs to and what it is for.
+//! Secrets at rest. A recoverable secret is sealed, and bound to its owner and purpose.
 //!
-//! Never logs a secret or shows one in `Debug`; wipes what it holds when it lets go of it.
+//! Secrets are never logged or shown in `Debug`, and are wiped from memory when dropped.
 //!
 //! - `master`: the operator's master keys. `sealed`: XChaCha20-Poly1305 under one of them.
-//! - `kept_answer`: answers kept for idempotency keys, sealed under a key that only the caller has.
-//! - `rotation`: sealing again everything that an older master key sealed.
-//! - `webhook`: what endpoints sign with. `sealing_root`: what seals secrets that stand inside of records.
-//! - `key_text`: what keys and tokens are made of. `password`: hashes of passwords.
-//! - `private_file`: files that only their owner may read. `certificate`: the certificate of a listener, and its key.
+//! - `idempotency_record`: answers stored for idempotency keys, sealed under a key that only the caller has.
+//! - `rotation`: re-seals everything that an older master key sealed.
+//! - `webhook`: secrets that endpoints sign with. `sealing_root`: seals secrets that are stored inside records.
+//! - `key_text`: the text of keys and tokens. `password`: hashes of passwords.
+//! - `private_file`: files that only their owner may read. `certificate`: the certificate and key of a listener.
 
 mod aead;
 pub mod certificate;
-mod kept_answer;
+mod idempotency_record;
 pub mod key_text;
 mod master;
 pub mod password;
@@ -28,14 +28,14 @@ use std::{fmt, path::PathBuf};
 use subtle::ConstantTimeEq;
 use zeroize::Zeroizing;
 
-pub use kept_answer::{AnswerContext, open_answer, seal_answer};
+pub use idempotency_record::{AnswerContext, open_answer, seal_answer};
 pub use master::{MASTER_KEY_FILE, MasterKeys, MissingKey, new_key_text};
 pub use rotation::{Rotation, SealedRow, SealedRows, rotate};
 pub use sealed::SecretName;
 pub use sealing_root::SealingRoot;
 pub use webhook::{Signer, SigningRoot, WEBHOOK_SECRET_PREFIX, webhook_secret_text};
 
-/// Why a secret is not to be had. None of them says anything about its content.
+/// Why a secret cannot be read, sealed or opened. No message contains any part of a secret.
 #[derive(Debug, thiserror::Error)]
 pub enum SecretError {
     #[error(
@@ -44,32 +44,32 @@ pub enum SecretError {
     KeyText(usize),
     #[error("must hold from 1 to {max} different keys, and holds {found}", max = crate::limits::MASTER_KEYS_MAX)]
     KeyCount { found: usize },
-    /// `place`: the variable or the file that holds the keys.
-    #[error("{place} {source}")]
-    KeyPlace { place: String, source: Box<SecretError> },
+    /// `location` is the variable or the file that holds the keys.
+    #[error("{location} {source}")]
+    InvalidKeys { location: String, source: Box<SecretError> },
     #[error(
-        "there is no master key: set TENON_MASTER_KEY to what `tenon secrets new-key` prints, or write that into {0} (mode 0600)"
+        "there is no master key: set TENON_MASTER_KEY to the output of `tenon secrets new-key`, or write it into {0} (mode 0600)"
     )]
     NoKey(PathBuf),
     #[error("{path}: {source}")]
     File { path: PathBuf, source: std::io::Error },
     #[error(
-        "{0} can be read by others than its owner: chmod 600 it, and replace what it holds if somebody may have seen it"
+        "{0} can be read by others than its owner: chmod 600 it, and replace its content if another user may have read it"
     )]
     OpenToOthers(PathBuf),
     #[error(
         "the secret was sealed with master key {0}, which this host does not have; add that key after the current one"
     )]
     UnknownKey(String),
-    #[error("the secret cannot be opened: it was changed, or it belongs to something else")]
-    Refused,
-    #[error("the system gives no random numbers: {0}")]
+    #[error("the secret cannot be opened: it was changed, or it belongs to another name")]
+    CannotOpen,
+    #[error("the system returned no random numbers: {0}")]
     Random(getrandom::Error),
     #[error("the stored secrets cannot be read or written: {0}")]
     Storage(String),
 }
 
-/// A text that must not be seen. Wiped when dropped.
+/// A secret string. Wiped when dropped.
 #[derive(Clone)]
 pub struct SecretText(Zeroizing<String>);
 
@@ -78,7 +78,7 @@ impl SecretText {
         SecretText(Zeroizing::new(text))
     }
 
-    /// For the one place that uses it; the name is meant to be noticed in review.
+    /// Returns the secret. The name is meant to be noticed in review.
     pub fn expose(&self) -> &str {
         &self.0
     }
@@ -90,7 +90,7 @@ impl From<Zeroizing<String>> for SecretText {
     }
 }
 
-/// In a time that says nothing about where they differ.
+/// Compares in constant time.
 impl PartialEq for SecretText {
     fn eq(&self, other: &SecretText) -> bool {
         self.0.as_bytes().ct_eq(other.0.as_bytes()).into()

@@ -1,18 +1,19 @@
-//! The text of a key or token, its hash, and the row that is kept of it.
+//! The text of a key or token, its hash and its stored row.
 //!
-//! Invariant: the row holds the hash alone (`signing` keeps a sealed copy of keys that sign). The text has 32 random characters of 62 (190 bits), so its plain SHA-256 cannot be
-//! searched; the prefix tells people and secret scanners what they look at.
+//! Invariant: the row holds only the hash (`signing` keeps a sealed copy of keys that sign). The text has 32 random
+//! characters of 62 (190 bits), so its plain SHA-256 cannot be searched. The prefix identifies keys to people and
+//! secret scanners.
 
 use std::{fmt, sync::Arc};
 
 use zeroize::Zeroizing;
 
-use super::AuthError;
+use super::AuthAdminError;
 use crate::clock::Timestamp;
 pub use crate::secrets::key_text::hash_text;
 use crate::{changes::credential::CredentialKind, limits::KEY_SECRET_CHARACTERS, secrets::key_text::base62};
 
-/// Test and live never meet: the environment is part of the tenant.
+/// Environment of a tenant. Test and live data are separate, because the environment is part of the tenant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Environment {
     Test,
@@ -32,33 +33,33 @@ impl Environment {
     }
 }
 
-/// A key as the database keeps it.
+/// A key as stored in the database.
 #[derive(Clone, PartialEq, Eq)]
 pub struct KeyRow {
-    /// "key_…"; what logs and lists show.
+    /// "key_…", shown in logs and lists.
     pub id: Arc<str>,
     /// SHA-256 of the text.
     pub hash: [u8; 32],
-    /// "*" opens every plugin.
+    /// "*" means every plugin.
     pub plugin: Arc<str>,
     /// Without the environment.
     pub organization: Arc<str>,
     pub environment: Environment,
     /// "owner_…"; shared by the keys of one rotation.
     pub owner: Arc<str>,
-    /// Empty: everything.
+    /// Empty means unrestricted.
     pub scopes: Vec<String>,
     pub attributes: Vec<(String, String)>,
     pub created_at: Timestamp,
-    /// From this moment on it opens nothing.
+    /// The key is not valid from this time on.
     pub expires_at: Option<Timestamp>,
     pub revoked_at: Option<Timestamp>,
-    /// To the minute.
+    /// Precise to the minute.
     pub last_used_at: Option<Timestamp>,
-    /// Webhooks may be signed with it: a sealed copy of its text is kept until it is revoked.
+    /// True if webhooks may be signed with the key. A sealed copy of its text is then stored until it is revoked.
     pub signs: bool,
     pub kind: CredentialKind,
-    /// What its plugin calls it. `None`: an operator made it.
+    /// The plugin's name for the key. `None` if an operator created it.
     pub label: Option<String>,
 }
 
@@ -68,7 +69,7 @@ impl KeyRow {
         format!("{}/{}", self.organization, self.environment.name())
     }
 
-    /// Neither expired nor revoked.
+    /// Returns true if the key is neither expired nor revoked.
     pub fn is_live(&self, now: Timestamp) -> bool {
         self.revoked_at.is_none() && self.expires_at.is_none_or(|at| now < at)
     }
@@ -80,25 +81,25 @@ impl fmt::Debug for KeyRow {
     }
 }
 
-/// A new text for a key. Wiped when it is dropped.
-pub fn generate_text(environment: Environment) -> Result<Zeroizing<String>, AuthError> {
+/// Generates the text of a new key.
+pub fn generate_text(environment: Environment) -> Result<Zeroizing<String>, AuthAdminError> {
     let (prefix, secret) = (CredentialKind::ApiKey.text_prefix(), random_base62(KEY_SECRET_CHARACTERS)?);
     Ok(Zeroizing::new(format!("{prefix}{}_{}", environment.name(), secret.as_str())))
 }
 
-/// A new text for the secret of a client of OAuth; looks like no key, so that neither is taken for the other.
-pub(super) fn generate_secret(environment: Environment) -> Result<Zeroizing<String>, AuthError> {
+/// Generates the secret of an OAuth client. Its prefix differs from that of a key, so the two cannot be confused.
+pub(super) fn generate_secret(environment: Environment) -> Result<Zeroizing<String>, AuthAdminError> {
     let secret = random_base62(KEY_SECRET_CHARACTERS)?;
     Ok(Zeroizing::new(format!("cs_{}_{}", environment.name(), secret.as_str())))
 }
 
-/// "key_" or "owner_" and 16 random characters.
-pub(super) fn generate_id(prefix: &str) -> Result<Arc<str>, AuthError> {
+/// Generates an id: `prefix` ("key_" or "owner_") and 16 random characters.
+pub(super) fn generate_id(prefix: &str) -> Result<Arc<str>, AuthAdminError> {
     Ok(Arc::from(format!("{prefix}{}", random_base62(16)?.as_str())))
 }
 
-/// What a text can be by its form alone, `None` for nothing: spares the database what cannot be a key or token.
-pub fn kind_of_text(text: &str) -> Option<CredentialKind> {
+/// Returns the kind of credential that a text has by its form. Saves a database lookup for malformed credentials.
+pub fn credential_kind(text: &str) -> Option<CredentialKind> {
     let is_secret =
         |secret: &str| secret.len() == KEY_SECRET_CHARACTERS && secret.bytes().all(|byte| byte.is_ascii_alphanumeric());
     CredentialKind::ALL.into_iter().find(|kind| {
@@ -107,8 +108,8 @@ pub fn kind_of_text(text: &str) -> Option<CredentialKind> {
     })
 }
 
-fn random_base62(characters: usize) -> Result<Zeroizing<String>, AuthError> {
-    base62(characters, |bytes| getrandom::fill(bytes).map_err(|_| AuthError::Random))
+fn random_base62(characters: usize) -> Result<Zeroizing<String>, AuthAdminError> {
+    base62(characters, |bytes| getrandom::fill(bytes).map_err(|_| AuthAdminError::Random))
 }
 
 #[cfg(test)]
@@ -116,28 +117,28 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_new_text_is_a_key_text_and_never_the_same_twice() {
+    fn generated_text_is_a_key_and_unique() {
         let one = generate_text(Environment::Test).unwrap();
         let two = generate_text(Environment::Test).unwrap();
-        assert!(one.starts_with("tk_test_") && kind_of_text(&one) == Some(CredentialKind::ApiKey));
+        assert!(one.starts_with("tk_test_") && credential_kind(&one) == Some(CredentialKind::ApiKey));
         assert!(generate_text(Environment::Live).unwrap().starts_with("tk_live_"));
         assert_ne!(*one, *two);
     }
 
     #[test]
-    fn a_token_is_told_from_a_key_by_its_text() {
+    fn token_is_distinguished_from_a_key_by_its_prefix() {
         let token = format!("tok_live_{}", "a".repeat(KEY_SECRET_CHARACTERS));
-        assert_eq!(kind_of_text(&token), Some(CredentialKind::Token));
+        assert_eq!(credential_kind(&token), Some(CredentialKind::Token));
     }
 
     #[test]
-    fn other_texts_are_no_keys() {
+    fn malformed_texts_have_no_kind() {
         let long = "a".repeat(KEY_SECRET_CHARACTERS + 1);
         for text in
             ["", "tk_test_", "tk_test_short", &format!("tk_test_{long}"), &format!("tk_prod_{}", "a".repeat(32))]
         {
-            assert_eq!(kind_of_text(text), None, "{text}");
+            assert_eq!(credential_kind(text), None, "{text}");
         }
-        assert_eq!(kind_of_text(&format!("tk_live_{}", "é".repeat(16))), None);
+        assert_eq!(credential_kind(&format!("tk_live_{}", "é".repeat(16))), None);
     }
 }

@@ -1,15 +1,12 @@
-//! Keys: create, list, revoke, authenticate, find the one that signs, and when each was last used.
+//! API keys: create, list, revoke, authenticate, find the signing key, and record the last use of each.
 //!
-//! Never answers from memory for longer than `KEY_CACHE_MS`, and never after this process revoked a key. Last uses are
-//! gathered in memory and written a batch at a time: a request never waits for them.
+//! A cached key is used for at most `KEY_CACHE_MS`, and never after this process revoked it. Last uses are collected in
+//! memory and written in batches, so no request waits for them.
 
 use std::{
     collections::HashMap,
     future::Future,
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering},
-    },
+    sync::{Arc, atomic::Ordering},
     time::Duration,
 };
 
@@ -19,19 +16,20 @@ use tokio::sync::Semaphore;
 use zeroize::Zeroizing;
 
 use super::{
-    AuthError, Denied, Environment, KeyRow, Principal, PrincipalKind,
+    AuthAdminError, CredentialError, Environment, KeyRow, Principal,
     cache::Cache,
-    key::{generate_id, generate_text, hash_text, kind_of_text},
+    key::{credential_kind, generate_id, generate_text, hash_text},
+    known_key::KnownKey,
     signing::SigningKeys,
     store::{KeyStore, StoreError},
 };
-use crate::clock::Timestamp;
 use crate::{
     changes::{
         credential::{Attribute, CredentialChange, CredentialKind, is_scope},
         operator_action::OperatorAction,
         scope::Scope,
     },
+    clock::Timestamp,
     limits::{KEY_LOOKUPS_AT_ONCE, KEY_SCOPES_MAX, KEY_USE_GRAIN_MS, LIVE_KEYS_PER_OWNER},
     secrets::{MasterKeys, SealingRoot, SecretText},
 };
@@ -40,47 +38,41 @@ pub struct Keys {
     store: Arc<dyn KeyStore>,
     cache: Cache,
     signing: SigningKeys,
-    /// Keys that expire from the cache at the same moment under load ask once, not once a request.
+    /// Limits concurrent lookups, so that keys that expire from the cache under load are queried once and not once a
+    /// request.
     lookups: Semaphore,
     uses: Mutex<HashMap<Arc<str>, Timestamp>>,
-    /// Counting the live keys of an owner and adding one is one step in this process.
+    /// Makes counting the active keys of an owner and adding one atomic in this process.
     creating: tokio::sync::Mutex<()>,
 }
 
-/// A row, prepared for requests.
-pub(super) struct KnownKey {
-    row: KeyRow,
-    principal: Arc<Principal>,
-    /// 0: never.
-    last_used_at: AtomicU64,
-}
-
-/// What an operator asks for.
+/// An operator's request for a new key.
 #[derive(Clone, Debug)]
 pub struct NewKey {
-    /// "*" opens every plugin.
+    /// "*" means every plugin.
     pub plugin: String,
     pub organization: String,
     pub environment: Environment,
     pub scopes: Vec<String>,
     pub attributes: Vec<(String, String)>,
-    /// Of the key that this one will replace; `None` makes a new owner.
+    /// Owner of the key that this one will replace. `None` creates a new owner.
     pub owner: Option<String>,
     pub expires_at: Option<Timestamp>,
-    /// Whether webhooks may be signed with it.
+    /// True if webhooks may be signed with the key.
     pub signs: bool,
-    /// The operator who makes it, for the operators' journal; `None`: the host itself.
+    /// The operator, for the operators' journal. `None` if the host itself creates the key.
     pub operator: Option<String>,
 }
 
-/// The only time that the text is shown.
+/// A new key with its text, which is returned only here.
 pub struct CreatedKey {
     pub row: KeyRow,
     pub text: Zeroizing<String>,
 }
 
 impl Keys {
-    /// What seals the copies of keys that sign: `master_keys` those of operators, `sealing` those that plugins hand out.
+    /// Creates the service. `master_keys` seal copies of operators' signing keys, `sealing` copies of keys that plugins
+    /// issue.
     pub fn new(store: Arc<dyn KeyStore>, master_keys: Arc<MasterKeys>, sealing: Arc<SealingRoot>) -> Keys {
         Keys {
             store,
@@ -92,9 +84,11 @@ impl Keys {
         }
     }
 
+    /// Creates a key and returns it with its text.
+    ///
     /// # Errors
-    /// What is wrong with the request; an owner that has no live key, or two already.
-    pub async fn create(&self, new: NewKey, now: Timestamp) -> Result<CreatedKey, AuthError> {
+    /// The request is invalid, or its owner has no active key or already two.
+    pub async fn create(&self, new: NewKey, now: Timestamp) -> Result<CreatedKey, AuthAdminError> {
         check_organization(&new.organization)?;
         check_scopes(&new.scopes)?;
         let _alone = self.creating.lock().await;
@@ -126,12 +120,12 @@ impl Keys {
             OperatorAction::done(now, operator, (&row.plugin, "create-key"), target)
         });
         self.store.insert_key(&row, copy, action).await?;
-        self.cache.forget(&row.hash);
-        self.signing.forget();
+        self.cache.evict(&row.hash);
+        self.signing.clear();
         Ok(CreatedKey { row, text })
     }
 
-    async fn check_owner(&self, owner: &str, new: &NewKey, now: Timestamp) -> Result<Arc<str>, AuthError> {
+    async fn check_owner(&self, owner: &str, new: &NewKey, now: Timestamp) -> Result<Arc<str>, AuthAdminError> {
         let rows = self.store.list_keys().await?;
         let live = rows.iter().filter(|row| {
             row.label.is_none()
@@ -142,87 +136,100 @@ impl Keys {
                 && row.environment == new.environment
         });
         match live.count() {
-            0 => Err(AuthError::OwnerUnknown(owner.to_owned())),
-            count if count >= LIVE_KEYS_PER_OWNER => Err(AuthError::OwnerFull(owner.to_owned())),
+            0 => Err(AuthAdminError::OwnerUnknown(owner.to_owned())),
+            count if count >= LIVE_KEYS_PER_OWNER => Err(AuthAdminError::OwnerFull(owner.to_owned())),
             _ => Ok(Arc::from(owner)),
         }
     }
 
-    /// All keys, oldest first, revoked ones included.
+    /// Returns all keys, oldest first, including revoked ones.
     pub async fn list(&self) -> Result<Vec<KeyRow>, StoreError> {
         self.store.list_keys().await
     }
 
-    /// From here on the key opens and signs nothing in this process; elsewhere after `KEY_CACHE_MS` at the latest.
-    /// `None`: no such key. `operator`: for the operators' journal.
+    /// Revokes a key. It is invalid in this process at once, and in other processes after at most `KEY_CACHE_MS`.
+    ///
+    /// Returns `None` if there is no such key. `operator` is recorded in the operators' journal.
     pub async fn revoke(&self, id: &str, now: Timestamp, operator: Option<&str>) -> Result<Option<KeyRow>, StoreError> {
         let row = self.store.revoke_key(id, now, operator).await?;
         if let Some(row) = &row {
-            self.cache.forget(&row.hash);
-            self.signing.forget();
+            self.cache.evict(&row.hash);
+            self.signing.clear();
         }
         Ok(row)
     }
 
-    /// A call of a plugin issued or revoked it, which is durable; `None`: it may have been any.
-    pub fn note_change(&self, change: Option<(&Scope, &CredentialChange)>) {
+    /// Evicts a key that a plugin issued or revoked in a committed call. `None` means that any key may have changed.
+    pub fn on_credential_change(&self, change: Option<(&Scope, &CredentialChange)>) {
         match change {
             Some((scope, change)) => {
-                self.cache.forget(change.hash());
-                self.signing.forget_issued(scope, change.attributes());
+                self.cache.evict(change.hash());
+                self.signing.evict_issued(scope, change.attributes());
             }
             None => {
-                self.cache.forget_all();
-                self.signing.forget();
+                self.cache.clear();
+                self.signing.clear();
             }
         }
     }
 
-    /// What webhooks of this plugin and tenant are signed with, where its API keys sign. Without an attribute the oldest valid
-    /// key that operators made to: while one replaces another, the old one signs until it is revoked. With one, the newest
-    /// valid key that the plugin made to and that carries it.
+    /// Returns the API key that signs webhooks of a plugin and tenant, if one does.
+    ///
+    /// Without an attribute, returns the oldest valid signing key created by an operator: during a rotation the old key
+    /// signs until it is revoked. With an attribute, returns the newest valid signing key that the plugin issued with
+    /// it.
     pub async fn find_signing_key(
         &self,
         scope: &Scope,
         attribute: Option<&Attribute>,
         now: Timestamp,
-    ) -> Result<Option<SecretText>, AuthError> {
+    ) -> Result<Option<SecretText>, AuthAdminError> {
         self.signing.find(&*self.store, (scope, attribute), now).await
     }
 
-    /// Who the bearer of this text is, to this plugin.
-    pub async fn authenticate(&self, text: &str, plugin: &str, now: Timestamp) -> Result<Arc<Principal>, Denied> {
-        let key = self.judge(text, plugin, now).await?;
-        self.note_use(&key, now);
+    /// Returns the principal of a key or token for a plugin, and records its use.
+    pub async fn authenticate(
+        &self,
+        text: &str,
+        plugin: &str,
+        now: Timestamp,
+    ) -> Result<Arc<Principal>, CredentialError> {
+        let key = self.check(text, plugin, now).await?;
+        self.record_use(&key, now);
         Ok(Arc::clone(&key.principal))
     }
 
-    /// The same where nothing but a token that the plugin handed out counts.
-    pub async fn authenticate_token(&self, text: &str, plugin: &str, now: Timestamp) -> Result<Arc<Principal>, Denied> {
-        match kind_of_text(text) {
+    /// Authenticates a token issued by the plugin. API keys are rejected.
+    pub async fn authenticate_token(
+        &self,
+        text: &str,
+        plugin: &str,
+        now: Timestamp,
+    ) -> Result<Arc<Principal>, CredentialError> {
+        match credential_kind(text) {
             Some(CredentialKind::Token) => self.authenticate(text, plugin, now).await,
-            _ => Err(Denied::Malformed),
+            _ => Err(CredentialError::Malformed),
         }
     }
 
-    /// Whether the text would open this plugin. Not a use of the key.
-    pub async fn opens(&self, text: &str, plugin: &str, now: Timestamp) -> bool {
-        self.judge(text, plugin, now).await.is_ok()
+    /// Returns true if the text is a valid key or token for the plugin. The use is not recorded.
+    pub async fn is_valid(&self, text: &str, plugin: &str, now: Timestamp) -> bool {
+        self.check(text, plugin, now).await.is_ok()
     }
 
-    async fn judge(&self, text: &str, plugin: &str, now: Timestamp) -> Result<Arc<KnownKey>, Denied> {
-        if kind_of_text(text).is_none() {
-            return Err(Denied::Malformed);
+    async fn check(&self, text: &str, plugin: &str, now: Timestamp) -> Result<Arc<KnownKey>, CredentialError> {
+        if credential_kind(text).is_none() {
+            return Err(CredentialError::Malformed);
         }
-        let key = self.find(hash_text(text), now).await?.ok_or(Denied::Unknown)?;
+        let key = self.find(hash_text(text), now).await?.ok_or(CredentialError::Unknown)?;
         if key.row.revoked_at.is_some() {
-            return Err(Denied::Revoked);
+            return Err(CredentialError::Revoked);
         }
         if !key.row.is_live(now) {
-            return Err(Denied::Expired);
+            return Err(CredentialError::Expired);
         }
         if &*key.row.plugin != "*" && &*key.row.plugin != plugin {
-            return Err(Denied::OtherPlugin);
+            return Err(CredentialError::OtherPlugin);
         }
         Ok(key)
     }
@@ -231,19 +238,19 @@ impl Keys {
         if let Some(cached) = self.cache.find(&hash, now) {
             return Ok(cached);
         }
-        let _turn = self.lookups.acquire().await.map_err(|_| StoreError("the host is stopping".to_owned()))?;
+        let _permit = self.lookups.acquire().await.map_err(|_| StoreError("the host is stopping".to_owned()))?;
         if let Some(cached) = self.cache.find(&hash, now) {
             return Ok(cached);
         }
-        let began = self.cache.begin();
+        let start = self.cache.begin();
         let row = self.store.find_key_by_hash(&hash).await?;
-        // The map was asked by a hash of the secret; what it gave is compared in constant time all the same.
+        // The index compares hashes in variable time, so the row that it found is compared again in constant time.
         let found = row.filter(|row| bool::from(row.hash.ct_eq(&hash))).map(|row| Arc::new(KnownKey::new(row)));
-        self.cache.keep(&began, hash, found.clone(), now);
+        self.cache.insert(&start, hash, found.clone(), now);
         Ok(found)
     }
 
-    fn note_use(&self, key: &KnownKey, now: Timestamp) {
+    fn record_use(&self, key: &KnownKey, now: Timestamp) {
         let last = key.last_used_at.load(Ordering::Relaxed);
         let due = now.saturating_sub(last) >= KEY_USE_GRAIN_MS;
         if due && key.last_used_at.compare_exchange(last, now, Ordering::Relaxed, Ordering::Relaxed).is_ok() {
@@ -251,24 +258,25 @@ impl Keys {
         }
     }
 
-    /// Writes the last uses that were gathered; returns how many. What fails is kept for the next time.
+    /// Writes the collected last uses and returns their number. Uses that could not be written are kept for the next
+    /// flush.
     pub async fn flush_uses(&self) -> Result<usize, StoreError> {
         let uses: Vec<_> = std::mem::take(&mut *self.uses.lock()).into_iter().collect();
         if uses.is_empty() {
             return Ok(0);
         }
         if let Err(error) = self.store.touch_keys(&uses).await {
-            let mut gathered = self.uses.lock();
+            let mut pending = self.uses.lock();
             for (id, at) in uses {
-                gathered.entry(id).or_insert(at);
+                pending.entry(id).or_insert(at);
             }
             return Err(error);
         }
         Ok(uses.len())
     }
 
-    /// The worker behind last uses: once a minute, and once more at the end. `boot` spawns it.
-    pub async fn keep_flushing(&self, stop: impl Future<Output = ()>) {
+    /// Writes last uses once a minute, and a final time at shutdown. `boot` spawns this task.
+    pub async fn run_use_flusher(&self, stop: impl Future<Output = ()>) {
         tokio::pin!(stop);
         loop {
             let stopping = tokio::select! {
@@ -276,7 +284,7 @@ impl Keys {
                 () = tokio::time::sleep(Duration::from_millis(KEY_USE_GRAIN_MS)) => false,
             };
             if let Err(error) = self.flush_uses().await {
-                tracing::warn!(%error, "last uses of keys could not be written; tried again in a minute");
+                tracing::warn!(%error, "failed to write last uses of keys; retrying in a minute");
             }
             if stopping {
                 return;
@@ -285,41 +293,22 @@ impl Keys {
     }
 }
 
-impl KnownKey {
-    fn new(row: KeyRow) -> KnownKey {
-        let principal = Principal {
-            tenant: row.tenant().into(),
-            environment: row.environment.name(),
-            kind: match row.kind {
-                CredentialKind::ApiKey => PrincipalKind::ApiKey,
-                CredentialKind::Token => PrincipalKind::Token,
-            },
-            subject: Arc::clone(&row.id),
-            owner: Arc::clone(&row.owner),
-            scopes: row.scopes.clone(),
-            attributes: row.attributes.clone(),
-        };
-        let last_used_at = AtomicU64::new(row.last_used_at.unwrap_or(0));
-        KnownKey { row, principal: Arc::new(principal), last_used_at }
-    }
-}
-
-/// No slash: tenants are "organization/environment", and two of them must never spell the same.
-pub(super) fn check_organization(text: &str) -> Result<(), AuthError> {
-    let sound = (1..=64).contains(&text.len())
+/// Checks the name of an organization. It has no slash, so that no two tenants ("organization/environment") are equal.
+pub(super) fn check_organization(text: &str) -> Result<(), AuthAdminError> {
+    let is_valid = (1..=64).contains(&text.len())
         && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte));
-    if sound { Ok(()) } else { Err(AuthError::Organization(text.to_owned())) }
+    if is_valid { Ok(()) } else { Err(AuthAdminError::Organization(text.to_owned())) }
 }
 
-pub(super) fn check_scopes(scopes: &[String]) -> Result<(), AuthError> {
+pub(super) fn check_scopes(scopes: &[String]) -> Result<(), AuthAdminError> {
     if scopes.len() > KEY_SCOPES_MAX {
-        return Err(AuthError::Scopes(scopes.len()));
+        return Err(AuthAdminError::Scopes(scopes.len()));
     }
     scopes.iter().try_for_each(|scope| check_scope(scope))
 }
 
-fn check_scope(text: &str) -> Result<(), AuthError> {
-    if is_scope(text) { Ok(()) } else { Err(AuthError::Scope(text.to_owned())) }
+fn check_scope(text: &str) -> Result<(), AuthAdminError> {
+    if is_scope(text) { Ok(()) } else { Err(AuthAdminError::Scope(text.to_owned())) }
 }
 
 #[cfg(test)]

@@ -1,12 +1,12 @@
-//! OAuth 2.0: the host gives out access tokens (client credentials, RFC 6749 4.4) and takes them (RFC 9068, 6750).
+//! OAuth 2.0: the host issues access tokens (client credentials, RFC 6749 4.4) and accepts them (RFC 9068, 6750).
 //!
-//! - `clients`: who may ask for tokens; `client`: one of them. `assertion`: a client that proves itself with a signature.
-//! - `grant`: one request at the token endpoint. `tokens`: what a token is worth, to one plugin.
-//! - `own_keys`: the host's own keys; `signing`: one of them. `jws`, `jwk`: tokens and public keys, taken apart.
-//! - `issuers`: tokens that others gave out. `store`: what is asked of the database.
+//! - `clients`: all clients; `client`: one of them. `assertion`: authentication of a client by signature.
+//! - `grant`: one request at the token endpoint. `tokens`: validation of a token for one plugin.
+//! - `own_keys`: the host's own keys; `signing`: one of them. `jws`, `jwk`: parsing of tokens and public keys.
+//! - `issuers`: external issuers and their keys. `store`: the database interface.
 //!
-//! Never logs a token, a secret or an assertion. Invariants: all clients are in memory, and only this process changes them,
-//! so a revoked one is refused from that moment on, its tokens included; an algorithm comes from the key, never from the
+//! Tokens, secrets and assertions are never logged. Invariants: all clients are in memory and only this process changes
+//! them, so a revoked client and its tokens are rejected at once. The algorithm comes from the key, never from the
 //! token alone.
 
 use std::sync::Arc;
@@ -26,33 +26,33 @@ mod store;
 mod tokens;
 
 pub use client::{ClientRow, CreatedClient, NewClient};
-pub use grant::{GrantError, Granted, Proof, TokenRequest};
+pub use grant::{GrantError, IssuedToken, Proof, TokenRequest};
 pub use issuers::{Issuer, KeySource};
 pub use jwk::KeySet;
 pub use jws::Algorithm;
 pub use store::OAuthStore;
 
-use super::{AuthError, Denied, Principal, store::StoreError};
+use super::{AuthAdminError, CredentialError, Principal, store::StoreError};
 use crate::clock::Timestamp;
 use crate::{limits::TOKEN_LEEWAY_MS, outbound::Client};
 
-/// Where tokens are asked for, below the issuer.
+/// Path of the token endpoint, below the issuer.
 pub const TOKEN_PATH: &str = "/oauth2/token";
 pub const JWKS_PATH: &str = "/oauth2/jwks.json";
 pub const METADATA_PATH: &str = "/.well-known/oauth-authorization-server";
 
-/// What an operator set.
+/// Settings of the operator.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// "https://api.example.com"; `None`: the host gives out no tokens.
+    /// "https://api.example.com". `None` if the host issues no tokens.
     pub issuer: Option<String>,
     pub algorithm: Algorithm,
     pub token_ms: u64,
-    /// Whose tokens are taken besides.
+    /// External issuers whose tokens are accepted.
     pub issuers: Vec<Issuer>,
 }
 
-/// The server of authorization, and who judges tokens.
+/// The authorization server, and the validation of access tokens.
 pub struct OAuth {
     settings: Settings,
     store: Arc<dyn OAuthStore>,
@@ -62,31 +62,31 @@ pub struct OAuth {
     verified: tokens::Verified,
 }
 
-/// What can go wrong for an operator, besides [`AuthError`].
+/// Why an operator's request about token keys failed. Client requests fail with [`AuthAdminError`].
 #[derive(Debug, thiserror::Error)]
 pub enum OAuthError {
-    #[error("a key for tokens {0}")]
+    #[error("a token key {0}")]
     Key(&'static str),
-    #[error("{max} keys for tokens verify already", max = crate::limits::OWN_KEYS_MAX)]
+    #[error("there are already {max} token keys that verify", max = crate::limits::OWN_KEYS_MAX)]
     Keys,
-    #[error("the keys for tokens cannot be opened: {0}")]
+    #[error("the token keys cannot be opened: {0}")]
     Sealed(String),
     #[error(transparent)]
     Store(#[from] StoreError),
 }
 
-/// What a rotation of the keys left.
+/// Result of a rotation of the token keys.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeyRotation {
     /// The key that signs from now on.
     pub key: String,
     pub algorithm: Algorithm,
-    /// Those that signed before; they verify until their last token has ended.
+    /// Keys that signed before. They verify until their last token has expired.
     pub previous: Vec<String>,
 }
 
 impl OAuth {
-    /// Loads clients and keys; makes the first key, or one of the algorithm that the operator chose since.
+    /// Loads clients and keys. Creates a key if there is none, or if the operator has chosen another algorithm.
     pub async fn open(
         settings: Settings,
         store: Arc<dyn OAuthStore>,
@@ -99,54 +99,58 @@ impl OAuth {
         Ok(OAuth { settings, store, clients, own_keys, issuers, verified: tokens::Verified::default() })
     }
 
-    /// `None`: the host gives out no tokens.
+    /// Returns the issuer, or `None` if the host issues no tokens.
     pub fn issuer(&self) -> Option<&str> {
         self.settings.issuer.as_deref()
     }
 
+    /// Creates a client.
+    ///
     /// # Errors
-    /// What is wrong with the request.
-    pub async fn create_client(&self, new: NewClient, now: Timestamp) -> Result<CreatedClient, AuthError> {
+    /// The request is invalid.
+    pub async fn create_client(&self, new: NewClient, now: Timestamp) -> Result<CreatedClient, AuthAdminError> {
         self.clients.create(self.store.as_ref(), new, now).await
     }
 
-    /// All of them, oldest first, revoked ones included.
+    /// Returns all clients, oldest first, including revoked ones.
     pub fn clients(&self) -> Vec<Arc<ClientRow>> {
         self.clients.list()
     }
 
-    /// Another secret; the one before is good for a while. `None`: no such client, or one that has no secret.
-    /// `operator`: for the operators' journal, here and below.
+    /// Creates a new secret of a client. The previous secret stays valid for `CLIENT_SECRET_OVERLAP_MS`.
+    ///
+    /// Returns `None` if there is no such client, or if it has no secret. `operator` is recorded in the operators'
+    /// journal.
     pub async fn rotate_client(
         &self,
         id: &str,
         now: Timestamp,
         operator: Option<&str>,
-    ) -> Result<Option<CreatedClient>, AuthError> {
+    ) -> Result<Option<CreatedClient>, AuthAdminError> {
         self.clients.rotate(self.store.as_ref(), id, (now, operator)).await
     }
 
-    /// From here on it gets no tokens, and those that it has open nothing. `None`: no such client.
+    /// Revokes a client and its tokens. Returns `None` if there is no such client.
     pub async fn revoke_client(
         &self,
         id: &str,
         now: Timestamp,
         operator: Option<&str>,
-    ) -> Result<Option<Arc<ClientRow>>, AuthError> {
+    ) -> Result<Option<Arc<ClientRow>>, AuthAdminError> {
         self.clients.revoke(self.store.as_ref(), id, (now, operator)).await
     }
 
-    /// Another key signs from now on.
+    /// Creates a new token key, which signs from now on.
     pub async fn rotate_keys(&self, now: Timestamp, operator: Option<&str>) -> Result<KeyRotation, OAuthError> {
         self.own_keys.rotate(self.store.as_ref(), &self.settings, (now, operator)).await
     }
 
-    /// The public keys, for whoever verifies tokens elsewhere (RFC 7517).
+    /// Returns the public keys (RFC 7517).
     pub fn jwks(&self, now: Timestamp) -> Value {
         json!({ "keys": self.own_keys.jwks(now) })
     }
 
-    /// What clients must know of this server (RFC 8414); `None` where it gives out no tokens.
+    /// Returns the metadata of the authorization server (RFC 8414), or `None` if the host issues no tokens.
     pub fn metadata(&self, scopes: &[&str]) -> Option<Value> {
         let issuer = self.issuer()?;
         Some(json!({
@@ -161,13 +165,13 @@ impl OAuth {
         }))
     }
 
-    /// Whether a text that came as a credential is meant as a token: a key of an API has no dots.
+    /// Returns true if a credential is a signed token. An API key contains no dots.
     pub fn is_token(text: &str) -> bool {
         text.contains('.')
     }
 }
 
-/// How long a key still verifies after it has signed its last token.
+/// Returns how long a key verifies after it has signed its last token.
 fn overlap_ms(settings: &Settings) -> u64 {
     settings.token_ms.saturating_add(TOKEN_LEEWAY_MS)
 }

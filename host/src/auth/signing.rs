@@ -1,20 +1,20 @@
-//! Keys that webhooks are signed with, where an interface says that its API keys sign: their copies, sealed under the master
-//! key, or where a plugin issued them under the root of the database.
+//! Keys that sign webhooks, if the interface declares that its API keys sign: copies of their texts, sealed under the
+//! master key, or under the sealing root of the database if a plugin issued them.
 //!
-//! Never logs or shows the text of a key. Invariants: a copy opens for its own tenant and key only; what this process revoked
-//! signs nothing from then on, what ended otherwise `KEY_CACHE_MS` later at the latest.
+//! The text of a key is never logged. Invariants: a copy can be opened only for its own tenant and key. A key revoked
+//! by this process stops signing at once; a key that ends otherwise stops after at most `KEY_CACHE_MS`.
 
 use std::{collections::HashMap, sync::Arc};
 
 use parking_lot::Mutex;
 
-use super::{AuthError, KeyRow, cache::is_fresh, store::KeyStore};
-use crate::clock::Timestamp;
+use super::{AuthAdminError, KeyRow, cache::is_fresh, store::KeyStore};
 use crate::{
     changes::{
         credential::{Attribute, copy_name},
         scope::Scope,
     },
+    clock::Timestamp,
     limits::KEY_CACHE_ENTRIES,
     secrets::{MasterKeys, SealedRow, SealingRoot, SecretError, SecretName, SecretText},
 };
@@ -24,45 +24,45 @@ const PURPOSE: &str = "signing-key";
 pub(super) struct SigningKeys {
     master_keys: Arc<MasterKeys>,
     sealing: Arc<SealingRoot>,
-    found: Mutex<Found>,
+    cache: Mutex<SigningCache>,
 }
 
 #[derive(Default)]
-struct Found {
-    keys: HashMap<Place, (Timestamp, Option<SecretText>)>,
-    /// Counts changes of keys, so that a look-up that began before cannot bring back what it found.
+struct SigningCache {
+    keys: HashMap<SignerScope, (Timestamp, Option<SecretText>)>,
+    /// Counts changes of keys, so that a lookup that began before a change cannot insert a stale result.
     changes: u64,
 }
 
-/// Whose key it is; without an attribute one of the operators'.
-type Place = (Scope, Option<Attribute>);
+/// Owner of a signing key. Without an attribute, the key was created by an operator.
+type SignerScope = (Scope, Option<Attribute>);
 
 impl SigningKeys {
     pub fn new(master_keys: Arc<MasterKeys>, sealing: Arc<SealingRoot>) -> SigningKeys {
-        SigningKeys { master_keys, sealing, found: Mutex::default() }
+        SigningKeys { master_keys, sealing, cache: Mutex::default() }
     }
 
-    /// The copy of a key, to be stored.
+    /// Seals the copy of a key for storage.
     pub fn seal(&self, row: &KeyRow, text: &str) -> Result<SealedRow, SecretError> {
-        let name = operators_copy(row.tenant(), row.id.to_string());
+        let name = operator_copy(row.tenant(), row.id.to_string());
         let sealed = self.master_keys.seal(&name, text.as_bytes())?;
         Ok(SealedRow { name, sealed })
     }
 
-    /// The oldest valid one of the operators' that signs for this plugin and tenant, or the newest that the plugin issued with
-    /// this attribute.
+    /// Returns the oldest valid signing key of operators for a plugin and tenant, or with an attribute the newest that
+    /// the plugin issued with it.
     pub async fn find(
         &self,
         store: &dyn KeyStore,
         (scope, attribute): (&Scope, Option<&Attribute>),
         now: Timestamp,
-    ) -> Result<Option<SecretText>, AuthError> {
-        let place = (scope.clone(), attribute.cloned());
+    ) -> Result<Option<SecretText>, AuthAdminError> {
+        let signer = (scope.clone(), attribute.cloned());
         let changes = {
-            let found = self.found.lock();
-            match found.keys.get(&place) {
+            let cache = self.cache.lock();
+            match cache.keys.get(&signer) {
                 Some((at, key)) if is_fresh(*at, now) => return Ok(key.clone()),
-                _ => found.changes,
+                _ => cache.changes,
             }
         };
         let key = match attribute {
@@ -73,34 +73,34 @@ impl SigningKeys {
             }
         };
         let key = key.transpose()?;
-        let mut found = self.found.lock();
-        if found.changes == changes {
-            if found.keys.len() >= KEY_CACHE_ENTRIES {
-                found.keys.clear();
+        let mut cache = self.cache.lock();
+        if cache.changes == changes {
+            if cache.keys.len() >= KEY_CACHE_ENTRIES {
+                cache.keys.clear();
             }
-            found.keys.insert(place, (now, key.clone()));
+            cache.keys.insert(signer, (now, key.clone()));
         }
         Ok(key)
     }
 
-    /// A key was made or revoked.
-    pub fn forget(&self) {
-        let mut found = self.found.lock();
-        found.changes += 1;
-        found.keys.clear();
+    /// Clears the cache after a key was created or revoked.
+    pub fn clear(&self) {
+        let mut cache = self.cache.lock();
+        cache.changes += 1;
+        cache.keys.clear();
     }
 
-    /// A plugin issued or revoked one with these attributes.
-    pub fn forget_issued(&self, scope: &Scope, attributes: &[Attribute]) {
-        let mut found = self.found.lock();
-        found.changes += 1;
+    /// Evicts the entries of a key that a plugin issued or revoked with these attributes.
+    pub fn evict_issued(&self, scope: &Scope, attributes: &[Attribute]) {
+        let mut cache = self.cache.lock();
+        cache.changes += 1;
         for attribute in attributes {
-            found.keys.remove(&(scope.clone(), Some(attribute.clone())));
+            cache.keys.remove(&(scope.clone(), Some(attribute.clone())));
         }
     }
 
     fn open(&self, scope: &Scope, id: String, sealed: &[u8]) -> Result<SecretText, SecretError> {
-        secret_text(&self.master_keys.open(&operators_copy(scope.tenant().to_string(), id), sealed)?)
+        secret_text(&self.master_keys.open(&operator_copy(scope.tenant().to_string(), id), sealed)?)
     }
 
     fn open_issued(&self, scope: &Scope, id: &str, sealed: &[u8]) -> Result<SecretText, SecretError> {
@@ -109,10 +109,10 @@ impl SigningKeys {
 }
 
 fn secret_text(plain: &[u8]) -> Result<SecretText, SecretError> {
-    let text = std::str::from_utf8(plain).map_err(|_| SecretError::Refused)?;
+    let text = std::str::from_utf8(plain).map_err(|_| SecretError::CannotOpen)?;
     Ok(SecretText::new(text.to_owned()))
 }
 
-fn operators_copy(tenant: String, id: String) -> SecretName {
+fn operator_copy(tenant: String, id: String) -> SecretName {
     SecretName { tenant, purpose: PURPOSE.to_owned(), name: id }
 }

@@ -1,4 +1,4 @@
-//! The whole of plugins.toml, together with what flags and variables say.
+//! Reads the whole of plugins.toml, merged with flags and variables.
 
 use std::{
     collections::BTreeMap,
@@ -13,15 +13,14 @@ use toml::de::DeTable;
 use super::{
     ChainsConfig, CompileConfig, Config, Environment, Flags, HttpConfig, Mistake, PluginConfig, Purpose, RetentionRule,
     Variables, certificates,
-    destination::Surroundings,
+    destination::PluginContext,
     keys,
+    layered::LayeredSetting,
     memory_plan::{connections_within, default_connections, files_for},
     mistakes::{Mistakes, suggest},
-    oauth,
-    place::Places,
-    plugin,
+    oauth, plugin,
     production::{self, OwnAddresses},
-    section::{Placed, Section},
+    section::{Located, Section},
     syntax,
 };
 use crate::budget::{MemoryConfig, machine};
@@ -32,23 +31,24 @@ use crate::secrets::{MASTER_KEY_FILE, MasterKeys, SecretText};
 const LISTEN_DEFAULT: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 8080);
 const ADMIN_LISTEN_DEFAULT: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 9090);
 const DATA_DIR_DEFAULT: &str = "data";
-/// Default of a retention rule that gives no limit.
+/// Description of a default without a limit.
 const UNLIMITED: &str = "without it there is no limit";
 const DATABASE_FILE: &str = "tenon.db";
 
-/// Everything that the text of the file is read together with.
+/// The sources that a configuration is read from.
 pub struct Source<'a> {
-    /// Where the text was read from.
+    /// Path of the file.
     pub path: &'a Path,
     pub flags: &'a Flags,
     pub variables: &'a Variables,
     pub purpose: Purpose,
-    /// Files that the host may have open. `None`: there is no limit, or another machine is going to serve.
+    /// Number of files that the host may have open. `None` if there is no limit, or if another machine is going to
+    /// serve.
     pub open_files_max: Option<u64>,
 }
 
 impl Source<'_> {
-    /// Paths in the file are relative to it.
+    /// Returns the folder of the file. Paths in the file are relative to it.
     pub fn folder(&self) -> &Path {
         self.path.parent().unwrap_or(Path::new(""))
     }
@@ -58,7 +58,7 @@ pub fn read(source: &Source<'_>, text: &str) -> Result<Config, Vec<Mistake>> {
     let mistakes = Mistakes::new(text);
     let (table, errors) = DeTable::parse_recoverable(text);
     if let Some(first) = errors.iter().min_by_key(|error| error.span().map_or(0, |span| span.start)) {
-        // The first alone: what comes after it was read in the light of it, and says nothing about what was meant.
+        // Only the first error is reported: later ones are consequences of it.
         let span = first.span().unwrap_or(0..0);
         mistakes.at(&span, syntax::explain(text, &span, first.message()));
         return Err(mistakes.into_sorted());
@@ -77,11 +77,11 @@ struct Reader<'a> {
 impl<'a> Reader<'a> {
     fn config(&self, mut top: Section<'a>) -> Config {
         let folder = self.source.folder();
-        let environment = top.take_text(&keys::ENVIRONMENT);
+        let environment = top.take_string(&keys::ENVIRONMENT);
         let listen = self.listen(&mut top).address(self.mistakes, LISTEN_DEFAULT);
         let admin_listen = self.admin_listen(&mut top).address(self.mistakes, ADMIN_LISTEN_DEFAULT);
         if listen == admin_listen && listen.port() != 0 {
-            self.mistakes.elsewhere(format!("`listen` and `admin-listen` are both {listen}; give each its own port."));
+            self.mistakes.unlocated(format!("`listen` and `admin-listen` are both {listen}; give each its own port."));
         }
         let data_dir = self.data_dir(&mut top).folder(self.mistakes, folder, DATA_DIR_DEFAULT);
         let database_default = data_dir.join(DATABASE_FILE);
@@ -90,7 +90,7 @@ impl<'a> Reader<'a> {
         let missing_key = if master_key.is_some() { None } else { self.find_missing_key(&data_dir) };
         let environment = self.environment(environment, missing_key.as_deref());
         let Source { variables, purpose, .. } = *self.source;
-        let around = Surroundings { folder, variables, purpose, environment, plugins: &[] };
+        let context = PluginContext { folder, variables, purpose, environment, plugins: &[] };
         let own = production::OwnAddresses { environment, listen, admin_listen };
         own.check_admin_listen(self.mistakes);
         let config = Config {
@@ -99,7 +99,7 @@ impl<'a> Reader<'a> {
             listen,
             admin_listen,
             admin_hosts: top
-                .take_texts(&keys::ADMIN_HOSTS)
+                .take_strings(&keys::ADMIN_HOSTS)
                 .into_iter()
                 .map(|host| host.value.to_ascii_lowercase())
                 .collect(),
@@ -115,7 +115,7 @@ impl<'a> Reader<'a> {
             retention: read_retention(top.take_table("retention")),
             free_disk_bytes_min: top.number(&keys::FREE_DISK),
             memory: read_memory(&mut top),
-            plugins: read_plugins(top.take_table("plugins"), around),
+            plugins: read_plugins(top.take_table("plugins"), context),
             access_log: read_log(top.take_table("log")),
             warnings: Vec::new(),
         };
@@ -123,53 +123,53 @@ impl<'a> Reader<'a> {
         production::check_listen(&config, self.mistakes);
         for issuer in config.oauth.issuers.iter().filter(|issuer| !config.plugins.contains_key(&issuer.plugin)) {
             let (name, plugin) = (&issuer.name, issuer.plugin.escape_debug());
-            self.mistakes.elsewhere(format!("`oauth.issuers.{name}.plugin`: there is no plugin \"{plugin}\"."));
+            self.mistakes.unlocated(format!("`oauth.issuers.{name}.plugin`: there is no plugin \"{plugin}\"."));
         }
         top.finish();
         config
     }
 
-    fn listen(&self, top: &mut Section<'a>) -> Places<'a> {
-        Places {
+    fn listen(&self, top: &mut Section<'a>) -> LayeredSetting<'a> {
+        LayeredSetting {
             flag: ("--listen", self.source.flags.listen.as_deref()),
             variable: ("TENON_LISTEN", self.source.variables.get("TENON_LISTEN")),
-            file: (keys::LISTEN.name, top.take_text(&keys::LISTEN)),
+            file: (keys::LISTEN.name, top.take_string(&keys::LISTEN)),
         }
     }
 
-    fn admin_listen(&self, top: &mut Section<'a>) -> Places<'a> {
-        Places {
+    fn admin_listen(&self, top: &mut Section<'a>) -> LayeredSetting<'a> {
+        LayeredSetting {
             flag: ("--admin", self.source.flags.admin_listen.as_deref()),
             variable: ("TENON_ADMIN_LISTEN", self.source.variables.get("TENON_ADMIN_LISTEN")),
-            file: (keys::ADMIN_LISTEN.name, top.take_text(&keys::ADMIN_LISTEN)),
+            file: (keys::ADMIN_LISTEN.name, top.take_string(&keys::ADMIN_LISTEN)),
         }
     }
 
-    fn data_dir(&self, top: &mut Section<'a>) -> Places<'a> {
-        Places {
+    fn data_dir(&self, top: &mut Section<'a>) -> LayeredSetting<'a> {
+        LayeredSetting {
             flag: ("--data-dir", self.source.flags.data_dir.as_deref().and_then(Path::to_str)),
             variable: ("TENON_DATA_DIR", self.source.variables.get("TENON_DATA_DIR")),
-            file: (keys::DATA_DIR.name, top.take_text(&keys::DATA_DIR)),
+            file: (keys::DATA_DIR.name, top.take_string(&keys::DATA_DIR)),
         }
     }
 
-    fn database(&self, top: &mut Section<'a>) -> Places<'a> {
-        Places {
+    fn database(&self, top: &mut Section<'a>) -> LayeredSetting<'a> {
+        LayeredSetting {
             flag: ("--database", self.source.flags.database.as_deref()),
             variable: ("TENON_DATABASE", self.source.variables.get("TENON_DATABASE")),
-            file: (keys::DATABASE.name, top.take_text(&keys::DATABASE)),
+            file: (keys::DATABASE.name, top.take_string(&keys::DATABASE)),
         }
     }
 
     fn master_key(&self) -> Option<SecretText> {
         let text = self.source.variables.get("TENON_MASTER_KEY")?;
         if let Err(error) = MasterKeys::parse(text) {
-            self.mistakes.elsewhere(format!("TENON_MASTER_KEY {error}"));
+            self.mistakes.unlocated(format!("TENON_MASTER_KEY {error}"));
         }
         Some(SecretText::new(text.to_owned()))
     }
 
-    /// Returns the file of the master key if there is none. A file that a start refuses is a mistake.
+    /// Returns the path of the master key file if the file is missing. Reports a file that cannot be used at a start.
     fn find_missing_key(&self, data_dir: &Path) -> Option<PathBuf> {
         if !self.source.purpose.requires_files() {
             return None;
@@ -179,38 +179,38 @@ impl<'a> Reader<'a> {
             Ok(Some(_)) => None,
             Ok(None) => Some(file),
             Err(error) => {
-                self.mistakes.elsewhere(format!("{error}."));
+                self.mistakes.unlocated(format!("{error}."));
                 None
             }
         }
     }
 
-    fn environment(&self, text: Option<Placed<String>>, missing_key: Option<&Path>) -> Environment {
+    fn environment(&self, text: Option<Located<String>>, missing_key: Option<&Path>) -> Environment {
         let Some(text) = text else { return Environment::Development };
         match text.value.as_str() {
             "development" => Environment::Development,
             "production" => {
                 if let Some(file) = missing_key {
-                    let sentences = format!(
-                        "production needs a master key of yours, and there is no file {}. If your data folder is another one, name \
-                         it with `data-dir`. For a new one, set TENON_MASTER_KEY to what `tenon secrets new-key` prints, or write \
-                         that into this file (mode 0600).",
+                    let message = format!(
+                        "production requires a master key set by the operator, and there is no file {}. If your data folder is another \
+                         one, set it with `data-dir`. For a new one, set TENON_MASTER_KEY to the output of `tenon secrets new-key`, or \
+                         write the output into this file (mode 0600).",
                         file.display()
                     );
-                    self.mistakes.at(&text.span, sentences);
+                    self.mistakes.at(&text.span, message);
                 }
                 Environment::Production
             }
             other => {
                 let hint = suggest(other, &["development", "production"]);
-                self.mistakes.at(&text.span, format!("`environment` cannot be \"{}\".{hint}", other.escape_debug()));
+                self.mistakes.at(&text.span, format!("`environment` must not be \"{}\".{hint}", other.escape_debug()));
                 Environment::Development
             }
         }
     }
 }
 
-/// Returns the default budget: a share of the memory of the machine.
+/// Reads the memory limits. The default budget is a share of the memory of the machine.
 fn read_memory(top: &mut Section<'_>) -> MemoryConfig {
     let budget_bytes = match top.number(&keys::MEMORY_BUDGET) {
         0 => machine::memory_bytes().map_or(BUDGET_BYTES_DEFAULT, |bytes| bytes / 100 * BUDGET_PERCENT),
@@ -220,13 +220,13 @@ fn read_memory(top: &mut Section<'_>) -> MemoryConfig {
     MemoryConfig { budget_bytes: budget_bytes.max(BUDGET_BYTES_MIN), tenant_percent }
 }
 
-/// Links are sent to people, so in production their target must not be changed on the way. A reported value is returned as
-/// well, so that it does not also count as missing.
+/// Reads the public URL. It must use https:// in production, because links are sent to people. An invalid value is
+/// returned as well, so that it is not also reported as missing.
 fn read_public_url(top: &mut Section<'_>, environment: Environment) -> Option<String> {
-    let url = top.take_text(&keys::PUBLIC_URL).filter(|url| !url.value.is_empty())?;
+    let url = top.take_string(&keys::PUBLIC_URL).filter(|url| !url.value.is_empty())?;
     if !is_origin(&url.value) || (environment == Environment::Production && !url.value.starts_with("https://")) {
         let text = format!(
-            "`{}` must be like \"https://api.example.com\", with nothing after it, and is \"{}\".",
+            "`{}` must be like \"https://api.example.com\", without a path, and is \"{}\".",
             keys::PUBLIC_URL.name,
             url.value.escape_debug()
         );
@@ -236,7 +236,7 @@ fn read_public_url(top: &mut Section<'_>, environment: Environment) -> Option<St
 }
 
 fn read_log(mut section: Section<'_>) -> bool {
-    let access = section.take_truth(&keys::ACCESS_LOG).unwrap_or(false);
+    let access = section.take_bool(&keys::ACCESS_LOG).unwrap_or(false);
     section.finish();
     access
 }
@@ -244,33 +244,36 @@ fn read_log(mut section: Section<'_>) -> bool {
 fn read_http(mut section: Section<'_>, source: &Source<'_>, environment: Environment) -> HttpConfig {
     let mistakes = section.mistakes();
     let mut cors_origins = Vec::new();
-    for origin in section.take_texts(&keys::CORS_ORIGINS) {
+    for origin in section.take_strings(&keys::CORS_ORIGINS) {
         if is_origin(&origin.value) {
             cors_origins.push(origin.value);
         } else {
             let text = format!(
-                "`http.cors-origins` takes origins such as \"https://app.example.com\", and \"{}\" is none.",
+                "`http.cors-origins` must contain origins such as \"https://app.example.com\", and \"{}\" is not one.",
                 origin.value.escape_debug()
             );
             mistakes.at(&origin.span, text);
         }
     }
     let mut trusted_proxies = Vec::new();
-    for proxy in section.take_texts(&keys::TRUSTED_PROXIES) {
+    for proxy in section.take_strings(&keys::TRUSTED_PROXIES) {
         match proxy.value.parse() {
             Ok(address) => trusted_proxies.push(address),
             Err(_) => mistakes.at(
                 &proxy.span,
-                format!("`http.trusted-proxies` takes IP addresses, and \"{}\" is none.", proxy.value.escape_debug()),
+                format!(
+                    "`http.trusted-proxies` must contain IP addresses, and \"{}\" is not one.",
+                    proxy.value.escape_debug()
+                ),
             ),
         }
     }
     let count = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
-    let connections_wanted = match section.number(&keys::CONNECTIONS) {
+    let connections_requested = match section.number(&keys::CONNECTIONS) {
         0 => default_connections(machine::memory_bytes()),
         given => given,
     };
-    let connections_max = count(cap_connections(connections_wanted, source.open_files_max, mistakes));
+    let connections_max = count(cap_connections(connections_requested, source.open_files_max, mistakes));
     let per_peer = match count(section.number(&keys::CONNECTIONS_PER_PEER)) {
         0 => connections_max.div_ceil(4),
         given => given,
@@ -292,24 +295,25 @@ fn read_http(mut section: Section<'_>, source: &Source<'_>, environment: Environ
     config
 }
 
-/// Returns `wanted`, or with a warning the number of connections that the limit of open files has room for.
-fn cap_connections(wanted: u64, open_files_max: Option<u64>, mistakes: &Mistakes<'_>) -> u64 {
-    let Some(files) = open_files_max else { return wanted };
-    let room = connections_within(files);
-    if wanted <= room {
-        return wanted;
+/// Returns `requested`, or reports a warning and returns the number of connections that the limit of open files allows.
+fn cap_connections(requested: u64, open_files_max: Option<u64>, mistakes: &Mistakes<'_>) -> u64 {
+    let Some(files) = open_files_max else { return requested };
+    let available = connections_within(files);
+    if requested <= available {
+        return requested;
     }
-    let needed = files_for(wanted);
+    let needed = files_for(requested);
     mistakes.warn(format!(
-        "the process may open {files} files, so `http.connections-max` is {room} instead of {wanted}. Raise the limit of open files \
-         (`ulimit -n`, `LimitNOFILE` of systemd) to {needed}, or set `http.connections-max` to at most {room}."
-    ));
-    room
+                "the process may open {files} files, so `http.connections-max` is {available} instead of {requested}. Raise the limit \
+                 of open files (`ulimit -n`, `LimitNOFILE` of systemd) to {needed}, or set `http.connections-max` to at most {available}."
+            ));
+    available
 }
 
-/// Coins that are worth something never lie on a simulated blockchain by oversight.
+/// Reads the blockchain settings. Simulated blockchains are off by default in production, because their coins have no
+/// value.
 fn read_chains(mut section: Section<'_>, environment: Environment) -> ChainsConfig {
-    let simulated = section.take_truth(&keys::SIMULATED).unwrap_or(environment == Environment::Development);
+    let simulated = section.take_bool(&keys::SIMULATED).unwrap_or(environment == Environment::Development);
     let chains = ChainsConfig { simulated, block_ms: section.number(&keys::BLOCK_TIME) };
     section.finish();
     chains
@@ -327,7 +331,7 @@ fn read_compile(mut section: Section<'_>) -> CompileConfig {
 
 fn read_outbound(mut section: Section<'_>, source: &Source<'_>, own: &OwnAddresses) -> OutboundConfig {
     let (test, live) = (section.path(keys::ALLOW_TEST.name), section.path(keys::ALLOW_LIVE.name));
-    let (allow_test, allow_live) = (section.take_texts(&keys::ALLOW_TEST), section.take_texts(&keys::ALLOW_LIVE));
+    let (allow_test, allow_live) = (section.take_strings(&keys::ALLOW_TEST), section.take_strings(&keys::ALLOW_LIVE));
     let config = OutboundConfig {
         test: AddressRule {
             allow: networks(section.mistakes(), &test, allow_test, |text, network| {
@@ -345,30 +349,31 @@ fn read_outbound(mut section: Section<'_>, source: &Source<'_>, own: &OwnAddress
     config
 }
 
-/// `check` judges each network that can be read.
+/// Parses networks. `check` is called for each valid one.
 fn networks(
     mistakes: &Mistakes<'_>,
     path: &str,
-    texts: Vec<Placed<String>>,
-    check: impl Fn(&Placed<String>, &IpNet),
+    values: Vec<Located<String>>,
+    check: impl Fn(&Located<String>, &IpNet),
 ) -> Vec<IpNet> {
-    let network = |text: Placed<String>| match text.value.parse() {
+    let network = |text: Located<String>| match text.value.parse() {
         Ok(network) => {
             check(&text, &network);
             Some(network)
         }
         Err(_) => {
             let given = text.value.escape_debug();
-            let sentence =
-                format!("`{path}` takes networks such as \"10.0.0.0/8\" or \"::1/128\", and \"{given}\" is none.");
-            mistakes.at(&text.span, sentence);
+            let message = format!(
+                "`{path}` must contain networks such as \"10.0.0.0/8\" or \"::1/128\", and \"{given}\" is not one."
+            );
+            mistakes.at(&text.span, message);
             None
         }
     };
-    texts.into_iter().filter_map(network).collect()
+    values.into_iter().filter_map(network).collect()
 }
 
-/// What a browser sends: scheme, host and port, nothing after them, not even a slash.
+/// Returns true for an origin as browsers send it: scheme, host and port, without a path or trailing slash.
 pub(super) fn is_origin(text: &str) -> bool {
     let Some(host) = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://")) else {
         return false;
@@ -377,35 +382,35 @@ pub(super) fn is_origin(text: &str) -> bool {
         && text.parse::<http::Uri>().is_ok_and(|uri| uri.host().is_some_and(|host| !host.is_empty()))
 }
 
-/// The defaults, overruled kind by kind.
+/// Reads the retention rules. A section replaces the default of its kind.
 fn read_retention(mut section: Section<'_>) -> Vec<RetentionRule> {
     let mut rules = Vec::new();
-    for kept in &keys::RETENTION {
-        let mut rule = section.take_table(kept.kind);
-        let bytes = if kept.has_bytes { rule.take_number_or(&keys::BYTES, UNLIMITED) } else { None };
-        let default = kept.age_ms_default.map_or(UNLIMITED.to_owned(), |age| format!("{age} is the default"));
+    for key in &keys::RETENTION {
+        let mut rule = section.take_table(key.kind);
+        let bytes = if key.has_bytes { rule.take_number_or(&keys::BYTES, UNLIMITED) } else { None };
+        let default = key.age_ms_default.map_or(UNLIMITED.to_owned(), |age| format!("{age} is the default"));
         let given = (rule.take_number_or(&keys::AGE, &default), bytes);
         rule.finish();
-        let (age_ms_max, bytes_max) = (given.0.or(kept.age_ms_default), given.1);
+        let (age_ms_max, bytes_max) = (given.0.or(key.age_ms_default), given.1);
         if age_ms_max.is_some() || bytes_max.is_some() {
-            rules.push(RetentionRule { kind: kept.kind.to_owned(), age_ms_max, bytes_max });
+            rules.push(RetentionRule { kind: key.kind.to_owned(), age_ms_max, bytes_max });
         }
     }
     section.finish();
     rules
 }
 
-fn read_plugins(section: Section<'_>, around: Surroundings<'_>) -> BTreeMap<Arc<str>, PluginConfig> {
+fn read_plugins(section: Section<'_>, context: PluginContext<'_>) -> BTreeMap<Arc<str>, PluginConfig> {
     let mistakes = section.mistakes();
     let mut plugins = BTreeMap::new();
     let tables = section.into_tables();
     let names: Vec<&str> = tables.iter().map(|(name, ..)| *name).collect();
-    let around = Surroundings { plugins: &names, ..around };
+    let context = PluginContext { plugins: &names, ..context };
     for (name, span, section) in tables {
         if let Err(text) = plugin::check_name(name) {
             mistakes.at(&span, text);
         }
-        if let Some(config) = plugin::read(section, around) {
+        if let Some(config) = plugin::read(section, context) {
             plugins.insert(Arc::from(name), config);
         }
     }

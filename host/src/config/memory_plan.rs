@@ -1,4 +1,5 @@
-//! The memory that all limits allow together, compared with the memory of the machine. How many connections have room.
+//! The memory that all limits together allow, compared with the memory of the machine, and the default number of
+//! connections.
 
 use super::Config;
 use crate::budget::MemoryConfig;
@@ -12,11 +13,11 @@ use crate::limits::{
     WRITER_CACHE_KIB,
 };
 
-/// Every part of the host that may grow, each at its limit.
+/// Every part of the host that may grow, at its limit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
     pub parts: Vec<(&'static str, u64)>,
-    /// `None`: not known.
+    /// `None` if unknown.
     pub machine_bytes: Option<u64>,
 }
 
@@ -53,7 +54,7 @@ impl Plan {
         self.parts.iter().fold(0, |sum, (_, bytes)| sum.saturating_add(*bytes))
     }
 
-    /// A sentence where the limits allow more than there is.
+    /// Returns a warning if the limits exceed the memory of the machine.
     fn warning(&self) -> Option<String> {
         let machine = self.machine_bytes.filter(|machine| self.sum() > *machine)?;
         Some(format!(
@@ -64,13 +65,13 @@ impl Plan {
         ))
     }
 
-    /// Returns all warnings about memory: the limits exceed the machine, or the largest body of a request does not fit into the
-    /// share of its tenant.
+    /// Returns all warnings about memory: the limits exceed the machine, or the largest request body does not fit into
+    /// the share of a tenant.
     pub fn warnings(&self, config: &Config) -> Vec<String> {
         self.warning().into_iter().chain(compare_body(config.http.body_bytes_max, &config.memory)).collect()
     }
 
-    /// Renders one line for each part, and the sum.
+    /// Renders one line for each part, and the total.
     pub fn render(&self) -> String {
         let mut text = String::from("  memory, every part at its limit:\n");
         let total = [("together", self.sum())];
@@ -82,19 +83,19 @@ impl Plan {
     }
 }
 
-/// Number of connections where the operator gives none: as many as have room in their share of the memory.
+/// Returns the default number of connections: as many as fit into their share of the memory.
 pub fn default_connections(machine_bytes: Option<u64>) -> u64 {
     let room = machine_bytes.map(|bytes| bytes / 100 * CONNECTIONS_PERCENT / CONNECTION_BYTES);
     room.map_or(CONNECTIONS_DEFAULT_MAX, |room| room.clamp(CONNECTIONS_DEFAULT_MIN, CONNECTIONS_DEFAULT_MAX))
 }
 
-/// Returns how many connections have room within a limit of open files.
+/// Returns how many connections fit within a limit of open files.
 pub fn connections_within(files: u64) -> u64 {
     let others = files.saturating_sub(FILES_OF_HOST);
     (others.saturating_mul(FILES_OF_CONNECTIONS_PERCENT) / 100).max(1)
 }
 
-/// Returns the smallest limit of open files that has room for so many connections.
+/// Returns the smallest limit of open files that allows so many connections.
 pub fn files_for(connections: u64) -> u64 {
     connections.saturating_mul(100).div_ceil(FILES_OF_CONNECTIONS_PERCENT).saturating_add(FILES_OF_HOST)
 }
@@ -102,15 +103,15 @@ pub fn files_for(connections: u64) -> u64 {
 fn compare_body(body: u64, memory: &MemoryConfig) -> Option<String> {
     let bodies = memory.budget_bytes / 100 * BODIES_PERCENT;
     let share = bodies / 100 * memory.tenant_percent;
-    let (whose, room, consequence) = match body.saturating_mul(BODY_COPIES) {
-        needed if needed > bodies => ("has", bodies, "are refused with 503"),
-        needed if needed > share => ("gives a tenant", share, "wait for its other bodies, and may get 503"),
+    let (capacity, available, consequence) = match body.saturating_mul(BODY_COPIES) {
+        needed if needed > bodies => ("has", bodies, "are rejected with 503"),
+        needed if needed > share => ("gives a tenant", share, "wait for other bodies of the tenant, and may get 503"),
         _ => return None,
     };
     Some(format!(
-        "`http.body-bytes-max` allows {body} bytes, and `memory-budget-bytes` {whose} room for bodies of {} bytes: larger \
+        "`http.body-bytes-max` allows {body} bytes, and `memory-budget-bytes` {capacity} room for bodies of {} bytes: larger \
          ones {consequence}",
-        room / BODY_COPIES
+        available / BODY_COPIES
     ))
 }
 
@@ -124,7 +125,7 @@ mod tests {
         assert_eq!(compare_body(100, &memory), None);
         assert!(compare_body(101, &memory).unwrap().contains("bodies of 100 bytes: larger ones wait"));
         assert!(compare_body(200, &memory).unwrap().contains("wait"));
-        assert!(compare_body(201, &memory).unwrap().contains("bodies of 200 bytes: larger ones are refused with 503"));
+        assert!(compare_body(201, &memory).unwrap().contains("bodies of 200 bytes: larger ones are rejected with 503"));
     }
 
     #[test]

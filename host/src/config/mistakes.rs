@@ -1,23 +1,23 @@
-//! Mistakes of a configuration: all of them at once, each with its place and a remedy.
+//! Mistakes of a configuration. All of them are reported at once, each with its line and a remedy.
 
 use std::{cell::RefCell, fmt, ops::Range, path::PathBuf};
 
-/// Severity of a finding: a host starts in spite of a warning.
+/// Severity of a mistake. The host starts in spite of warnings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Severity {
-    /// The configuration is refused.
+    /// The configuration is rejected.
     Error,
-    /// The host starts and logs it.
+    /// The host starts and logs the warning.
     Warning,
 }
 
-/// One thing to correct.
+/// One mistake to correct.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mistake {
     pub severity: Severity,
-    /// Counted from 1; `None` where it does not stand in the file.
+    /// Line number, from 1. `None` if the mistake is not on a line of the file.
     pub line: Option<usize>,
-    /// A sentence that names the key, what is wrong, and what would be right.
+    /// A sentence with the key, what is wrong, and the requirement.
     pub text: String,
 }
 
@@ -31,8 +31,8 @@ impl fmt::Display for Mistake {
 }
 
 impl Mistake {
-    /// An error that stands on no line of the file.
-    pub fn elsewhere(text: String) -> Mistake {
+    /// Creates an error that is not on a line of the file.
+    pub fn unlocated(text: String) -> Mistake {
         Mistake { severity: Severity::Error, line: None, text }
     }
 
@@ -41,7 +41,7 @@ impl Mistake {
     }
 }
 
-/// Mistakes of a refused configuration: at least one error, and the warnings beside it.
+/// The mistakes of a rejected configuration: at least one error, and all warnings.
 #[derive(Clone, Debug, thiserror::Error)]
 pub struct ConfigError {
     pub file: PathBuf,
@@ -57,7 +57,7 @@ impl ConfigError {
         self.mistakes.iter().filter(|mistake| !mistake.is_error())
     }
 
-    /// Returns a line for each error.
+    /// Returns one line for each error.
     pub fn lines(&self) -> Vec<String> {
         self.errors().map(Mistake::to_string).collect()
     }
@@ -77,7 +77,7 @@ impl fmt::Display for ConfigError {
     }
 }
 
-/// Collects mistakes while the file is walked.
+/// Collects mistakes while the file is read.
 pub struct Mistakes<'a> {
     source: &'a str,
     found: RefCell<Vec<Mistake>>,
@@ -88,23 +88,23 @@ impl<'a> Mistakes<'a> {
         Mistakes { source, found: RefCell::new(Vec::new()) }
     }
 
-    /// In the file, at these bytes.
+    /// Reports an error at these bytes of the file.
     pub fn at(&self, span: &Range<usize>, text: impl Into<String>) {
         self.report(Severity::Error, Some(span), text.into());
     }
 
-    /// A warning about these bytes of the file.
+    /// Reports a warning at these bytes of the file.
     pub fn warn_at(&self, span: &Range<usize>, text: impl Into<String>) {
         self.report(Severity::Warning, Some(span), text.into());
     }
 
-    /// A warning about the configuration as a whole.
+    /// Reports a warning about the configuration as a whole.
     pub fn warn(&self, text: impl Into<String>) {
         self.report(Severity::Warning, None, text.into());
     }
 
-    /// In a flag, a variable, or the whole.
-    pub fn elsewhere(&self, text: impl Into<String>) {
+    /// Reports an error in a flag, in a variable, or in the configuration as a whole.
+    pub fn unlocated(&self, text: impl Into<String>) {
         self.report(Severity::Error, None, text.into());
     }
 
@@ -116,7 +116,7 @@ impl<'a> Mistakes<'a> {
         self.found.borrow_mut().push(Mistake { severity, line, text });
     }
 
-    /// Those of the file first, from top to bottom.
+    /// Returns the mistakes sorted by line. Those without a line come last.
     pub fn into_sorted(self) -> Vec<Mistake> {
         let mut found = self.found.into_inner();
         found.sort_by_key(|mistake| mistake.line.unwrap_or(usize::MAX));
@@ -124,20 +124,21 @@ impl<'a> Mistakes<'a> {
     }
 }
 
-/// " Did you mean `…`?", or the list of what there is. A name that begins with the same word is near: "memory-mb".
+/// Returns " Did you mean `…`?", or the list of known names. A name with the same first word counts as similar:
+/// "memory-mb".
 pub fn suggest(wrong: &str, known: &[&str]) -> String {
     let first_word = |name: &str| name.split(['-', '_']).next().unwrap_or_default().to_owned();
-    let far = |name: &str| {
+    let is_different = |name: &str| {
         first_word(name) != first_word(wrong) && distance(wrong, name) > (wrong.chars().count() / 3).max(2)
     };
-    let near = known.iter().filter(|name| !far(name));
-    match near.min_by_key(|name| distance(wrong, name)) {
+    let similar = known.iter().filter(|name| !is_different(name));
+    match similar.min_by_key(|name| distance(wrong, name)) {
         Some(name) => format!(" Did you mean `{name}`?"),
         None => format!(" There are: {}.", known.join(", ")),
     }
 }
 
-/// Levenshtein: the fewest letters to insert, delete or replace.
+/// Returns the Levenshtein distance: the minimum number of letters to insert, delete or replace.
 fn distance(a: &str, b: &str) -> usize {
     let b: Vec<char> = b.chars().collect();
     let mut row: Vec<usize> = (0..=b.len()).collect();
@@ -160,7 +161,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_near_name_is_suggested_and_a_far_one_gets_the_list() {
+    fn similar_name_is_suggested_and_otherwise_all_names_are_listed() {
         assert_eq!(suggest("listn", &["listen", "data-dir"]), " Did you mean `listen`?");
         assert_eq!(suggest("memory_bytes", &["memory-bytes", "calls"]), " Did you mean `memory-bytes`?");
         assert_eq!(suggest("memory-mb", &["queue", "memory-bytes"]), " Did you mean `memory-bytes`?");

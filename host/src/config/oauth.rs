@@ -1,4 +1,4 @@
-//! `[oauth]` and `[oauth.issuers.NAME]`: the tokens that the host gives out, and those that it takes of others.
+//! `[oauth]` and `[oauth.issuers.NAME]`: tokens that the host issues, and external issuers that it accepts.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -7,9 +7,9 @@ use super::{
     destination::check_destination_name,
     file::{Source, is_origin},
     is_tenant,
-    keys::{self, Word},
+    keys::{self, ConfigKey},
     mistakes::suggest,
-    section::{Placed, Section},
+    section::{Located, Section},
 };
 use crate::{
     limits::JWKS_BYTES_MAX,
@@ -24,30 +24,30 @@ pub fn read(mut section: Section<'_>, source: &Source<'_>, environment: Environm
     let config = OAuthConfig {
         issuer: read_issuer(&mut section, environment),
         algorithm: read_algorithm(&mut section),
-        token_ms: section.number(&keys::TOKEN_LIFE),
+        token_ms: section.number(&keys::TOKEN_LIFETIME),
         issuers: read_issuers(section.take_table("issuers"), source, environment),
     };
     section.finish();
     config
 }
 
-/// Clients send secrets there, so in production nobody on the way may read them.
+/// Reads the issuer. It must use https:// in production, because clients send secrets to it.
 fn read_issuer(section: &mut Section<'_>, environment: Environment) -> Option<String> {
-    let issuer = given(section, &keys::ISSUER)?;
-    let hidden = environment == Environment::Development || issuer.value.starts_with("https://");
-    if is_origin(&issuer.value) && hidden {
+    let issuer = take_nonempty(section, &keys::ISSUER)?;
+    let is_encrypted = environment == Environment::Development || issuer.value.starts_with("https://");
+    if is_origin(&issuer.value) && is_encrypted {
         return Some(issuer.value);
     }
-    let text = format!("`{}` must be like \"https://api.example.com\", with nothing after it.", section.path("issuer"));
+    let text = format!("`{}` must be like \"https://api.example.com\", without a path.", section.path("issuer"));
     section.mistakes().at(&issuer.span, text);
     None
 }
 
 fn read_algorithm(section: &mut Section<'_>) -> String {
-    let Some(given) = section.take_text(&keys::ALGORITHM) else { return "ES256".to_owned() };
+    let Some(given) = section.take_string(&keys::ALGORITHM) else { return "ES256".to_owned() };
     if !ALGORITHMS.contains(&given.value.as_str()) {
         let (path, hint) = (section.path(keys::ALGORITHM.name), suggest(&given.value, &ALGORITHMS));
-        section.mistakes().at(&given.span, format!("`{path}` cannot be \"{}\".{hint}", given.value.escape_debug()));
+        section.mistakes().at(&given.span, format!("`{path}` must not be \"{}\".{hint}", given.value.escape_debug()));
     }
     given.value
 }
@@ -57,28 +57,32 @@ fn read_issuers(section: Section<'_>, source: &Source<'_>, environment: Environm
     let mut issuers = Vec::new();
     for (name, span, section) in section.into_tables() {
         if check_destination_name(name).is_err() {
-            mistakes.at(&span, "the name of an issuer has letters, digits and -_. only, at most 64.".to_owned());
+            mistakes.at(
+                &span,
+                "the name of an issuer must consist of letters, digits, \"-\", \"_\" and \".\", at most 64.".to_owned(),
+            );
         }
-        issuers.extend(read_foreign(name, section, source, environment));
+        issuers.extend(read_external(name, section, source, environment));
     }
     issuers
 }
 
-fn read_foreign(
+fn read_external(
     name: &str,
     mut section: Section<'_>,
     source: &Source<'_>,
     environment: Environment,
 ) -> Option<IssuerConfig> {
-    let issuer = required(&mut section, &keys::FOREIGN_ISSUER);
-    let plugin = required(&mut section, &keys::FOREIGN_PLUGIN);
-    let audience = required(&mut section, &keys::FOREIGN_AUDIENCE);
-    let token_type = section.take_text(&keys::TOKEN_TYPE).map_or(TOKEN_TYPE_DEFAULT.to_owned(), |text| text.value);
+    let issuer = required(&mut section, &keys::EXTERNAL_ISSUER);
+    let plugin = required(&mut section, &keys::EXTERNAL_PLUGIN);
+    let audience = required(&mut section, &keys::EXTERNAL_AUDIENCE);
+    let token_type = section.take_string(&keys::TOKEN_TYPE).map_or(TOKEN_TYPE_DEFAULT.to_owned(), |text| text.value);
     let keys = read_keys(&mut section, source, environment);
-    let tenant_claim = given(&mut section, &keys::TENANT_CLAIM).map(|text| text.value);
+    let tenant_claim = take_nonempty(&mut section, &keys::TENANT_CLAIM).map(|text| text.value);
     let clients = read_clients(section.take_table("clients"));
     if tenant_claim.is_none() && clients.is_empty() {
-        let text = format!("`[oauth.issuers.{name}]` needs `tenant-claim` or a table `clients`: nobody has a tenant.");
+        let text =
+            format!("`[oauth.issuers.{name}]` requires `tenant-claim` or a table `clients`: no client has a tenant.");
         section.mistakes().at(section.span(), text);
     }
     section.finish();
@@ -94,57 +98,58 @@ fn read_foreign(
     })
 }
 
-/// An empty text is the same as none.
-fn given(section: &mut Section<'_>, key: &Word) -> Option<Placed<String>> {
-    section.take_text(key).filter(|text| !text.value.is_empty())
+/// Takes a string. An empty string counts as absent.
+fn take_nonempty(section: &mut Section<'_>, key: &ConfigKey) -> Option<Located<String>> {
+    section.take_string(key).filter(|text| !text.value.is_empty())
 }
 
-fn required(section: &mut Section<'_>, key: &Word) -> Option<String> {
-    let text = given(section, key).map(|text| text.value);
+fn required(section: &mut Section<'_>, key: &ConfigKey) -> Option<String> {
+    let text = take_nonempty(section, key).map(|text| text.value);
     if text.is_none() {
-        let sentence = format!("`{}` is missing: {}.", section.path(key.name), key.what);
-        section.mistakes().at(section.span(), sentence);
+        let message = format!("`{}` is missing: {}.", section.path(key.name), key.description);
+        section.mistakes().at(section.span(), message);
     }
     text
 }
 
 fn read_keys(section: &mut Section<'_>, source: &Source<'_>, environment: Environment) -> Option<IssuerKeys> {
-    match (given(section, &keys::JWKS_URL), given(section, &keys::JWKS_FILE)) {
+    match (take_nonempty(section, &keys::JWKS_URL), take_nonempty(section, &keys::JWKS_FILE)) {
         (Some(url), None) => read_url(section, url, environment),
         (None, Some(file)) => read_file(section, &file, source),
         _ => {
             let (url, file) = (section.path(keys::JWKS_URL.name), section.path(keys::JWKS_FILE.name));
-            section.mistakes().at(section.span(), format!("give either `{url}` or `{file}`."));
+            section.mistakes().at(section.span(), format!("set either `{url}` or `{file}`."));
             None
         }
     }
 }
 
-/// Whoever can change the keys on their way can be anybody: over TLS, or on this machine.
-fn read_url(section: &Section<'_>, url: Placed<String>, environment: Environment) -> Option<IssuerKeys> {
+/// Reads the URL of the keys. Keys must be fetched over TLS or from this machine: whoever changes them on the way can
+/// forge tokens.
+fn read_url(section: &Section<'_>, url: Located<String>, environment: Environment) -> Option<IssuerKeys> {
     let path = section.path(keys::JWKS_URL.name);
-    match check_url(&url.value, &AddressRule::everywhere(), Scheme::HttpToo) {
+    match check_url(&url.value, &AddressRule::everywhere(), Scheme::HttpOrHttps) {
         Ok(target) if target.is_https() || target.is_loopback() || environment == Environment::Development => {
             return Some(IssuerKeys::Url(url.value));
         }
-        Ok(_) => section.mistakes().at(&url.span, format!("`{path}` has to begin with https://.")),
-        Err(refusal) => section.mistakes().at(&url.span, format!("`{path}`: {refusal}.")),
+        Ok(_) => section.mistakes().at(&url.span, format!("`{path}` must begin with https://.")),
+        Err(error) => section.mistakes().at(&url.span, format!("`{path}`: {error}.")),
     }
     None
 }
 
-fn read_file(section: &Section<'_>, file: &Placed<String>, source: &Source<'_>) -> Option<IssuerKeys> {
+fn read_file(section: &Section<'_>, file: &Located<String>, source: &Source<'_>) -> Option<IssuerKeys> {
     if source.purpose == Purpose::Inspect {
         return Some(IssuerKeys::Text(String::new()));
     }
-    let place = source.folder().join(&file.value);
-    let text = regular_file::read(&place, JWKS_BYTES_MAX)
+    let location = source.folder().join(&file.value);
+    let text = regular_file::read(&location, JWKS_BYTES_MAX)
         .and_then(|bytes| String::from_utf8(bytes).map_err(std::io::Error::other));
     match text {
         Ok(text) => Some(IssuerKeys::Text(text)),
         Err(error) => {
             let path = section.path(keys::JWKS_FILE.name);
-            section.mistakes().at(&file.span, format!("`{path}`: {}: {error}.", place.display()));
+            section.mistakes().at(&file.span, format!("`{path}`: {}: {error}.", location.display()));
             None
         }
     }

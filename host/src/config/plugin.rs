@@ -11,17 +11,17 @@ use toml::de::DeValue;
 
 use super::{
     DestinationConfig, Environment, PluginConfig, PluginLimits, Purpose, Success, TaskConfig, WebhookConfig,
-    destination::{self, Surroundings, check_destination_name},
-    keys::{self, Word},
+    destination::{self, PluginContext, check_destination_name},
+    keys::{self, ConfigKey},
     mistakes::suggest,
-    section::{Placed, Section},
+    section::{Located, Section},
 };
 
 use crate::limits::{RETRY_DELAYS_MS, TASK_DELAY_MS_MAX, TASK_DELAYS_MAX, WEBHOOK_DELAY_MS_MAX, WEBHOOK_DELAYS_MAX};
 
 const NAME_CHARS_MAX: usize = 32;
 
-/// Why this cannot be the name of a plugin.
+/// Checks the name of a plugin.
 pub fn check_name(name: &str) -> Result<(), String> {
     let letters = name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-');
     let starts = name.starts_with(|c: char| c.is_ascii_lowercase());
@@ -29,35 +29,35 @@ pub fn check_name(name: &str) -> Result<(), String> {
         return Ok(());
     }
     Err(format!(
-        "`{}` cannot be the name of a plugin: lower case letters, digits and hyphens, a letter first, at most {NAME_CHARS_MAX}.",
+        "`{}` is not a valid plugin name: it must be 1 to {NAME_CHARS_MAX} lower-case letters, digits and hyphens, and begin with a letter.",
         name.escape_debug()
     ))
 }
 
-/// `None` where the section has a mistake that leaves nothing to go on with; the mistake is noted.
-pub fn read(mut section: Section<'_>, around: Surroundings<'_>) -> Option<PluginConfig> {
-    let component = section.take_text(&keys::COMPONENT);
+/// Reads the section. Returns `None` after a mistake without which no plugin can be loaded; the mistake is reported.
+pub fn read(mut section: Section<'_>, context: PluginContext<'_>) -> Option<PluginConfig> {
+    let component = section.take_string(&keys::COMPONENT);
     if component.as_ref().is_none_or(|path| path.value.is_empty()) {
         let path = section.path(keys::COMPONENT.name);
-        section.mistakes().at(section.span(), format!("`{path}` is missing: {}.", keys::COMPONENT.what));
+        section.mistakes().at(section.span(), format!("`{path}` is missing: {}.", keys::COMPONENT.description));
     }
     let (path, mistakes) = (section.path(keys::COMPONENT.name), section.mistakes());
     let mount = read_mount(&mut section);
     let grants = read_grants(&mut section);
-    let examples = section.take_texts(&keys::EXAMPLES).into_iter().map(|example| example.value).collect();
-    let shows_private_keys = read_show_private_keys(&mut section, around.environment);
+    let examples = section.take_strings(&keys::EXAMPLES).into_iter().map(|example| example.value).collect();
+    let shows_private_keys = read_show_private_keys(&mut section, context.environment);
     let origin_headers = read_origin_headers(&mut section);
     let limits = read_limits(section.take_table("limits"));
     let webhooks = read_webhooks(section.take_table("webhooks"));
     let tasks = read_tasks(section.take_table("tasks"));
-    let destinations = read_destinations(section.take_table("destinations"), around);
+    let destinations = read_destinations(section.take_table("destinations"), context);
     let settings = read_settings(section.take_table("settings"));
     section.finish();
-    let placed = component?;
-    let component = around.folder.join(&placed.value);
-    if around.purpose == Purpose::Check && !placed.value.is_empty() && !component.is_file() {
+    let path_in_file = component?;
+    let component = context.folder.join(&path_in_file.value);
+    if context.purpose == Purpose::Check && !path_in_file.value.is_empty() && !component.is_file() {
         let text = format!("`{path}`: there is no file {}.", component.display());
-        mistakes.at(&placed.span, text);
+        mistakes.at(&path_in_file.span, text);
     }
     Some(PluginConfig {
         component,
@@ -75,7 +75,7 @@ pub fn read(mut section: Section<'_>, around: Surroundings<'_>) -> Option<Plugin
 }
 
 fn read_mount(section: &mut Section<'_>) -> String {
-    let Some(mount) = section.take_text(&keys::MOUNT) else { return "/".to_owned() };
+    let Some(mount) = section.take_string(&keys::MOUNT) else { return "/".to_owned() };
     if !is_mount(&mount.value) {
         let path = section.path(keys::MOUNT.name);
         let text = format!("`{path}` must be \"/\" or a path such as \"/notes\", without a \"/\" at its end.");
@@ -94,7 +94,7 @@ fn is_mount(mount: &str) -> bool {
 fn read_grants(section: &mut Section<'_>) -> Vec<String> {
     let path = section.path(keys::GRANTS.name);
     let mut grants: Vec<String> = Vec::new();
-    for grant in section.take_texts(&keys::GRANTS) {
+    for grant in section.take_strings(&keys::GRANTS) {
         if !keys::GRANT_NAMES.contains(&grant.value.as_str()) {
             let hint = suggest(&grant.value, &keys::GRANT_NAMES);
             let text = format!("`{path}`: the contract has no interface \"{}\".{hint}", grant.value.escape_debug());
@@ -111,11 +111,11 @@ fn read_grants(section: &mut Section<'_>) -> Vec<String> {
 fn read_origin_headers(section: &mut Section<'_>) -> Vec<String> {
     let path = section.path(keys::ORIGIN_HEADERS.name);
     let mut names = Vec::new();
-    for header in section.take_texts(&keys::ORIGIN_HEADERS) {
+    for header in section.take_strings(&keys::ORIGIN_HEADERS) {
         let name = header.value.to_ascii_lowercase();
         if !keys::ORIGIN_HEADER_NAMES.contains(&name.as_str()) {
             let hint = suggest(&name, &keys::ORIGIN_HEADER_NAMES);
-            let text = format!("`{path}`: \"{}\" is no header for a whole origin.{hint}", name.escape_debug());
+            let text = format!("`{path}`: \"{}\" is not an origin-wide header.{hint}", name.escape_debug());
             section.mistakes().at(&header.span, text);
         }
         names.push(name);
@@ -124,10 +124,10 @@ fn read_origin_headers(section: &mut Section<'_>) -> Vec<String> {
 }
 
 fn read_show_private_keys(section: &mut Section<'_>, environment: Environment) -> bool {
-    let shows = section.take_truth(&keys::SHOW_PRIVATE_KEYS).unwrap_or_default();
+    let shows = section.take_bool(&keys::SHOW_PRIVATE_KEYS).unwrap_or_default();
     if shows && environment == Environment::Production {
         let path = section.path(keys::SHOW_PRIVATE_KEYS.name);
-        section.mistakes().at(section.span(), format!("`{path}` is for development; in production no key is shown."));
+        section.mistakes().at(section.span(), format!("`{path}` must not be true in production."));
     }
     shows
 }
@@ -137,7 +137,7 @@ fn read_limits(mut section: Section<'_>) -> PluginLimits {
     let burst = section.number(&keys::BURST);
     if rate_per_second == 0 && burst > 0 {
         let (rate, burst) = (section.path(keys::RATE.name), section.path(keys::BURST.name));
-        section.mistakes().at(section.span(), format!("`{burst}` says nothing without `{rate}`; give both or none."));
+        section.mistakes().at(section.span(), format!("`{burst}` requires `{rate}`: set both or neither."));
     }
     let limits = PluginLimits {
         deadline_ms: section.number(&keys::DEADLINE),
@@ -157,14 +157,17 @@ fn read_limits(mut section: Section<'_>) -> PluginLimits {
     };
     if limits.compute_ms > limits.deadline_ms {
         let (compute, deadline) = (section.path(keys::COMPUTE.name), section.path(keys::DEADLINE.name));
-        let text = format!("`{compute}` ({}) is longer than `{deadline}` ({}).", limits.compute_ms, limits.deadline_ms);
+        let text = format!(
+            "`{compute}` ({}) must not be longer than `{deadline}` ({}).",
+            limits.compute_ms, limits.deadline_ms
+        );
         section.mistakes().at(section.span(), text);
     }
     section.finish();
     limits
 }
 
-/// The bounds in `keys` are below the maximum of each of these types.
+/// Converts a number. The bounds in `keys` are below the maximum of each of these types.
 fn saturate<T: TryFrom<u64> + Default>(number: u64) -> T {
     T::try_from(number).unwrap_or_default()
 }
@@ -174,14 +177,14 @@ fn read_webhooks(mut section: Section<'_>) -> WebhookConfig {
     if let Some(schedule) = &schedule {
         check_delays(&section, &keys::SCHEDULE, schedule, (WEBHOOK_DELAYS_MAX, 1..=WEBHOOK_DELAY_MS_MAX));
     }
-    let success = section.take_text(&keys::SUCCESS);
-    let success = match success.as_ref().map(|word| word.value.as_str()) {
+    let success = section.take_string(&keys::SUCCESS);
+    let success = match success.as_ref().map(|text| text.value.as_str()) {
         None | Some("2xx") => Success::Any2xx,
         Some("200") => Success::Only200,
         Some(other) => {
             let path = section.path(keys::SUCCESS.name);
-            let text = format!("`{path}` cannot be {other:?}; it must be \"2xx\", or \"200\" for that status alone.");
-            section.mistakes().at(success.as_ref().map_or(section.span(), |word| &word.span), text);
+            let text = format!("`{path}` must be \"2xx\", or \"200\" for that status only, and is {other:?}.");
+            section.mistakes().at(success.as_ref().map_or(section.span(), |text| &text.span), text);
             Success::Any2xx
         }
     };
@@ -208,8 +211,8 @@ fn read_tasks(mut section: Section<'_>) -> TaskConfig {
 /// Reports the first delay that is out of bounds, or a list that is too long.
 fn check_delays(
     section: &Section<'_>,
-    key: &Word,
-    delays: &Placed<Vec<u64>>,
+    key: &ConfigKey,
+    delays: &Located<Vec<u64>>,
     (count_max, bounds): (usize, RangeInclusive<u64>),
 ) {
     let wrong = (1_usize..).zip(&delays.value).find(|(_, delay)| !bounds.contains(*delay));
@@ -219,18 +222,18 @@ fn check_delays(
         None => return,
     };
     let (path, min, max) = (section.path(key.name), bounds.start(), bounds.end());
-    let text = format!("`{path}` holds at most {count_max} numbers from {min} to {max}, and {found}.");
+    let text = format!("`{path}` must contain at most {count_max} numbers from {min} to {max}, and {found}.");
     section.mistakes().at(&delays.span, text);
 }
 
-fn read_destinations(section: Section<'_>, around: Surroundings<'_>) -> BTreeMap<Arc<str>, Arc<DestinationConfig>> {
+fn read_destinations(section: Section<'_>, context: PluginContext<'_>) -> BTreeMap<Arc<str>, Arc<DestinationConfig>> {
     let mistakes = section.mistakes();
     let mut destinations = BTreeMap::new();
     for (name, span, section) in section.into_tables() {
         if let Err(text) = check_destination_name(name) {
             mistakes.at(&span, format!("{text}."));
         }
-        if let Some(config) = destination::read(section, around) {
+        if let Some(config) = destination::read(section, context) {
             destinations.insert(Arc::from(name), config);
         }
     }
@@ -238,34 +241,34 @@ fn read_destinations(section: Section<'_>, around: Surroundings<'_>) -> BTreeMap
 }
 
 fn read_settings(section: Section<'_>) -> BTreeMap<String, Value> {
-    let (mistakes, place) = (section.mistakes(), section.path(""));
+    let (mistakes, prefix) = (section.mistakes(), section.path(""));
     let values = section.into_values().into_iter();
-    let json = values.filter_map(|(key, Placed { value, span })| match to_json(value, &span) {
+    let json = values.filter_map(|(key, Located { value, span })| match to_json(value, &span) {
         Ok(value) => Some((key.to_owned(), value)),
         Err((span, text)) => {
-            mistakes.at(&span, format!("`{place}{key}` {text}"));
+            mistakes.at(&span, format!("`{prefix}{key}` {text}"));
             None
         }
     });
     json.collect()
 }
 
-/// What a plugin reads: texts, numbers, true and false, lists, objects; a date becomes a text.
+/// Converts a value to JSON. A date becomes a string.
 fn to_json(value: &DeValue<'_>, span: &Range<usize>) -> Result<Value, (Range<usize>, &'static str)> {
     match value {
         DeValue::String(text) => Ok(Value::String(text.clone().into_owned())),
-        DeValue::Boolean(truth) => Ok(Value::Bool(*truth)),
-        DeValue::Datetime(moment) => Ok(Value::String(moment.to_string())),
+        DeValue::Boolean(value) => Ok(Value::Bool(*value)),
+        DeValue::Datetime(date) => Ok(Value::String(date.to_string())),
         DeValue::Integer(integer) => i64::from_str_radix(integer.as_str(), integer.radix())
             .map(Value::from)
-            .map_err(|_| (span.clone(), "does not fit into 64 bits; write it as a text in quotes.")),
+            .map_err(|_| (span.clone(), "must fit into 64 bits, or be a string in quotes.")),
         DeValue::Float(float) => float
             .as_str()
             .parse()
             .ok()
             .and_then(serde_json::Number::from_f64)
             .map(Value::Number)
-            .ok_or((span.clone(), "is not a number that JSON can carry.")),
+            .ok_or((span.clone(), "must be a number that JSON can represent.")),
         DeValue::Array(items) => {
             items.iter().map(|item| to_json(item.get_ref(), &item.span())).collect::<Result<_, _>>().map(Value::Array)
         }

@@ -1,4 +1,4 @@
-//! Settings of one plugin, as typed values: its limits, webhooks, tasks and destinations. `plugin` and `destination` read them.
+//! Typed settings of one plugin: limits, webhooks, tasks and destinations. `plugin` and `destination` read them.
 
 use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
 
@@ -12,52 +12,52 @@ use crate::{
 #[derive(Clone, Debug, PartialEq)]
 pub struct PluginConfig {
     pub component: PathBuf,
-    /// "/" or "/prefix"; the paths of the manifest lie below it.
+    /// "/" or "/prefix". It precedes the paths of the manifest.
     pub mount: String,
-    /// Interfaces of `tenon:plugin/*` that it may import: "records", "events", …
+    /// Interfaces of `tenon:plugin/*` that the plugin may import: "records", "events", …
     pub grants: Vec<String>,
-    /// Whether its `keyring` may show private keys.
+    /// True if its `keyring` may return private keys.
     pub shows_private_keys: bool,
-    /// Headers for the whole origin that its answers may carry; names in lower case.
+    /// Origin-wide headers that its answers may have, in lower case.
     pub origin_headers: Vec<String>,
-    /// Lines for people to try it, with "{url}" and "{key}" in them.
+    /// Example requests for people, with "{url}" and "{key}" as placeholders.
     pub examples: Vec<String>,
     pub limits: PluginLimits,
     pub webhooks: WebhookConfig,
     pub tasks: TaskConfig,
-    /// Servers that its calls may go to, by name.
+    /// Destinations of its calls, by name.
     pub destinations: BTreeMap<Arc<str>, Arc<DestinationConfig>>,
-    /// The plugin's own section, as JSON by key.
+    /// The `settings` section of the plugin, as JSON by key.
     pub settings: BTreeMap<String, serde_json::Value>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct PluginLimits {
-    /// Milliseconds of one call, all re-runs and waiting included, where the route gives no deadline.
+    /// Milliseconds of one call including re-runs and waiting, if the route declares no deadline.
     pub deadline_ms: u64,
     /// Milliseconds that the guest may compute in one run.
     pub compute_ms: u64,
-    /// Over all linear memories of one instance.
+    /// Total of all linear memories of one instance.
     pub memory_bytes: u64,
     pub answer_bytes: u64,
     /// Host calls in one run.
     pub host_calls: u64,
-    /// Bytes of all host calls' arguments in one run.
+    /// Bytes of the arguments of all host calls in one run.
     pub host_call_bytes: u64,
-    /// Calls that run at the same time.
+    /// Concurrent calls.
     pub calls: usize,
-    /// Calls that wait for a turn; the next one gets 503.
+    /// Calls that wait for a permit. Further calls get 503.
     pub queue: usize,
-    /// Percent of both that one tenant may take.
+    /// Percentage of both that one tenant may use.
     pub tenant_percent: u64,
     pub component_bytes: u64,
-    /// Functions of the component, in all of its core modules together.
+    /// Functions of the component in all of its core modules together.
     pub functions: u64,
-    /// Bytes of the code of one function.
+    /// Code size of one function.
     pub function_bytes: u64,
-    /// Requests a second for one key; 0: no limit.
+    /// Requests per second for one key. 0 means no limit.
     pub rate_per_second: u32,
-    /// How many of them may come at once; 0 only where there is no limit.
+    /// Burst of requests for one key. 0 only if there is no limit.
     pub rate_burst: u32,
 }
 
@@ -85,23 +85,23 @@ impl Default for PluginLimits {
 /// How the webhooks of one plugin are delivered.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WebhookConfig {
-    /// Between attempts.
+    /// Delays between attempts.
     pub schedule_ms: Vec<u64>,
     pub success: Success,
     pub timeout_ms: u64,
-    /// `None`: never.
+    /// `None` if endpoints are never disabled.
     pub disable_after_ms: Option<u64>,
 }
 
-/// How tasks of one plugin are tried again.
+/// How tasks of one plugin are retried.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TaskConfig {
-    /// Between runs that end in a fault; one run more than there are delays, the last of them marked as such. `None`: what
-    /// the task declares.
+    /// Delays between runs that end in a fault. A task has one run more than there are delays, and the last is marked
+    /// as such. `None` uses the delays that the task declares.
     pub delays_ms: Option<Vec<u64>>,
 }
 
-/// Which answers count as delivered.
+/// Responses that count as delivered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Success {
     Any2xx,
@@ -119,43 +119,44 @@ impl Default for WebhookConfig {
     }
 }
 
-/// A server that calls of a plugin may go to, as named by the operator.
+/// A destination of a plugin's calls, as configured by the operator.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DestinationConfig {
     pub kind: DestinationKind,
-    /// Limit of an attempt; a call may request less. `None`: no limit of the operator.
+    /// Limit of an attempt. A call may request less. `None` if the operator sets no limit.
     pub timeout_ms: Option<u64>,
-    /// Whether tenants in the test environment, in the live environment, see it.
+    /// True if tenants of the test environment may use it.
     pub test: bool,
+    /// True if tenants of the live environment may use it.
     pub live: bool,
-    /// Organizations, or tenants ("acme/live"), that it is named for; empty: all.
+    /// Organizations, or tenants ("acme/live"), that may use it. Empty means all.
     pub tenants: Vec<String>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum DestinationKind {
-    /// Nothing is sent: messages are stored for people to look at.
+    /// Messages are stored for people to read, and not sent.
     Outbox,
     Server {
         base_url: String,
         login: Login,
     },
-    /// A plugin of this host; the paths are those below its mount.
+    /// A plugin of this host. Paths are below its mount.
     Plugin {
         name: Arc<str>,
-        /// Organization that calls act for, in the caller's environment; `None`: the caller's own.
+        /// Organization on whose behalf calls are made, in the caller's environment. `None` is the caller's own.
         organization: Option<Arc<str>>,
     },
 }
 
 impl DestinationConfig {
-    /// Whether the operator's name counts for a tenant such as "acme/live"; for others there is no such name.
+    /// Returns true if the operator configured it for a tenant such as "acme/live".
     pub fn is_named_for(&self, tenant: &str) -> bool {
         let organization = tenant.rsplit_once('/').map_or(tenant, |(organization, _)| organization);
         self.tenants.is_empty() || self.tenants.iter().any(|named| named == tenant || named == organization)
     }
 
-    /// Whether a tenant such as "acme/live", for which it is named, sees it.
+    /// Returns true if it is available in the environment of a tenant such as "acme/live".
     pub fn is_for(&self, tenant: &str) -> bool {
         if is_live(tenant) { self.live } else { self.test }
     }

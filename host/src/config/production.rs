@@ -1,13 +1,13 @@
-//! Settings that are good for development, and in production dangerous: some are refused, others warned of.
+//! Settings that suit development but are dangerous in production. Some are rejected, others cause a warning.
 //!
-//! Refused is what lets a tenant reach this host from within. A warning is given where the danger depends on the network
-//! around the host, which no file describes.
+//! A setting is rejected if it lets a tenant reach this host from within. A warning is given if the danger depends on
+//! the network around the host, which no file describes.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use ipnet::IpNet;
 
-use super::{Config, Environment, keys, mistakes::Mistakes, section::Placed};
+use super::{Config, Environment, keys, mistakes::Mistakes, section::Located};
 
 /// Listeners of this host.
 #[derive(Clone, Copy, Debug)]
@@ -22,11 +22,12 @@ impl OwnAddresses {
         self.environment == Environment::Production
     }
 
-    /// The operators' listener speaks plain HTTP, its token included.
+    /// Warns if the operators' listener accepts connections on all addresses: it speaks plain HTTP, including its
+    /// token.
     pub fn check_admin_listen(&self, mistakes: &Mistakes<'_>) {
         if self.is_production() && self.admin_listen.ip().is_unspecified() {
             mistakes.warn(format!(
-                "`{}` is {}: the operators' listener answers on all addresses of this machine, over plain HTTP. Bind it to \
+                "`{}` is {}: the operators' listener accepts connections on all addresses of this machine, over plain HTTP. Bind it to \
                  127.0.0.1 or to an address that only operators reach.",
                 keys::ADMIN_LISTEN.name,
                 self.admin_listen
@@ -34,8 +35,8 @@ impl OwnAddresses {
         }
     }
 
-    /// A network of `outbound.allow-test`.
-    pub fn check_test(&self, mistakes: &Mistakes<'_>, given: &Placed<String>, network: &IpNet) {
+    /// Checks a network of `outbound.allow-test`.
+    pub fn check_test(&self, mistakes: &Mistakes<'_>, given: &Located<String>, network: &IpNet) {
         let (key, text) = (keys::ALLOW_TEST.name, &given.value);
         match self.find_covered(network) {
             _ if !self.is_production() => {}
@@ -43,21 +44,21 @@ impl OwnAddresses {
                 &given.span,
                 format!(
                     "`outbound.{key}`: \"{text}\" covers {own}, where this host listens: in production webhooks of test \
-                     tenants must not reach it. Take it out, or name a network without that address."
+                     tenants must not reach it. Remove it, or set a network without that address."
                 ),
             ),
             None => mistakes.warn_at(
                 &given.span,
                 format!(
-                    "`outbound.{key}` is for development: in production whoever has a test key can have calls made into \
-                     \"{text}\", and reads the first bytes of each answer."
+                    "`outbound.{key}` is for development: in production every holder of a test key can cause calls into \"{text}\", and \
+                     reads the first bytes of each response."
                 ),
             ),
         }
     }
 
-    /// A network of `outbound.allow-live`.
-    pub fn check_live(&self, mistakes: &Mistakes<'_>, given: &Placed<String>, network: &IpNet) {
+    /// Warns of a network of `outbound.allow-live` that covers this host.
+    pub fn check_live(&self, mistakes: &Mistakes<'_>, given: &Located<String>, network: &IpNet) {
         if let Some(own) = self.find_covered(network).filter(|_| self.is_production()) {
             let (key, text) = (keys::ALLOW_LIVE.name, &given.value);
             let text = format!(
@@ -68,7 +69,8 @@ impl OwnAddresses {
         }
     }
 
-    /// The first listener of this host that lies in the network. One on all addresses is reached over loopback at least.
+    /// Returns the first listener of this host in the network. A listener on all addresses is reached over loopback at
+    /// least.
     fn find_covered(&self, network: &IpNet) -> Option<SocketAddr> {
         let is_covered = |own: &SocketAddr| match own.ip() {
             address if address.is_unspecified() => {
@@ -80,25 +82,25 @@ impl OwnAddresses {
     }
 }
 
-/// Warns if no address for links is set: the loader refuses plugins that make links.
+/// Warns if no base URL for links is set: plugins that create links are then not loaded.
 pub fn check_links(config: &Config, mistakes: &Mistakes<'_>) {
     let is_named = config.public_url.is_some() || config.oauth.issuer.is_some();
     if config.environment == Environment::Production && !is_named && !config.plugins.is_empty() {
         mistakes.warn(format!(
-            "`{}` is missing: in production a plugin that makes absolute links is not loaded without it.",
+            "`{}` is missing: in production a plugin that creates absolute links is not loaded without it.",
             keys::PUBLIC_URL.name
         ));
     }
 }
 
-/// Warns if requests from other machines can only arrive over plain HTTP: live keys open nothing then.
+/// Warns if requests from other machines can only arrive over plain HTTP: live keys are then rejected.
 pub fn check_listen(config: &Config, mistakes: &Mistakes<'_>) {
     let is_local = config.listen.ip().to_canonical().is_loopback();
-    let is_hidden = config.http.tls.is_some() || !config.http.trusted_proxies.is_empty();
-    if config.environment == Environment::Production && !is_local && !is_hidden {
+    let is_encrypted = config.http.tls.is_some() || !config.http.trusted_proxies.is_empty();
+    if config.environment == Environment::Production && !is_local && !is_encrypted {
         mistakes.warn(format!(
-            "`{}` is {}, which is reached over plain HTTP, and no proxy is trusted: live keys from other machines are refused. Set \
-             `http.{}` and `http.{}`, or `http.{}`.",
+            "`{}` is {}, which is reached over plain HTTP, and no proxy is trusted: live keys from other machines are rejected. \
+             Set `http.{}` and `http.{}`, or `http.{}`.",
             keys::LISTEN.name,
             config.listen,
             keys::TLS_CERTIFICATE.name,

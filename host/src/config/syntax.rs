@@ -1,25 +1,25 @@
-//! Syntax errors of TOML, explained to readers who may not know TOML.
+//! Explains TOML syntax errors to readers who may not know TOML.
 
 use std::{
     net::{IpAddr, SocketAddr},
     ops::Range,
 };
 
-/// `message`: what the parser reports about these bytes.
+/// Explains an error. `message` is the parser's message about these bytes.
 pub fn explain(text: &str, span: &Range<usize>, message: &str) -> String {
     match find_unquoted(text, span.start) {
         Some((key, value)) if is_address(value) => {
             format!("this is not TOML: an address must be a quoted string: {key} = \"{value}\".")
         }
-        // The value may be a secret, and this goes to the log.
-        Some((key, _)) => format!("this is not TOML: a string must stand in quotes: {key} = \"…\"."),
+        // The value may be a secret, and this message is logged.
+        Some((key, _)) => format!("this is not TOML: a string must be in quotes: {key} = \"…\"."),
         None => format!("this is not TOML: {}.", message.replace('\n', ", ")),
     }
 }
 
-/// Key and value of the line at this place, if the value looks like a string without its quotes.
-fn find_unquoted(text: &str, place: usize) -> Option<(&str, &str)> {
-    let begin = text.get(..place)?.rfind('\n').map_or(0, |end| end + 1);
+/// Returns key and value of the line at `position`, if the value looks like a string without quotes.
+fn find_unquoted(text: &str, position: usize) -> Option<(&str, &str)> {
+    let begin = text.get(..position)?.rfind('\n').map_or(0, |end| end + 1);
     let line = text.get(begin..)?.lines().next()?;
     let (key, value) = line.split_once('=')?;
     let (key, value) = (key.trim(), value.split('#').next().unwrap_or_default().trim());
@@ -53,7 +53,7 @@ mod tests {
 
     #[test]
     fn unquoted_word_is_not_repeated() {
-        let expected = "this is not TOML: a string must stand in quotes: environment = \"…\".";
+        let expected = "this is not TOML: a string must be in quotes: environment = \"…\".";
         assert_eq!(explained("environment = production"), expected);
         for text in ["webhook-secret = s3cret", "data-dir = /var/lib/s3cret", "x = 1\nsecret = s3cret # s3cret"] {
             assert!(explained(text).ends_with(" = \"…\".") && !explained(text).contains("s3cret"), "{text}");

@@ -19,7 +19,7 @@ fn read_for(purpose: Purpose, text: &str, flags: &Flags, variables: &Variables) 
 }
 
 #[test]
-fn an_empty_file_is_a_host_with_defaults_and_no_plugin() {
+fn empty_file_gives_defaults_and_no_plugin() {
     let config = read("").unwrap();
     assert_eq!(config.environment, Environment::Development);
     assert_eq!(config.listen.to_string(), "127.0.0.1:8080");
@@ -30,7 +30,7 @@ fn an_empty_file_is_a_host_with_defaults_and_no_plugin() {
 }
 
 #[test]
-fn a_plugin_gets_what_its_section_says_and_defaults_for_the_rest() {
+fn plugin_section_is_read_with_defaults_for_the_rest() {
     let config = read(
         r#"
         [plugins.notes]
@@ -57,28 +57,28 @@ fn a_plugin_gets_what_its_section_says_and_defaults_for_the_rest() {
     assert_eq!(notes.settings["nested"], serde_json::json!({"a": {"b": 1}}));
 }
 
-/// What stands in the file, and a part of the line that must come out.
+/// Content of the file, and a part of the expected message.
 const MISTAKES: [(&str, &str); 30] = [
-    ("listn = \"127.0.0.1:1\"", "line 1: `listn` is not a key that Tenon knows. Did you mean `listen`?"),
-    ("listen = 8080", "line 1: `listen` must be a text in quotes (address of the interfaces), and is a whole number."),
+    ("listn = \"127.0.0.1:1\"", "line 1: `listn` is not a known key. Did you mean `listen`?"),
+    (
+        "listen = 8080",
+        "line 1: `listen` must be a string in quotes (listen address of the interfaces), and is a whole number.",
+    ),
     ("listen = 127.0.0.1", "line 1: this is not TOML: an address must be a quoted string: listen = \"127.0.0.1\"."),
     ("public-url = \"api.example.com\"", "line 1: `public-url` must be like \"https://api.example.com\""),
     ("listen = \"8080\"", "line 1: `listen` must be an IP address and a port"),
     ("listen = \"127.0.0.1:9090\"", "`listen` and `admin-listen` are both 127.0.0.1:9090"),
-    ("environment = \"prod\"", "line 1: `environment` cannot be \"prod\""),
-    ("environment = \"production\"", "line 1: production needs a master key of yours"),
+    ("environment = \"prod\"", "line 1: `environment` must not be \"prod\""),
+    ("environment = \"production\"", "line 1: production requires a master key set by the operator"),
     ("database = \"postgres://db/x\"", "PostgreSQL, which is not built into this version; use sqlite:PATH."),
     ("database = \"sqlite::memory:\"", "would lose everything"),
     ("database = \"tenon.db\"", "must be sqlite:PATH"),
     ("\n[http]\nbody-bytes-max = -1", "line 3: `http.body-bytes-max` must be a whole number from 0 to"),
     ("[http]\nheader-timeout-ms = \"10s\"", "line 2: `http.header-timeout-ms` must be a whole number from 100"),
-    ("[http]\ncors-origins = [\"https://a.example/\"]", "line 2: `http.cors-origins` takes origins"),
-    ("[http]\ntrusted-proxies = [\"proxy\"]", "line 2: `http.trusted-proxies` takes IP addresses"),
-    ("[http]\ncors-origins = \"*\"", "must be a list of texts"),
-    (
-        "[retention.event]\nage-ms-max = 60_000",
-        "line 1: `retention.event` is not a key that Tenon knows. Did you mean `events`?",
-    ),
+    ("[http]\ncors-origins = [\"https://a.example/\"]", "line 2: `http.cors-origins` must contain origins"),
+    ("[http]\ntrusted-proxies = [\"proxy\"]", "line 2: `http.trusted-proxies` must contain IP addresses"),
+    ("[http]\ncors-origins = \"*\"", "must be a list of strings"),
+    ("[retention.event]\nage-ms-max = 60_000", "line 1: `retention.event` is not a known key. Did you mean `events`?"),
     (
         "[retention.events]\nage-ms-max = 1",
         "line 2: `retention.events.age-ms-max` must be a whole number from 60000 to 315360000000 (rows older than this are \
@@ -86,7 +86,7 @@ const MISTAKES: [(&str, &str); 30] = [
     ),
     ("[retention.swaps]\nage-ms-max = 1", "; 31536000000 is the default."),
     ("[retention.swaps]\nbytes-max = 1", "; without it there is no limit."),
-    ("[plugins.Notes]\ncomponent = \"x\"", "`Notes` cannot be the name of a plugin"),
+    ("[plugins.Notes]\ncomponent = \"x\"", "`Notes` is not a valid plugin name"),
     ("[plugins.notes]\nmount = \"/\"", "line 1: `plugins.notes.component` is missing"),
     ("[plugins.notes]\ncomponent = \"x\"\nmount = \"notes/\"", "line 3: `plugins.notes.mount` must be"),
     (
@@ -96,19 +96,19 @@ const MISTAKES: [(&str, &str); 30] = [
     ("[plugins.notes]\ncomponent = \"x\"\ngrants = [\"log\", \"log\"]", "names \"log\" twice"),
     (
         "[plugins.notes]\ncomponent = \"x\"\n[plugins.notes.limits]\nmemory = 1",
-        "line 4: `plugins.notes.limits.memory` is not a key",
+        "line 4: `plugins.notes.limits.memory` is not a known key",
     ),
-    ("[plugins.notes]\ncomponent = \"x\"\n[plugins.notes.limits]\ncompute-ms = 20_000", "is longer than"),
-    ("[plugins.notes]\ncomponent = \"x\"\n[plugins.notes.limits]\nrate-burst = 5", "says nothing without"),
+    ("[plugins.notes]\ncomponent = \"x\"\n[plugins.notes.limits]\ncompute-ms = 20_000", "must not be longer than"),
+    ("[plugins.notes]\ncomponent = \"x\"\n[plugins.notes.limits]\nrate-burst = 5", "set both or neither"),
     (
         "[plugins.notes]\ncomponent = \"x\"\n[plugins.notes.settings]\nx = nan",
-        "line 4: `plugins.notes.settings.x` is not a number that JSON can carry.",
+        "line 4: `plugins.notes.settings.x` must be a number that JSON can represent.",
     ),
     ("plugins = 3", "line 1: `plugins` must be a section, [plugins], and is a whole number."),
 ];
 
 #[test]
-fn every_mistake_is_named_with_its_line_and_what_to_do() {
+fn every_mistake_is_reported_with_its_line_and_remedy() {
     for (text, expected) in MISTAKES {
         let found = read(text).unwrap_err();
         assert_eq!(found.len(), 1, "{text}\n{found:#?}");
@@ -131,7 +131,7 @@ fn all_mistakes_are_reported_at_once_from_top_to_bottom() {
 }
 
 #[test]
-fn what_follows_from_a_line_that_is_not_toml_is_not_told() {
+fn consequences_of_a_syntax_error_are_not_reported() {
     for text in [
         "[plugins.notes\ncomponent = \"x\"\nmount = \"/\"\n",
         "[plugins.notes]\ncomponent = \"x\nmount = \"/\"\n",
@@ -146,7 +146,7 @@ fn what_follows_from_a_line_that_is_not_toml_is_not_told() {
 }
 
 #[test]
-fn a_flag_goes_before_a_variable_and_that_before_the_file() {
+fn flag_overrides_variable_and_variable_overrides_file() {
     let text =
         "listen = \"127.0.0.1:1\"\nadmin-listen = \"127.0.0.1:2\"\ndata-dir = \"kept\"\ndatabase = \"sqlite:own.db\"\n";
     let variables = Variables::from_pairs([
@@ -170,41 +170,41 @@ fn paths_of_flags_and_variables_are_relative_to_the_current_folder() {
 }
 
 #[test]
-fn a_file_that_is_not_there_says_how_to_name_one() {
+fn missing_file_is_reported_with_the_ways_to_name_one() {
     let flags = Flags { config: Some("/nowhere/plugins.toml".into()), ..Flags::default() };
     let error = load(&flags, &Variables::default()).unwrap_err();
     assert!(error.to_string().contains("--config or TENON_CONFIG"), "{error}");
 }
 
 #[test]
-fn retention_has_defaults_that_a_section_overrules_kind_by_kind() {
+fn retention_section_overrides_the_default_of_its_kind() {
     let config = read(&format!("{PLUGIN}[retention.journal]\nbytes-max = 2_000_000\n")).unwrap();
-    let of = |kind: &str| config.retention.iter().find(|rule| rule.kind == kind).cloned();
-    assert_eq!(of("journal").unwrap().bytes_max, Some(2_000_000));
-    assert_eq!(of("answers").unwrap().age_ms_max, Some(86_400_000));
+    let rule = |kind: &str| config.retention.iter().find(|rule| rule.kind == kind).cloned();
+    assert_eq!(rule("journal").unwrap().bytes_max, Some(2_000_000));
+    assert_eq!(rule("answers").unwrap().age_ms_max, Some(86_400_000));
 }
 
 #[test]
-fn the_master_key_is_not_shown_by_debug() {
+fn debug_output_has_no_master_key() {
     let key = "ab".repeat(32);
     let config = read_with(
         "environment = \"production\"",
         &Flags::default(),
         &Variables::from_pairs([("TENON_MASTER_KEY", key.as_str())]),
     );
-    let shown = format!("{:?}", config.unwrap());
-    assert!(!shown.contains(&key) && shown.contains("[secret]"));
+    let debug = format!("{:?}", config.unwrap());
+    assert!(!debug.contains(&key) && debug.contains("[secret]"));
 }
 
 #[test]
-fn the_master_key_of_production_may_be_elsewhere_when_nothing_is_started() {
+fn inspect_does_not_require_the_master_key_of_production() {
     let text = "environment = \"production\"";
     assert!(read(text).is_err());
     assert!(read_for(Purpose::Inspect, text, &Flags::default(), &Variables::default()).is_ok());
 }
 
 /// Mistakes of a production file without TENON_MASTER_KEY.
-fn judge_key_file(purpose: Purpose, data_dir: &Path) -> Vec<String> {
+fn check_key_file(purpose: Purpose, data_dir: &Path) -> Vec<String> {
     let text = format!("environment = \"production\"\ndata-dir = {data_dir:?}\n");
     read_for(purpose, &text, &Flags::default(), &Variables::default()).err().unwrap_or_default()
 }
@@ -214,19 +214,19 @@ fn master_key_file_is_checked_as_a_start_reads_it() {
     use std::os::unix::fs::PermissionsExt;
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join(crate::secrets::MASTER_KEY_FILE);
-    let found = judge_key_file(Purpose::Check, folder.path());
+    let found = check_key_file(Purpose::Check, folder.path());
     assert!(found[0].contains(&format!("there is no file {}", file.display())), "{found:?}");
     std::fs::write(&file, "ab".repeat(32)).unwrap();
     std::fs::set_permissions(&file, PermissionsExt::from_mode(0o644)).unwrap();
     for purpose in [Purpose::Serve, Purpose::Check] {
-        let found = judge_key_file(purpose, folder.path());
+        let found = check_key_file(purpose, folder.path());
         assert_eq!(found.len(), 1, "{found:?}");
         assert!(found[0].starts_with(&format!("{} can be read by others", file.display())), "{found:?}");
     }
     std::fs::set_permissions(&file, PermissionsExt::from_mode(0o600)).unwrap();
-    assert_eq!(judge_key_file(Purpose::Check, folder.path()), Vec::<String>::new());
-    std::fs::write(&file, "words").unwrap();
-    let found = judge_key_file(Purpose::Check, folder.path());
+    assert_eq!(check_key_file(Purpose::Check, folder.path()), Vec::<String>::new());
+    std::fs::write(&file, "text").unwrap();
+    let found = check_key_file(Purpose::Check, folder.path());
     assert!(found[0].starts_with(&format!("{} must hold keys of 32 bytes", file.display())), "{found:?}");
 }
 
@@ -235,7 +235,7 @@ fn master_key_file_that_cannot_be_read_is_not_reported_as_missing() {
     let folder = tempfile::tempdir().unwrap();
     let data_dir = folder.path().join("plain");
     std::fs::write(&data_dir, "a file, not a folder").unwrap();
-    let found = judge_key_file(Purpose::Serve, &data_dir);
+    let found = check_key_file(Purpose::Serve, &data_dir);
     assert_eq!(found.len(), 1, "{found:?}");
     let expected = format!("{}: Not a directory", data_dir.join(crate::secrets::MASTER_KEY_FILE).display());
     assert!(found[0].starts_with(&expected), "{found:?}");
@@ -259,14 +259,14 @@ fn limit_of_open_files_caps_connections_with_a_warning() {
 }
 
 #[test]
-fn what_needs_a_restart_is_named_and_plugins_do_not() {
+fn settings_that_need_a_restart_are_listed_without_plugins() {
     let before = read("").unwrap();
     let after = read(&format!("listen = \"127.0.0.1:1\"\n[http]\nshutdown-ms = 1\n{PLUGIN}")).unwrap();
     assert_eq!(before.needs_restart(&after), ["listen", "[http]"]);
     assert!(before.needs_restart(&read(PLUGIN).unwrap()).is_empty());
 }
 
-/// plugins.toml in a folder with a certificate, its key, another key, and a text that is no PEM.
+/// Reads plugins.toml in a folder with a certificate, its key, another key, and a file that is not PEM.
 fn read_beside_certificates(purpose: Purpose, text: &str) -> Result<Config, Vec<String>> {
     let folder = tempfile::tempdir().unwrap();
     let made = rcgen::generate_simple_self_signed(vec!["localhost".to_owned()]).unwrap();
@@ -275,7 +275,7 @@ fn read_beside_certificates(purpose: Purpose, text: &str) -> Result<Config, Vec<
         ("good.crt", made.cert.pem()),
         ("good.key", made.signing_key.serialize_pem()),
         ("other.key", other.serialize_pem()),
-        ("words", "words".to_owned()),
+        ("text", "text".to_owned()),
     ] {
         std::fs::write(folder.path().join(name), pem).unwrap();
     }
@@ -292,7 +292,7 @@ fn read_beside_certificates(purpose: Purpose, text: &str) -> Result<Config, Vec<
 }
 
 #[test]
-fn certificates_are_read_where_the_file_lies() {
+fn certificate_paths_are_relative_to_the_file() {
     let text = "[http]\ntls-certificate = \"good.crt\"\ntls-key = \"good.key\"\n[outbound]\nroots = [\"good.crt\"]\n";
     let config = read_beside_certificates(Purpose::Serve, text).unwrap();
     assert_eq!(config.link_base(config.listen).as_deref(), Some("https://127.0.0.1:8080"));
@@ -301,18 +301,15 @@ fn certificates_are_read_where_the_file_lies() {
     assert_eq!(off.http.tls, None);
 }
 
-/// What stands in `[http]` and `[outbound]`, and parts of the lines that must come out: one for each mistake.
+/// Content of `[http]` and `[outbound]`, and a part of each expected message.
 const BAD_CERTIFICATES: [(&str, &[&str]); 5] = [
     (
         "[http]\ntls-certificate = \"good.crt\"",
-        &["line 2: `http.tls-certificate` says nothing without `http.tls-key`: give both, or neither."],
+        &["line 2: `http.tls-certificate` requires `http.tls-key`: set both or neither."],
     ),
+    ("[http]\ntls-key = \"good.crt\"", &["`http.tls-key` requires `http.tls-certificate`", "line 2: `http.tls-key`: "]),
     (
-        "[http]\ntls-key = \"good.crt\"",
-        &["`http.tls-key` says nothing without `http.tls-certificate`", "line 2: `http.tls-key`: "],
-    ),
-    (
-        "[http]\ntls-certificate = \"none.crt\"\ntls-key = \"words\"",
+        "[http]\ntls-certificate = \"none.crt\"\ntls-key = \"text\"",
         &["line 2: `http.tls-certificate`: ", "line 3: `http.tls-key`: "],
     ),
     (
@@ -320,27 +317,27 @@ const BAD_CERTIFICATES: [(&str, &[&str]); 5] = [
         &["line 3: `http.tls-key`: the private key does not belong to the first certificate of the chain."],
     ),
     (
-        "[outbound]\nroots = [\"good.crt\", \"none.pem\", \"words\"]",
-        &["none.pem cannot be read (No such file", "words: there is no certificate in it."],
+        "[outbound]\nroots = [\"good.crt\", \"none.pem\", \"text\"]",
+        &["none.pem cannot be read (No such file", "text: there is no certificate in it."],
     ),
 ];
 
 #[test]
-fn each_file_of_certificates_that_will_not_do_is_a_mistake_of_its_own() {
+fn each_invalid_certificate_file_is_reported() {
     for (text, expected) in BAD_CERTIFICATES {
         let found = read_beside_certificates(Purpose::Serve, text).unwrap_err();
         assert_eq!(found.len(), expected.len(), "{text}\n{found:#?}");
         let is_named = |part: &&&str| found.iter().any(|line| line.contains(**part));
         assert_eq!(expected.iter().filter(is_named).count(), expected.len(), "{text}\n{found:#?}");
     }
-    let (elsewhere, _) = BAD_CERTIFICATES[3];
-    assert!(read_beside_certificates(Purpose::Inspect, elsewhere).is_ok(), "they may lie on another machine");
+    let (text, _) = BAD_CERTIFICATES[3];
+    assert!(read_beside_certificates(Purpose::Inspect, text).is_ok(), "the files may be on another machine");
 }
 
 proptest::proptest! {
-    /// Whatever a file holds, it gives a configuration or mistakes that stand within it.
+    /// Any file gives a configuration, or mistakes with line numbers within the file.
     #[test]
-    fn no_file_breaks_the_reader(text in r#"(\[?(plugins|http|retention|environment|listen|x)(\.notes|\.limits|\.calls)?\]?|[ =\n"'\[\]{},.#0-9a-f-]|\PC){0,40}"#) {
+    fn reader_accepts_any_text(text in r#"(\[?(plugins|http|retention|environment|listen|x)(\.notes|\.limits|\.calls)?\]?|[ =\n"'\[\]{},.#0-9a-f-]|\PC){0,40}"#) {
         let (flags, variables) = (Flags::default(), Variables::default());
         let source = file::Source { path: Path::new("plugins.toml"), flags: &flags, variables: &variables, purpose: Purpose::Inspect, open_files_max: None };
         if let Err(mistakes) = file::read(&source, &text) {
@@ -352,13 +349,13 @@ proptest::proptest! {
 }
 
 #[test]
-fn lists_of_delays_name_the_wrong_member() {
+fn invalid_member_of_a_list_of_delays_is_named() {
     let too_many = format!("delays-ms = [{}]", "1, ".repeat(33));
     for (section, list, expected) in [
         ("webhooks", "schedule-ms = [5, -5]", "and member 2 is -5."),
-        ("webhooks", "schedule-ms = [5, \"a\", -5]", "and member 2 is a text."),
+        ("webhooks", "schedule-ms = [5, \"a\", -5]", "and member 2 is a string."),
         ("webhooks", "schedule-ms = 5", "and is a whole number."),
-        ("webhooks", "schedule-ms = [5, 0]", "holds at most 32 numbers from 1 to 604800000, and member 2 is 0."),
+        ("webhooks", "schedule-ms = [5, 0]", "must contain at most 32 numbers from 1 to 604800000, and member 2 is 0."),
         ("tasks", "delays-ms = [0, 604_800_001]", "numbers from 0 to 604800000, and member 2 is 604800001."),
         ("tasks", too_many.as_str(), "numbers from 0 to 604800000, and holds 33."),
     ] {
@@ -369,16 +366,17 @@ fn lists_of_delays_name_the_wrong_member() {
 }
 
 #[test]
-fn unknown_success_is_refused_with_the_choices() {
+fn unknown_success_is_rejected_with_the_allowed_values() {
     let found = read(&format!("{PLUGIN}[plugins.notes.webhooks]\nsuccess = \"3xx\"")).unwrap_err();
-    let expected = "line 4: `plugins.notes.webhooks.success` cannot be \"3xx\"; it must be \"2xx\", or \"200\" for that \
-                    status alone.";
+    let expected = "line 4: `plugins.notes.webhooks.success` must be \"2xx\", or \"200\" for that status only, \
+                    and is \"3xx\".";
     assert_eq!(found, [expected]);
 }
 
 #[test]
 fn reference_of_delays_names_their_bounds() {
-    let (webhooks, tasks) = (keys::SCHEDULE.what.replace('_', ""), keys::TASK_DELAYS.what.replace('_', ""));
+    let (webhooks, tasks) =
+        (keys::SCHEDULE.description.replace('_', ""), keys::TASK_DELAYS.description.replace('_', ""));
     let bounds = format!("at most {} numbers from 1 to {}:", limits::WEBHOOK_DELAYS_MAX, limits::WEBHOOK_DELAY_MS_MAX);
     assert!(webhooks.contains(&bounds), "{webhooks}");
     let bounds = format!("at most {} numbers from 0 to {}:", limits::TASK_DELAYS_MAX, limits::TASK_DELAY_MS_MAX);

@@ -1,5 +1,5 @@
-//! What is sealed: the phrase as its entropy, and the 64 bytes that it becomes beside it, so that no use pays for 2 048
-//! rounds of PBKDF2.
+//! The sealed content: the entropy of the phrase, and the 64 bytes of the seed, so that no use pays for 2 048 rounds of
+//! PBKDF2.
 //!
 //! Format (1 byte), seed (64), entropy (16 to 32).
 
@@ -28,7 +28,7 @@ impl StoredSeed {
     pub fn from_bytes(bytes: Zeroizing<Vec<u8>>) -> Result<StoredSeed, SecretError> {
         match bytes.first() {
             Some(&FORMAT) if bytes.len() > 1 + SEED_BYTES => Ok(StoredSeed(bytes)),
-            _ => Err(SecretError::Refused),
+            _ => Err(SecretError::CannotOpen),
         }
     }
 
@@ -37,12 +37,12 @@ impl StoredSeed {
     }
 
     pub fn seed(&self) -> Result<Seed, SeedError> {
-        let seed = self.0.get(1..=SEED_BYTES).ok_or(SecretError::Refused)?;
+        let seed = self.0.get(1..=SEED_BYTES).ok_or(SecretError::CannotOpen)?;
         Ok(Seed::from_bytes(seed)?)
     }
 
     pub fn phrase(&self) -> Result<SeedPhrase, SeedError> {
-        let entropy = self.0.get(1 + SEED_BYTES..).ok_or(SecretError::Refused)?;
+        let entropy = self.0.get(1 + SEED_BYTES..).ok_or(SecretError::CannotOpen)?;
         Ok(SeedPhrase::from_entropy(entropy)?)
     }
 

@@ -1,7 +1,8 @@
-//! Makes one call: on a connection that waits, or on a new one.
+//! Makes one call, on an idle connection or on a new one.
 //!
-//! Never tries again by itself, with one exception: where a kept connection turns out to be closed before a single byte
-//! came back, the request goes out once more on a new one. The server may then see it twice; every call carries an id.
+//! Calls are not retried, with one exception: if a reused connection turns out to be closed before a byte of the
+//! response arrived, the request is sent again on a new one. The server may then receive it twice; every call carries
+//! an id.
 
 use std::{
     net::SocketAddr,
@@ -28,9 +29,9 @@ use tokio_rustls::TlsConnector;
 use super::{
     address::AddressRule,
     connect::Connector,
+    error::{OutboundError, OutboundErrorClass},
     exchange::{BodyEnd, Connection},
-    failure::{Failure, FailureClass},
-    own::OwnListeners,
+    own_listeners::OwnListeners,
     pool::Pool,
     resolve::{Party, Resolve},
     target::Target,
@@ -38,106 +39,108 @@ use super::{
 };
 use crate::fair::pace::Pacers;
 
-/// What is asked of somebody else's server.
+/// A request to an external server.
 #[derive(Clone, Debug)]
-pub struct Call {
-    /// Party whose share of lookups the name of the target uses, and whose pace the answer takes.
+pub struct OutboundCall {
+    /// Party whose share of lookups the name of the target uses, and whose rate limit the response counts against.
     pub party: Party,
     pub target: Target,
     pub method: Method,
-    /// Without those that speak of the connection: they are the client's.
+    /// Headers. Those that describe the connection are replaced by the client.
     pub headers: HeaderMap,
     pub body: Bytes,
-    /// For everything, from looking up the name to the last byte of the answer.
+    /// Time for the whole call, from the lookup of the name to the last byte of the response.
     pub within: Duration,
-    /// How much of the body of the answer is wanted.
-    pub answer_bytes_max: usize,
+    /// Maximum number of bytes of the body that are read.
+    pub response_bytes_max: usize,
 }
 
-/// What the server said.
+/// The response of an external server.
 #[derive(Clone, Debug)]
-pub struct Answer {
+pub struct OutboundResponse {
     pub status: StatusCode,
     pub headers: HeaderMap,
-    /// The body, or its first bytes: see `end`.
+    /// The body or its first bytes; see `end`.
     pub body: Bytes,
     pub end: BodyEnd,
     pub duration_ms: u64,
 }
 
-/// Shared by all who call.
+/// HTTP client shared by all callers.
 pub struct Client {
     connector: Connector,
     pool: Pool,
-    /// Paces at which answers are read for parties.
+    /// Rate limits for reading responses, by party.
     pacers: Pacers<Party>,
 }
 
 const AGENT: HeaderValue = HeaderValue::from_static(concat!("Tenon/", env!("CARGO_PKG_VERSION")));
 
-/// They would contradict what the client does with the connection.
-const OF_THE_CONNECTION: [HeaderName; 9] =
+/// Headers that are set by the client, because they describe the connection.
+const CONNECTION_HEADERS: [HeaderName; 9] =
     [HOST, CONNECTION, CONTENT_LENGTH, TRANSFER_ENCODING, TE, TRAILER, UPGRADE, EXPECT, PROXY_AUTHORIZATION];
 
 impl Client {
     pub fn new(roots: Roots, resolver: Arc<dyn Resolve>) -> Result<Client, rustls::Error> {
         let tls = TlsConnector::from(Arc::new(roots.into_config()?));
-        let connector = Connector { tls, resolver, own: OwnListeners::default() };
+        let connector = Connector { tls, resolver, own_listeners: OwnListeners::default() };
         Ok(Client { connector, pool: Pool::new(), pacers: Pacers::of_machine() })
     }
 
-    /// From now on no call connects to these listeners, which are the host's own.
-    pub fn refuse_listeners(&self, listeners: Vec<SocketAddr>) {
-        self.connector.own.set(listeners);
+    /// Sets the listeners of the host itself. No call connects to them from now on.
+    pub fn block_listeners(&self, listeners: Vec<SocketAddr>) {
+        self.connector.own_listeners.set(listeners);
     }
 
-    /// An answer with any status, or why there is none.
-    pub async fn send(&self, call: &Call, rule: &AddressRule) -> Result<Answer, Failure> {
+    /// Sends a request. Returns a response with any status, or an error if there is no response.
+    pub async fn send(&self, call: &OutboundCall, rule: &AddressRule) -> Result<OutboundResponse, OutboundError> {
         let started = Instant::now();
         let until = started + call.within;
-        let begun = AtomicBool::new(false);
-        let asked = timeout_at(until, self.ask(call, rule, &begun)).await.unwrap_or_else(|_| {
-            let words = format!("{} has not answered within {} ms", call.target.place(), call.within.as_millis());
-            Err(Failure::new(FailureClass::Timeout, words))
+        let maybe_sent = AtomicBool::new(false);
+        let response = timeout_at(until, self.request(call, rule, &maybe_sent)).await.unwrap_or_else(|_| {
+            let message = format!("{} has not answered within {} ms", call.target.origin(), call.within.as_millis());
+            Err(OutboundError::new(OutboundErrorClass::Timeout, message))
         });
-        let (mut connection, response) = asked.map_err(|failure| {
-            let begun = begun.load(Ordering::Relaxed);
-            Failure { duration_ms: milliseconds_since(started), begun, ..failure }
+        let (mut connection, response) = response.map_err(|error| {
+            let maybe_sent = maybe_sent.load(Ordering::Relaxed);
+            OutboundError { duration_ms: milliseconds_since(started), maybe_sent, ..error }
         })?;
         let (head, body) = response.into_parts();
-        let (body, end) = connection.read(body, call.answer_bytes_max, until).await;
+        let (body, end) = connection.read(body, call.response_bytes_max, until).await;
         if end == BodyEnd::Whole && connection.is_ready() {
-            self.pool.put(call.target.place(), connection);
+            self.pool.put(call.target.origin(), connection);
         }
         let duration_ms = milliseconds_since(started);
-        Ok(Answer { status: head.status, headers: head.headers, body, end, duration_ms })
+        Ok(OutboundResponse { status: head.status, headers: head.headers, body, end, duration_ms })
     }
 
-    /// Closes connections that nobody used for a while; for a worker that comes by now and then.
+    /// Closes connections that were idle for too long. Called periodically by a worker.
     pub fn close_idle(&self) {
         self.pool.close_old();
     }
 
-    /// `begun` is set before anything is sent.
-    async fn ask(
+    /// Sends the request and waits for the head of the response. `maybe_sent` is set before anything is sent.
+    async fn request(
         &self,
-        call: &Call,
+        call: &OutboundCall,
         rule: &AddressRule,
-        begun: &AtomicBool,
-    ) -> Result<(Connection, Response<Incoming>), Failure> {
-        if let Some(mut connection) = self.pool.take(call.target.place(), rule) {
-            begun.store(true, Ordering::Relaxed);
-            match connection.ask(request(call), call.answer_bytes_max, self.pacers.find(&call.party)).await {
+        maybe_sent: &AtomicBool,
+    ) -> Result<(Connection, Response<Incoming>), OutboundError> {
+        if let Some(mut connection) = self.pool.take(call.target.origin(), rule) {
+            maybe_sent.store(true, Ordering::Relaxed);
+            match connection.request(build_request(call), call.response_bytes_max, self.pacers.find(&call.party)).await
+            {
                 Ok(response) => return Ok((connection, response)),
-                Err(failure) if failure.class == FailureClass::Reset && connection.is_silent() => {}
-                Err(failure) => return Err(named(call, failure)),
+                Err(error) if error.class == OutboundErrorClass::Reset && connection.is_silent() => {}
+                Err(error) => return Err(with_origin(call, error)),
             }
         }
         let (wire, peer) = self.connector.connect(&call.party, &call.target, rule).await?;
         let mut connection = Connection::start(wire, peer).await?;
-        begun.store(true, Ordering::Relaxed);
-        let response = connection.ask(request(call), call.answer_bytes_max, self.pacers.find(&call.party)).await;
-        Ok((connection, response.map_err(|failure| named(call, failure))?))
+        maybe_sent.store(true, Ordering::Relaxed);
+        let response =
+            connection.request(build_request(call), call.response_bytes_max, self.pacers.find(&call.party)).await;
+        Ok((connection, response.map_err(|error| with_origin(call, error))?))
     }
 
     #[cfg(test)]
@@ -146,13 +149,13 @@ impl Client {
     }
 }
 
-fn request(call: &Call) -> Request<Full<Bytes>> {
+fn build_request(call: &OutboundCall) -> Request<Full<Bytes>> {
     let mut request = Request::new(Full::new(call.body.clone()));
     *request.method_mut() = call.method.clone();
     *request.uri_mut() = call.target.path().clone();
     let headers = request.headers_mut();
     *headers = call.headers.clone();
-    for name in &OF_THE_CONNECTION {
+    for name in &CONNECTION_HEADERS {
         headers.remove(name);
     }
     headers.insert(HOST, call.target.host_header().clone());
@@ -160,8 +163,8 @@ fn request(call: &Call) -> Request<Full<Bytes>> {
     request
 }
 
-fn named(call: &Call, failure: Failure) -> Failure {
-    Failure { words: format!("{}: {}", call.target.place(), failure.words), ..failure }
+fn with_origin(call: &OutboundCall, error: OutboundError) -> OutboundError {
+    OutboundError { message: format!("{}: {}", call.target.origin(), error.message), ..error }
 }
 
 fn milliseconds_since(started: Instant) -> u64 {

@@ -9,23 +9,23 @@ use super::{AddressRule, Scheme};
 pub struct OutboundConfig {
     pub test: AddressRule,
     pub live: AddressRule,
-    /// PEM files with roots besides those that are built in.
+    /// PEM files with additional roots.
     pub roots: Vec<PathBuf>,
 }
 
 impl OutboundConfig {
-    /// For a tenant such as "acme/live".
+    /// Returns the rule for a tenant such as "acme/live".
     pub fn rule(&self, tenant: &str) -> &AddressRule {
         if is_live(tenant) { &self.live } else { &self.test }
     }
 
-    /// Live tenants are served over TLS only.
+    /// Returns the allowed schemes for a tenant: live tenants require TLS.
     pub fn scheme(tenant: &str) -> Scheme {
-        if is_live(tenant) { Scheme::HttpsOnly } else { Scheme::HttpToo }
+        if is_live(tenant) { Scheme::HttpsOnly } else { Scheme::HttpOrHttps }
     }
 }
 
-/// Whether this is a live tenant, such as "acme/live".
+/// Returns true for a live tenant, such as "acme/live".
 pub fn is_live(tenant: &str) -> bool {
     tenant.ends_with("/live")
 }

@@ -1,8 +1,8 @@
-//! Opens a connection: looks up, judges, connects, speaks TLS.
+//! Opens a connection: looks up the name, checks the addresses, connects, and negotiates TLS.
 //!
-//! Invariant: the addresses that are connected to are those that were judged, so that a name that changes its address
-//! gains nothing. None of them is a listener of the host itself. One forbidden address among several disqualifies the name:
-//! receivers have no such names, attackers do.
+//! Invariant: only addresses that were checked are connected to, so that a name that changes its address gains nothing.
+//! None of them is a listener of the host itself. One forbidden address disqualifies the name: receivers have no such
+//! names, attackers do.
 
 use std::{net::IpAddr, sync::Arc, time::Duration};
 
@@ -15,109 +15,119 @@ use tokio_rustls::TlsConnector;
 
 use super::{
     address::AddressRule,
-    failure::{Failure, FailureClass},
+    error::{OutboundError, OutboundErrorClass},
     metered::Wire,
-    own::OwnListeners,
+    own_listeners::OwnListeners,
     reason::Reason,
     resolve::{Party, Resolve},
-    target::{Target, Where},
+    target::{Target, TargetHost},
 };
 use crate::limits::{OUTBOUND_ADDRESSES_MAX, OUTBOUND_ADDRESSES_TRIED, OUTBOUND_CONNECT_MS};
 
 pub(super) struct Connector {
     pub(super) tls: TlsConnector,
     pub(super) resolver: Arc<dyn Resolve>,
-    /// Never connected to.
-    pub(super) own: OwnListeners,
+    /// Listeners of the host, which are never connected to.
+    pub(super) own_listeners: OwnListeners,
 }
 
 impl Connector {
-    /// A socket on which requests can be sent, and to whom it goes.
+    /// Opens a connection for requests and returns it with the address of the server.
     pub(super) async fn connect(
         &self,
         party: &Party,
         target: &Target,
         rule: &AddressRule,
-    ) -> Result<(Wire, IpAddr), Failure> {
+    ) -> Result<(Wire, IpAddr), OutboundError> {
         let until = Instant::now() + Duration::from_millis(OUTBOUND_CONNECT_MS);
         let late = |_| {
-            let words = format!("no connection to {} within {OUTBOUND_CONNECT_MS} ms", target.place());
-            Failure::new(FailureClass::Timeout, words)
+            let message = format!("no connection to {} within {OUTBOUND_CONNECT_MS} ms", target.origin());
+            OutboundError::new(OutboundErrorClass::Timeout, message)
         };
         let found = timeout_at(until, self.find_addresses(party, target, rule)).await.map_err(late)??;
         let (stream, ip) = connect_first(target, &found, until).await?;
         if !target.is_https() {
             return Ok((Wire::Plain(stream), ip));
         }
-        let spoken = timeout_at(until, self.tls.connect(server_name(target)?, stream)).await.map_err(late)?;
-        let stream = spoken.map_err(|error| {
-            let failure = Failure::of_io(&error);
-            let words = format!("TLS with {}: {}", target.place(), failure.words);
-            failure.reworded(words)
+        let connected = timeout_at(until, self.tls.connect(server_name(target)?, stream)).await.map_err(late)?;
+        let stream = connected.map_err(|error| {
+            let error = OutboundError::from_io(&error);
+            let message = format!("TLS with {}: {}", target.origin(), error.message);
+            error.with_message(message)
         })?;
         Ok((Wire::Tls(Box::new(stream)), ip))
     }
 
-    /// At least one, all of them allowed.
-    async fn find_addresses(&self, party: &Party, target: &Target, rule: &AddressRule) -> Result<Vec<IpAddr>, Failure> {
+    /// Returns the addresses of the target: at least one, and all of them allowed.
+    async fn find_addresses(
+        &self,
+        party: &Party,
+        target: &Target,
+        rule: &AddressRule,
+    ) -> Result<Vec<IpAddr>, OutboundError> {
         let found = match target.host() {
-            Where::Address(ip) => vec![*ip],
-            Where::Name(name) => self
-                .resolver
-                .lookup(party, name)
-                .await
-                .map_err(|error| Failure::new(FailureClass::Dns, format!("{name} cannot be looked up: {error}")))?,
+            TargetHost::Address(ip) => vec![*ip],
+            TargetHost::Name(name) => self.resolver.lookup(party, name).await.map_err(|error| {
+                OutboundError::new(OutboundErrorClass::Dns, format!("{name} cannot be looked up: {error}"))
+            })?,
         };
         if found.is_empty() || found.len() > OUTBOUND_ADDRESSES_MAX {
-            let words = format!("{} has {} addresses", target.place(), found.len());
-            return Err(Failure::new(FailureClass::Dns, words));
+            let message = format!("{} has {} addresses", target.origin(), found.len());
+            return Err(OutboundError::new(OutboundErrorClass::Dns, message));
         }
         for ip in &found {
-            rule.judge(*ip).map_err(|why| {
-                let words = format!("{} is {ip}, {why}, which may not be called", target.place());
-                Failure::new(FailureClass::AddressNotAllowed, words)
+            rule.check(*ip).map_err(|kind| {
+                let message = format!("{} is {ip}, {kind}, which may not be called", target.origin());
+                OutboundError::new(OutboundErrorClass::AddressNotAllowed, message)
             })?;
-            if self.own.take(*ip, target.port()) {
-                let words = format!("{} at {ip} is a listener of this host, which is never called", target.place());
-                let failure = Failure::new(FailureClass::AddressNotAllowed, words);
-                return Err(Failure { reason: Some(Reason::OwnListener), ..failure });
+            if self.own_listeners.accept(*ip, target.port()) {
+                let message = format!("{} at {ip} is a listener of this host, which is never called", target.origin());
+                let error = OutboundError::new(OutboundErrorClass::AddressNotAllowed, message);
+                return Err(OutboundError { reason: Some(Reason::OwnListener), ..error });
             }
         }
         Ok(found)
     }
 }
 
-/// The first address that takes a connection. Each gets its share of the time, so that a silent one does not use up that
-/// of the others.
-async fn connect_first(target: &Target, found: &[IpAddr], until: Instant) -> Result<(TcpStream, IpAddr), Failure> {
+/// Connects to the first address that accepts. Each address gets its share of the time, so that a silent one does not
+/// use up that of the others.
+async fn connect_first(
+    target: &Target,
+    found: &[IpAddr],
+    until: Instant,
+) -> Result<(TcpStream, IpAddr), OutboundError> {
     let mut last = None;
     let mut left = u32::try_from(found.len()).map_or(OUTBOUND_ADDRESSES_TRIED, |n| n.min(OUTBOUND_ADDRESSES_TRIED));
     for ip in found {
         let Some(share) = until.saturating_duration_since(Instant::now()).checked_div(left) else { break };
         left -= 1;
-        let failure = match timeout(share, TcpStream::connect((*ip, target.port()))).await {
+        let error = match timeout(share, TcpStream::connect((*ip, target.port()))).await {
             Ok(Ok(stream)) => {
-                // A request is written at once; waiting for more to send would only delay it.
-                stream.set_nodelay(true).map_err(|error| Failure::of_io(&error))?;
-                // Reset when it is closed: a connection that waits for the other side to close it as well holds its local port
-                // for a minute, and a receiver that never closes would use up all ports to its address.
-                stream.set_zero_linger().map_err(|error| Failure::of_io(&error))?;
+                // Requests are written at once. Nagle's algorithm would only delay them.
+                stream.set_nodelay(true).map_err(|error| OutboundError::from_io(&error))?;
+                // The connection is reset when it is closed. A connection that waits for the peer to close it as well
+                // holds its local port for a minute, and a receiver that never closes would use up all ports to its
+                // address.
+                stream.set_zero_linger().map_err(|error| OutboundError::from_io(&error))?;
                 return Ok((stream, *ip));
             }
-            Ok(Err(error)) => Failure::of_io(&error),
-            Err(_) => Failure::new(FailureClass::Timeout, "no answer to the attempt to connect"),
+            Ok(Err(error)) => OutboundError::from_io(&error),
+            Err(_) => OutboundError::new(OutboundErrorClass::Timeout, "no answer to the attempt to connect"),
         };
-        last = Some(Failure::new(failure.class, format!("{} at {ip}: {}", target.place(), failure.words)));
+        last = Some(OutboundError::new(error.class, format!("{} at {ip}: {}", target.origin(), error.message)));
     }
-    Err(last.unwrap_or_else(|| Failure::new(FailureClass::Dns, format!("{} has no address", target.place()))))
+    Err(last
+        .unwrap_or_else(|| OutboundError::new(OutboundErrorClass::Dns, format!("{} has no address", target.origin()))))
 }
 
-fn server_name(target: &Target) -> Result<ServerName<'static>, Failure> {
+fn server_name(target: &Target) -> Result<ServerName<'static>, OutboundError> {
     match target.host() {
-        Where::Address(ip) => Ok(ServerName::from(*ip)),
-        Where::Name(name) => ServerName::try_from(name.clone()).map_err(|_| {
-            let words = format!("no certificate can be for the name of {}", target.place());
-            Failure { reason: Some(Reason::CertificateWrongName), ..Failure::new(FailureClass::Tls, words) }
+        TargetHost::Address(ip) => Ok(ServerName::from(*ip)),
+        TargetHost::Name(name) => ServerName::try_from(name.clone()).map_err(|_| {
+            let message = format!("no certificate can be for the name of {}", target.origin());
+            let error = OutboundError::new(OutboundErrorClass::Tls, message);
+            OutboundError { reason: Some(Reason::CertificateWrongName), ..error }
         }),
     }
 }

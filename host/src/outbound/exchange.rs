@@ -1,6 +1,6 @@
-//! One request and its answer on one connection, within the bytes and the time that they may take.
+//! One request and its response on one connection, within the bytes and the time that they may use.
 //!
-//! The call that waits drives the connection: no task runs beside it, and a call that is dropped drops its connection.
+//! The caller drives the connection: no task runs beside it, and dropping a call drops its connection.
 
 use std::{
     future::{Future, poll_fn},
@@ -18,7 +18,7 @@ use hyper_util::rt::TokioIo;
 use tokio::time::{Instant, timeout_at};
 
 use super::{
-    failure::{Failure, FailureClass},
+    error::{OutboundError, OutboundErrorClass},
     metered::{Meter, Metered, Wire},
 };
 use crate::{
@@ -26,15 +26,15 @@ use crate::{
     limits::{OUTBOUND_HEAD_BYTES_MAX, OUTBOUND_HEADERS_MAX},
 };
 
-/// How the body of an answer ended.
+/// How reading the body of a response ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BodyEnd {
-    /// All of it is here.
+    /// The body is complete.
     Whole,
-    /// There was more than the call wanted; the rest was not read.
+    /// The body is longer than the limit of the call. The rest was not read.
     Cut,
     /// The connection broke, or the time was up.
-    Broken(FailureClass),
+    Broken(OutboundErrorClass),
 }
 
 pub(super) struct Connection {
@@ -48,14 +48,14 @@ pub(super) struct Connection {
 type Protocol = Option<http1::Connection<TokioIo<Metered>, Full<Bytes>>>;
 
 impl Connection {
-    pub(super) async fn start(wire: Wire, peer: IpAddr) -> Result<Connection, Failure> {
+    pub(super) async fn start(wire: Wire, peer: IpAddr) -> Result<Connection, OutboundError> {
         let (metered, meter) = Metered::new(wire);
         let (sender, protocol) = http1::Builder::new()
             .max_buf_size(OUTBOUND_HEAD_BYTES_MAX)
             .max_headers(OUTBOUND_HEADERS_MAX)
             .handshake(TokioIo::new(metered))
             .await
-            .map_err(|error| Failure::of_exchange(&error))?;
+            .map_err(|error| OutboundError::from_hyper(&error))?;
         Ok(Connection { sender, protocol: Some(protocol), meter, peer })
     }
 
@@ -63,24 +63,24 @@ impl Connection {
         self.peer
     }
 
-    /// Whether the other side has sent nothing at all since the request began.
+    /// Returns true if the server has sent nothing since the request began.
     pub(super) fn is_silent(&self) -> bool {
         self.meter.is_silent()
     }
 
-    /// Sends the request and waits for the head of its answer.
-    pub(super) async fn ask(
+    /// Sends the request and waits for the head of the response.
+    pub(super) async fn request(
         &mut self,
         request: Request<Full<Bytes>>,
-        answer_bytes_max: usize,
+        response_bytes_max: usize,
         pacer: Arc<Pacer>,
-    ) -> Result<Response<Incoming>, Failure> {
-        self.meter.allow(answer_bytes_max.saturating_add(OUTBOUND_HEAD_BYTES_MAX), pacer);
-        let answer = self.sender.send_request(request);
-        drive(&mut self.protocol, answer).await.map_err(|error| Failure::of_exchange(&error))
+    ) -> Result<Response<Incoming>, OutboundError> {
+        self.meter.allow(response_bytes_max.saturating_add(OUTBOUND_HEAD_BYTES_MAX), pacer);
+        let response = self.sender.send_request(request);
+        drive(&mut self.protocol, response).await.map_err(|error| OutboundError::from_hyper(&error))
     }
 
-    /// The first bytes of the body.
+    /// Reads at most `bytes_max` bytes of the body.
     pub(super) async fn read(&mut self, mut body: Incoming, bytes_max: usize, until: Instant) -> (Bytes, BodyEnd) {
         let mut read = BytesMut::new();
         loop {
@@ -88,45 +88,46 @@ impl Connection {
                 Ok(None) => return (read.freeze(), BodyEnd::Whole),
                 Ok(Some(Ok(frame))) => frame,
                 Ok(Some(Err(error))) => {
-                    let end = match Failure::of_exchange(&error).class {
-                        FailureClass::TooLarge => BodyEnd::Cut,
+                    let end = match OutboundError::from_hyper(&error).class {
+                        OutboundErrorClass::TooLarge => BodyEnd::Cut,
                         class => BodyEnd::Broken(class),
                     };
                     return (read.freeze(), end);
                 }
-                Err(_) => return (read.freeze(), BodyEnd::Broken(FailureClass::Timeout)),
+                Err(_) => return (read.freeze(), BodyEnd::Broken(OutboundErrorClass::Timeout)),
             };
             let Some(data) = frame.data_ref() else { continue };
-            let room = bytes_max - read.len();
-            read.extend_from_slice(data.get(..room).unwrap_or(data));
-            if data.len() > room {
+            let remaining = bytes_max - read.len();
+            read.extend_from_slice(data.get(..remaining).unwrap_or(data));
+            if data.len() > remaining {
                 return (read.freeze(), BodyEnd::Cut);
             }
         }
     }
 
-    /// Whether another request can be sent: the answer is read to its end, and the other side keeps the connection.
+    /// Returns true if another request can be sent: the response was read to its end, and the server keeps the
+    /// connection open.
     pub(super) fn is_ready(&mut self) -> bool {
-        self.look();
+        self.poll_once();
         self.protocol.is_some() && self.sender.is_ready()
     }
 
-    /// Lets the connection notice what has happened, without waiting for anything.
-    fn look(&mut self) {
+    /// Polls the connection without waiting, so that it processes pending events.
+    fn poll_once(&mut self) {
         step(&mut self.protocol, &mut Context::from_waker(Waker::noop()));
     }
 }
 
-async fn drive<T>(protocol: &mut Protocol, wanted: impl Future<Output = T>) -> T {
-    let mut wanted = pin!(wanted);
+async fn drive<T>(protocol: &mut Protocol, future: impl Future<Output = T>) -> T {
+    let mut future = pin!(future);
     poll_fn(|cx| {
         step(protocol, cx);
-        wanted.as_mut().poll(cx)
+        future.as_mut().poll(cx)
     })
     .await
 }
 
-/// What ended a connection is told to the request that runs on it, so nothing is lost here.
+/// Polls the connection. Its error is reported to the running request, so it can be ignored here.
 fn step(protocol: &mut Protocol, cx: &mut Context<'_>) {
     if let Some(connection) = protocol
         && let Poll::Ready(_) = Pin::new(connection).poll(cx)

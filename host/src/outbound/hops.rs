@@ -1,8 +1,8 @@
 //! Count of the deliveries and calls between Tenon hosts that led to a request: a header that ends loops.
 //!
-//! Every webhook and every call to a destination carries the count of the request that caused it and one more. A host that
-//! receives a count above the limit refuses the request, so that every loop through a host ends. A caller that forges a high
-//! count has its own request refused; a caller that removes the header starts a new request.
+//! Every webhook and every call to a destination carries the count of the request that caused it and one more. A host
+//! that receives a count above the limit rejects the request, so that every loop through a host ends. A caller that
+//! forges a high count has its own request rejected; a caller that removes the header starts a new request.
 
 use http::{HeaderMap, HeaderName, HeaderValue};
 
@@ -10,24 +10,24 @@ use crate::limits::HOPS_MAX;
 
 pub const HOPS_HEADER: HeaderName = HeaderName::from_static("tenon-hops");
 
-/// Reason why a request is refused for its count.
+/// Why the hop count of a request is rejected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum HopsRefusal {
+pub enum HopsError {
     TooMany,
     Malformed,
 }
 
-/// The count that a request came with; 0 without the header.
-pub fn read_hops(headers: &HeaderMap) -> Result<u8, HopsRefusal> {
+/// Returns the count of a request. It is 0 without the header.
+pub fn read_hops(headers: &HeaderMap) -> Result<u8, HopsError> {
     let mut highest = 0;
     for value in headers.get_all(HOPS_HEADER) {
         let digits =
             value.to_str().ok().filter(|text| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()));
-        let digits = digits.ok_or(HopsRefusal::Malformed)?;
-        // A number that fits nowhere is above the limit, too.
+        let digits = digits.ok_or(HopsError::Malformed)?;
+        // A number that is too large for u8 exceeds the limit as well.
         highest = highest.max(digits.parse().unwrap_or(u8::MAX));
     }
-    if highest > HOPS_MAX { Err(HopsRefusal::TooMany) } else { Ok(highest) }
+    if highest > HOPS_MAX { Err(HopsError::TooMany) } else { Ok(highest) }
 }
 
 /// Returns the header of a delivery or call that a request with this count caused.
@@ -39,7 +39,7 @@ pub fn next_hops(hops: u8) -> HeaderValue {
 mod tests {
     use super::*;
 
-    fn read(values: &[&str]) -> Result<u8, HopsRefusal> {
+    fn read(values: &[&str]) -> Result<u8, HopsError> {
         let mut headers = HeaderMap::new();
         for value in values {
             headers.append(HOPS_HEADER, value.parse().unwrap());
@@ -48,7 +48,7 @@ mod tests {
     }
 
     #[test]
-    fn count_is_read_and_the_highest_of_several_counts() {
+    fn highest_of_several_counts_is_read() {
         assert_eq!(read(&[]), Ok(0));
         assert_eq!(read(&["3"]), Ok(3));
         assert_eq!(read(&["0", "5", "2"]), Ok(5));
@@ -56,13 +56,13 @@ mod tests {
     }
 
     #[test]
-    fn count_above_the_limit_and_anything_else_is_refused() {
+    fn count_above_the_limit_or_malformed_is_rejected() {
         for many in [&*(HOPS_MAX + 1).to_string(), "255", "256", "99999999999999999999"] {
-            assert_eq!(read(&[many]), Err(HopsRefusal::TooMany), "{many}");
+            assert_eq!(read(&[many]), Err(HopsError::TooMany), "{many}");
         }
-        assert_eq!(read(&["0", "255"]), Err(HopsRefusal::TooMany));
+        assert_eq!(read(&["0", "255"]), Err(HopsError::TooMany));
         for wrong in ["", "-1", "+1", "1.5", "one", "1, 2"] {
-            assert_eq!(read(&[wrong]), Err(HopsRefusal::Malformed), "{wrong}");
+            assert_eq!(read(&[wrong]), Err(HopsError::Malformed), "{wrong}");
         }
     }
 

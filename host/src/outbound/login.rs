@@ -1,7 +1,7 @@
-//! Who the host is to somebody else's server: nobody, the bearer of a token, a user, a client of OAuth 2.0.
+//! Authentication at an external server: none, a bearer token, a user with a password, or an OAuth 2.0 client.
 //!
-//! Owns which values each kind takes and what they have to look like. Never shows a secret, in `Debug` or in the words for
-//! what is wrong. Asks nobody for a token: that needs a call.
+//! Owns the values that each kind requires and their format. Secrets are never in `Debug` output or in an error
+//! message. Tokens are requested elsewhere, because that needs a call.
 
 use std::sync::Arc;
 
@@ -26,7 +26,7 @@ pub struct OAuthClient {
     pub authentication: ClientAuthentication,
 }
 
-/// How the client proves itself where it asks for a token (RFC 6749, 2.3.1).
+/// How the client authenticates at the token endpoint (RFC 6749, 2.3.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ClientAuthentication {
     /// In the header `authorization`.
@@ -35,7 +35,7 @@ pub enum ClientAuthentication {
     Post,
 }
 
-/// What each kind is made of.
+/// The values of one kind.
 struct Kind {
     name: &'static str,
     settings: &'static [&'static str],
@@ -53,12 +53,12 @@ const KINDS: [Kind; 4] = [
     },
 ];
 
-/// By name.
+/// Values by name.
 pub type LoginSettings = [(String, String)];
 pub type LoginSecrets = [(String, SecretText)];
 
 impl Login {
-    /// From values by name. `Err`: a sentence for whoever wrote them, without a secret in it.
+    /// Reads a login from values by name. The error is a sentence for the person who configured it, without secrets.
     pub fn read(kind: &str, settings: &LoginSettings, secrets: &LoginSecrets) -> Result<Login, String> {
         let known = KINDS.iter().find(|known| known.name == kind);
         let known = known.ok_or_else(|| {
@@ -86,7 +86,7 @@ impl Login {
         login.check().map(|()| login)
     }
 
-    /// What a header cannot carry.
+    /// Checks that headers can carry the values.
     fn check(&self) -> Result<(), String> {
         match self {
             Login::Bearer { token } if !token.expose().bytes().all(|byte| byte.is_ascii_graphic()) => {
@@ -99,27 +99,27 @@ impl Login {
 }
 
 fn check_names(kind: &Kind, settings: &LoginSettings, secrets: &LoginSecrets) -> Result<(), String> {
-    let places = settings.iter().map(|(name, value)| ("setting", name, value.as_str()));
-    let places = places.chain(secrets.iter().map(|(name, value)| ("secret", name, value.expose())));
+    let values = settings.iter().map(|(name, value)| ("setting", name, value.as_str()));
+    let values = values.chain(secrets.iter().map(|(name, value)| ("secret", name, value.expose())));
     let mut seen: Vec<&str> = Vec::new();
-    for (place, name, value) in places {
-        let (wanted, elsewhere) = match place {
+    for (list, name, value) in values {
+        let (expected, other) = match list {
             "setting" => (kind.settings, kind.secrets),
             _ => (kind.secrets, kind.settings),
         };
-        if elsewhere.contains(&name.as_str()) {
-            return Err(format!("{name:?} is not a {place} of the kind {:?}: it belongs to the other list", kind.name));
+        if other.contains(&name.as_str()) {
+            return Err(format!("{name:?} is not a {list} of the kind {:?}: it belongs to the other list", kind.name));
         }
-        if !wanted.contains(&name.as_str()) {
-            let there_are = if wanted.is_empty() { "none".to_owned() } else { wanted.join(", ") };
-            return Err(format!("the kind {:?} has no {place} {name:.40?}; it has {there_are}", kind.name));
+        if !expected.contains(&name.as_str()) {
+            let allowed = if expected.is_empty() { "none".to_owned() } else { expected.join(", ") };
+            return Err(format!("the kind {:?} has no {list} {name:.40?}; it has {allowed}", kind.name));
         }
         if seen.contains(&name.as_str()) {
-            return Err(format!("the {place} {name:?} stands there twice"));
+            return Err(format!("the {list} {name:?} is given twice"));
         }
         if value.is_empty() || value.len() > DESTINATION_VALUE_BYTES_MAX || value.chars().any(char::is_control) {
             return Err(format!(
-                "the {place} {name:?} must have from 1 to {DESTINATION_VALUE_BYTES_MAX} bytes, without control characters"
+                "the {list} {name:?} must have from 1 to {DESTINATION_VALUE_BYTES_MAX} bytes, without control characters"
             ));
         }
         seen.push(name);
@@ -131,8 +131,8 @@ fn find<T: Clone>(values: &[(String, T)], name: &str) -> Option<T> {
     values.iter().find(|(known, _)| known == name).map(|(_, value)| value.clone())
 }
 
-fn needed<T>(kind: &Kind, place: &str, name: &str, found: Option<T>) -> Result<T, String> {
-    found.ok_or_else(|| format!("the kind {:?} needs the {place} {name:?}", kind.name))
+fn needed<T>(kind: &Kind, list: &str, name: &str, found: Option<T>) -> Result<T, String> {
+    found.ok_or_else(|| format!("the kind {:?} needs the {list} {name:?}", kind.name))
 }
 
 fn authentication(name: Option<String>) -> Result<ClientAuthentication, String> {
@@ -159,7 +159,7 @@ mod tests {
     const CLIENT: [(&str, &str); 2] = [("token-url", "https://id.example/token"), ("client-id", "me")];
 
     #[test]
-    fn each_kind_is_read_from_what_it_needs() {
+    fn each_kind_is_read_from_its_values() {
         assert_eq!(read("none", &[], &[]), Ok(Login::None));
         assert!(matches!(read("bearer", &[], &[("token", "abc")]), Ok(Login::Bearer { .. })));
         assert!(matches!(read("basic", &[("user", "me")], &[("password", "p: w")]), Ok(Login::Basic { .. })));
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_misplaced_or_unknown_is_named() {
+    fn missing_misplaced_and_unknown_values_are_named() {
         for (found, expected) in [
             (
                 read("digest", &[], &[]),
@@ -177,7 +177,7 @@ mod tests {
             (read("bearer", &[], &[]), "the kind \"bearer\" needs the secret \"token\""),
             (read("bearer", &[("token", "abc")], &[]), "\"token\" is not a setting of the kind \"bearer\""),
             (read("none", &[("user", "me")], &[]), "the kind \"none\" has no setting \"user\"; it has none"),
-            (read("basic", &[("user", "me"), ("user", "you")], &[("password", "p")]), "stands there twice"),
+            (read("basic", &[("user", "me"), ("user", "you")], &[("password", "p")]), "is given twice"),
             (read("basic", &[("user", "m:e")], &[("password", "p")]), "holds a colon"),
             (read("basic", &[("user", "me")], &[("password", "")]), "must have from 1 to"),
             (read("oauth2", &CLIENT, &[]), "needs the secret \"client-secret\""),
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn no_secret_is_shown_in_debug_or_in_a_mistake() {
+    fn secrets_are_not_in_debug_output_or_errors() {
         let login = read("oauth2", &CLIENT, &[("client-secret", "hunter2")]).unwrap();
         assert!(!format!("{login:?}").contains("hunter2"));
         for secret in ["hunter2 ", "hunter2\u{7f}", "hunter2ü"] {

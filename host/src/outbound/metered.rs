@@ -1,8 +1,8 @@
-//! A socket, with TLS or without, that reads no more than one exchange may read.
+//! A socket, with or without TLS, that limits the bytes that one exchange reads.
 //!
-//! HTTP itself has no bound for what comes before and between the parts of an answer: interim answers, the framing of
-//! chunks, trailers. Here all of it counts. Long answers to one party are read one after the other, part by part, at a limited
-//! rate: many servers that send as fast as they can would keep the threads of the host for themselves.
+//! HTTP has no limit for the bytes before and between the parts of a response: interim responses, chunk framing,
+//! trailers. All of them count here. Long responses to one party are read in turn, part by part, at a limited rate:
+//! many servers that send as fast as they can would otherwise occupy the threads of the host.
 
 use std::{
     fmt, io,
@@ -23,14 +23,14 @@ use tokio_rustls::client::TlsStream;
 
 use crate::{
     fair::pace::Pacer,
-    limits::{OUTBOUND_BYTES_PER_CORE_US, OUTBOUND_TURN_BYTES},
+    limits::{OUTBOUND_BYTES_PER_CORE_US, OUTBOUND_PACED_READ_BYTES},
 };
 
 pub(super) struct Metered {
     wire: Wire,
     meter: Arc<Meter>,
     /// Bytes read since the last pause.
-    turn: usize,
+    since_pause: usize,
     pause: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
 }
 
@@ -39,7 +39,7 @@ pub(super) enum Wire {
     Tls(Box<TlsStream<TcpStream>>),
 }
 
-/// Shared by the connection that reads and the exchange that says how much.
+/// Shared by the connection that reads and the exchange that sets the limit.
 #[derive(Default)]
 pub(super) struct Meter {
     left: AtomicUsize,
@@ -48,19 +48,19 @@ pub(super) struct Meter {
 }
 
 impl Meter {
-    /// To be called before each exchange, with the pace of its party.
+    /// Sets the byte limit and the rate limit of the party. Called before each exchange.
     pub(super) fn allow(&self, bytes: usize, pacer: Arc<Pacer>) {
         *self.pacer.lock() = Some(pacer);
         self.left.store(bytes, Ordering::Relaxed);
         self.read.store(0, Ordering::Relaxed);
     }
 
-    /// Whether nothing at all came back.
+    /// Returns true if nothing was received since the last call of `allow`.
     pub(super) fn is_silent(&self) -> bool {
         self.read.load(Ordering::Relaxed) == 0
     }
 
-    /// Returns the wait that comes after so many bytes.
+    /// Returns the pause that follows after so many bytes.
     fn pause(&self, bytes: usize) -> Option<Pin<Box<dyn Future<Output = ()> + Send>>> {
         let pacer = self.pacer.lock().clone()?;
         Some(Box::pin(async move { pacer.wait(bytes as u64 / OUTBOUND_BYTES_PER_CORE_US).await }))
@@ -72,22 +72,22 @@ impl Meter {
     }
 }
 
-/// The other side sends more than it may.
+/// The server sends more bytes than the limit.
 #[derive(Debug)]
-pub(super) struct TooMuch;
+pub(super) struct ResponseTooLong;
 
-impl fmt::Display for TooMuch {
+impl fmt::Display for ResponseTooLong {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str("the answer is too long")
+        out.write_str("the response is too long")
     }
 }
 
-impl std::error::Error for TooMuch {}
+impl std::error::Error for ResponseTooLong {}
 
 impl Metered {
     pub(super) fn new(wire: Wire) -> (Metered, Arc<Meter>) {
         let meter = Arc::new(Meter::default());
-        (Metered { wire, meter: Arc::clone(&meter), turn: 0, pause: None }, meter)
+        (Metered { wire, meter: Arc::clone(&meter), since_pause: 0, pause: None }, meter)
     }
 }
 
@@ -102,15 +102,15 @@ impl AsyncRead for Metered {
             Wire::Plain(stream) => Pin::new(stream).poll_read(cx, buffer),
             Wire::Tls(stream) => Pin::new(stream).poll_read(cx, buffer),
         })?;
-        let came = buffer.filled().len() - before;
-        if came > 0 && self.meter.left.load(Ordering::Relaxed) == 0 {
-            return Poll::Ready(Err(io::Error::other(TooMuch)));
+        let received = buffer.filled().len() - before;
+        if received > 0 && self.meter.left.load(Ordering::Relaxed) == 0 {
+            return Poll::Ready(Err(io::Error::other(ResponseTooLong)));
         }
-        self.meter.count(came);
-        self.turn += came;
-        if self.turn >= OUTBOUND_TURN_BYTES {
-            self.pause = self.meter.pause(self.turn);
-            self.turn = 0;
+        self.meter.count(received);
+        self.since_pause += received;
+        if self.since_pause >= OUTBOUND_PACED_READ_BYTES {
+            self.pause = self.meter.pause(self.since_pause);
+            self.since_pause = 0;
         }
         Poll::Ready(Ok(()))
     }

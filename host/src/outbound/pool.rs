@@ -1,7 +1,7 @@
-//! Connections that wait for the next call to the same place.
+//! Idle connections, kept for the next call to the same origin.
 //!
-//! Owns how many there are and how long they wait. Those that waited longest go first; nothing that the other side has
-//! closed, that is too old, or whose address is not allowed any more is given out.
+//! Owns their number and age limits. The connection that was used last is reused first. A connection is not reused if
+//! the server has closed it, if it is too old, or if its address is no longer allowed.
 
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
@@ -9,43 +9,43 @@ use parking_lot::Mutex;
 use tokio::time::Instant;
 
 use super::{address::AddressRule, exchange::Connection};
-use crate::limits::{OUTBOUND_IDLE_LOOK_MS, OUTBOUND_IDLE_MAX, OUTBOUND_IDLE_MS, OUTBOUND_IDLE_PER_PLACE_MAX};
+use crate::limits::{OUTBOUND_IDLE_CHECK_MS, OUTBOUND_IDLE_MAX, OUTBOUND_IDLE_MS, OUTBOUND_IDLE_PER_ORIGIN_MAX};
 
 pub(super) struct Pool(Mutex<Idle>);
 
 struct Idle {
-    places: HashMap<Arc<str>, Vec<Waiting>>,
+    origins: HashMap<Arc<str>, Vec<IdleConnection>>,
     count: usize,
-    looked_at: Instant,
+    checked_at: Instant,
 }
 
-struct Waiting {
+struct IdleConnection {
     connection: Connection,
     since: Instant,
 }
 
 impl Pool {
     pub(super) fn new() -> Pool {
-        Pool(Mutex::new(Idle { places: HashMap::new(), count: 0, looked_at: Instant::now() }))
+        Pool(Mutex::new(Idle { origins: HashMap::new(), count: 0, checked_at: Instant::now() }))
     }
 
-    /// A connection that can be used at once: the one that was used last.
-    pub(super) fn take(&self, place: &str, rule: &AddressRule) -> Option<Connection> {
+    /// Takes the connection that was used last, if it can be reused.
+    pub(super) fn take(&self, origin: &str, rule: &AddressRule) -> Option<Connection> {
         loop {
-            let mut waiting = self.0.lock().pop(place)?;
-            if !waiting.is_old() && waiting.connection.is_ready() && rule.judge(waiting.connection.peer()).is_ok() {
-                return Some(waiting.connection);
+            let mut idle = self.0.lock().pop(origin)?;
+            if !idle.is_old() && idle.connection.is_ready() && rule.check(idle.connection.peer()).is_ok() {
+                return Some(idle.connection);
             }
         }
     }
 
-    /// Keeps a connection that is ready; one too many is closed.
-    pub(super) fn put(&self, place: &Arc<str>, connection: Connection) {
+    /// Keeps a connection that is ready, or closes it if there are too many.
+    pub(super) fn put(&self, origin: &Arc<str>, connection: Connection) {
         let mut idle = self.0.lock();
-        if idle.looked_at.elapsed() >= Duration::from_millis(OUTBOUND_IDLE_LOOK_MS) {
+        if idle.checked_at.elapsed() >= Duration::from_millis(OUTBOUND_IDLE_CHECK_MS) {
             idle.close_old();
         }
-        idle.push(place, Waiting { connection, since: Instant::now() });
+        idle.push(origin, IdleConnection { connection, since: Instant::now() });
     }
 
     pub(super) fn close_old(&self) {
@@ -59,34 +59,34 @@ impl Pool {
 }
 
 impl Idle {
-    fn pop(&mut self, place: &str) -> Option<Waiting> {
-        let waiting = self.places.get_mut(place)?.pop()?;
+    fn pop(&mut self, origin: &str) -> Option<IdleConnection> {
+        let connection = self.origins.get_mut(origin)?.pop()?;
         self.count -= 1;
-        Some(waiting)
+        Some(connection)
     }
 
-    fn push(&mut self, place: &Arc<str>, waiting: Waiting) {
+    fn push(&mut self, origin: &Arc<str>, connection: IdleConnection) {
         if self.count >= OUTBOUND_IDLE_MAX {
             return;
         }
-        let of_place = self.places.entry(Arc::clone(place)).or_default();
-        if of_place.len() < OUTBOUND_IDLE_PER_PLACE_MAX {
-            of_place.push(waiting);
+        let connections = self.origins.entry(Arc::clone(origin)).or_default();
+        if connections.len() < OUTBOUND_IDLE_PER_ORIGIN_MAX {
+            connections.push(connection);
             self.count += 1;
         }
     }
 
     fn close_old(&mut self) {
-        self.places.retain(|_, of_place| {
-            of_place.retain_mut(|waiting| !waiting.is_old() && waiting.connection.is_ready());
-            !of_place.is_empty()
+        self.origins.retain(|_, connections| {
+            connections.retain_mut(|idle| !idle.is_old() && idle.connection.is_ready());
+            !connections.is_empty()
         });
-        self.count = self.places.values().map(Vec::len).sum();
-        self.looked_at = Instant::now();
+        self.count = self.origins.values().map(Vec::len).sum();
+        self.checked_at = Instant::now();
     }
 }
 
-impl Waiting {
+impl IdleConnection {
     fn is_old(&self) -> bool {
         self.since.elapsed() >= Duration::from_millis(OUTBOUND_IDLE_MS)
     }

@@ -1,6 +1,6 @@
 //! Reasons of failed connections that the owner of an endpoint may see: a stable code and a sentence.
 //!
-//! Invariant: no address, name, path or configuration of the host is in either.
+//! Invariant: neither contains an address, name, path or configuration of the host.
 
 use std::fmt;
 
@@ -40,9 +40,9 @@ impl Reason {
         }
     }
 
-    pub(super) fn of_tls(error: &Error) -> Reason {
+    pub(super) fn from_tls(error: &Error) -> Reason {
         match error {
-            Error::InvalidCertificate(wrong) => Reason::of_certificate(wrong),
+            Error::InvalidCertificate(wrong) => Reason::from_certificate(wrong),
             Error::NoCertificatesPresented => Reason::CertificateInvalid,
             Error::AlertReceived(alert) => Reason::HandshakeAlert(*alert),
             Error::PeerIncompatible(_) | Error::NoApplicationProtocol => Reason::NoCommonProtocol,
@@ -51,7 +51,7 @@ impl Reason {
         }
     }
 
-    fn of_certificate(wrong: &CertificateError) -> Reason {
+    fn from_certificate(wrong: &CertificateError) -> Reason {
         use CertificateError as Wrong;
         match wrong {
             Wrong::Expired | Wrong::ExpiredContext { .. } => Reason::CertificateExpired,

@@ -1,10 +1,10 @@
-//! Looking up names: the system's way, so that a call finds what the operator's other programs find.
+//! Name lookups by the operating system, so that a call finds the same addresses as other programs of the operator.
 //!
-//! Owns how many names are looked up at once, of all parties and of each. Never judges what it finds, keeps nothing: an
-//! answer is used at once.
+//! Owns the limits on concurrent lookups, in total and per party. Addresses are not checked here, and results are not
+//! cached: a result is used at once.
 //!
-//! Invariant: a permit is held until the system returns, because `getaddrinfo` cannot be interrupted. A party whose name
-//! servers are silent holds its share at most, however often its calls time out and start again.
+//! Invariant: a permit is held until the system returns, because `getaddrinfo` cannot be interrupted. A party whose
+//! name servers are silent holds its share at most, however often its calls time out and start again.
 
 use std::{
     future::Future,
@@ -21,12 +21,12 @@ use crate::{
 
 pub type Lookup<'a> = Pin<Box<dyn Future<Output = io::Result<Vec<IpAddr>>> + Send + 'a>>;
 
-/// Identifies on whose behalf a call is made.
+/// The party on whose behalf a call is made.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Party {
     /// The host itself.
     Host,
-    /// With all of its environments and plugins.
+    /// An organization with all of its environments and plugins.
     Organization(Arc<str>),
 }
 
@@ -36,14 +36,14 @@ impl Party {
     }
 }
 
-/// Finds the addresses of a name, best first.
+/// Looks up the addresses of a name, best first.
 pub trait Resolve: Send + Sync {
     fn lookup<'a>(&'a self, party: &'a Party, name: &'a str) -> Lookup<'a>;
 }
 
 type SystemCall = dyn Fn(&str) -> io::Result<Vec<IpAddr>> + Send + Sync;
 
-/// `getaddrinfo`: hosts file, name servers, whatever the system is set up for.
+/// Resolver based on `getaddrinfo`: hosts file, name servers, or any other configuration of the system.
 pub struct SystemResolver {
     running: Arc<Fair<Party>>,
     system: Arc<SystemCall>,
@@ -54,12 +54,12 @@ impl SystemResolver {
         SystemResolver::with(|name| Ok((name, 0).to_socket_addrs()?.map(|address| address.ip()).collect()))
     }
 
-    /// `system` blocks its thread until it has an answer.
+    /// Creates a resolver with a custom lookup. `system` blocks its thread until it has a result.
     pub(super) fn with(system: impl Fn(&str) -> io::Result<Vec<IpAddr>> + Send + Sync + 'static) -> SystemResolver {
         let running = Fair::new(Bounds {
             capacity: OUTBOUND_LOOKUPS_MAX,
             share: OUTBOUND_LOOKUPS_EACH_MAX,
-            // Callers limit their calls, and each call its time.
+            // Callers limit the number of calls, and each call limits its time.
             waiting_max: usize::MAX,
             waiting_each_max: usize::MAX,
         });
@@ -80,7 +80,7 @@ impl Resolve for SystemResolver {
             let (system, name) = (Arc::clone(&self.system), name.to_owned());
             let found = tokio::task::spawn_blocking(move || {
                 let found = system(&name);
-                // Not before: a call that gave up waiting does not end what the system is doing.
+                // Not released earlier: a call that gave up waiting does not interrupt the system.
                 drop(permit);
                 found
             });
@@ -102,7 +102,7 @@ mod tests {
         Party::of(tenant)
     }
 
-    /// The system hangs at the name "silent" until the sender is dropped.
+    /// Returns a resolver that blocks on the name "silent" until the sender is dropped.
     fn resolver() -> (SystemResolver, mpsc::Sender<()>) {
         let (release, released) = mpsc::channel();
         let released = Mutex::new(released);
@@ -115,7 +115,7 @@ mod tests {
         (resolver, release)
     }
 
-    /// Starts lookups and drops them, as calls do that run out of time.
+    /// Starts lookups and drops them, like calls that run out of time.
     fn give_up_lookups(resolver: &SystemResolver, party: &Party, count: u64) {
         for _ in 0..count {
             assert!(resolver.lookup(party, "silent").now_or_never().is_none());
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn party_whose_lookups_hang_leaves_lookups_to_others() {
+    async fn party_with_hanging_lookups_leaves_lookups_to_others() {
         let (resolver, _release) = resolver();
         give_up_lookups(&resolver, &party("acme/test"), OUTBOUND_LOOKUPS_MAX + 100);
         assert_eq!(resolver.running.used(), OUTBOUND_LOOKUPS_EACH_MAX);
@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn lookup_that_was_given_up_keeps_its_permit_until_the_system_returns() {
+    async fn abandoned_lookup_keeps_its_permit_until_the_system_returns() {
         let ((resolver, release), acme) = (resolver(), party("acme/test"));
         give_up_lookups(&resolver, &acme, OUTBOUND_LOOKUPS_EACH_MAX);
         let mut waiting = resolver.lookup(&acme, "receiver");
@@ -142,6 +142,6 @@ mod tests {
         drop(release);
         assert!(waiting.await.is_ok());
         let all = Request::of(OUTBOUND_LOOKUPS_MAX);
-        assert!(resolver.running.acquire(&Party::Host, all, None).await.is_ok(), "every permit comes back");
+        assert!(resolver.running.acquire(&Party::Host, all, None).await.is_ok(), "every permit is released");
     }
 }

@@ -1,4 +1,4 @@
-//! `Retry-After`: seconds, or a date. Pure.
+//! Parses `Retry-After`: seconds or a date. Pure.
 
 use std::time::{Duration, UNIX_EPOCH};
 
@@ -6,11 +6,11 @@ use http::{HeaderMap, header};
 
 use crate::limits::RETRY_AFTER_MS_MAX;
 
-/// Milliseconds from `now_ms` that the server asks to wait; none where it does not ask, or nobody can read it.
+/// Returns the milliseconds from `now_ms` that the server requests to wait. `None` without a valid header.
 pub fn retry_after_ms(headers: &HeaderMap, now_ms: u64) -> Option<u64> {
     let text = headers.get(header::RETRY_AFTER)?.to_str().ok()?.trim();
     let wait = if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) {
-        // Only too many digits can fail here.
+        // Parsing fails only if there are too many digits.
         text.parse::<u64>().map_or(RETRY_AFTER_MS_MAX, |seconds| seconds.saturating_mul(1_000))
     } else {
         let now = UNIX_EPOCH.checked_add(Duration::from_millis(now_ms))?;
@@ -45,19 +45,19 @@ mod tests {
     }
 
     #[test]
-    fn a_date_that_has_passed_asks_for_no_wait() {
+    fn past_date_requests_no_wait() {
         check("Sun, 06 Nov 1994 08:00:00 GMT", Some(0));
     }
 
     #[test]
-    fn nobody_is_made_to_wait_for_ever() {
+    fn wait_is_bounded() {
         check("31536000", Some(RETRY_AFTER_MS_MAX));
         check("99999999999999999999999999", Some(RETRY_AFTER_MS_MAX));
         check("Fri, 31 Dec 9999 23:59:59 GMT", Some(RETRY_AFTER_MS_MAX));
     }
 
     #[test]
-    fn what_nobody_can_read_asks_for_nothing() {
+    fn invalid_header_is_ignored() {
         for value in ["", "soon", "-1", "1.5", "1 minute", "Sun, 99 Nov 1994 08:50:37 GMT"] {
             check(value, None);
         }

@@ -1,8 +1,8 @@
-//! An address that may be called, checked as far as that is possible without looking up its name. Pure.
+//! A URL that may be called, checked as far as possible without a lookup of its name. Pure.
 //!
-//! Invariants: a [`Target`] is http or https to a named host or an address, and carries no user, password or fragment; its
-//! host is spelled as the URL standard spells it, so that an address written in hex, octal or percents is judged as what
-//! it is. What a name stands for is judged when it is connected to.
+//! Invariants: a [`Target`] is http or https to a named host or an address, without user, password or fragment. Its
+//! host is normalised as the URL standard requires, so that an address in hexadecimal, octal or percent-encoded form is
+//! checked as the address that it is. The addresses of a name are checked when it is connected to.
 
 use std::{
     net::{IpAddr, Ipv4Addr},
@@ -12,19 +12,19 @@ use std::{
 use http::{HeaderValue, Uri};
 use url::{Host, Url};
 
-use super::address::{AddressRule, Forbidden};
+use super::address::{AddressError, AddressRule};
 use crate::limits::OUTBOUND_URL_BYTES_MAX;
 
-/// Which schemes will do.
+/// Schemes that are allowed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scheme {
     HttpsOnly,
-    HttpToo,
+    HttpOrHttps,
 }
 
-/// Why an address cannot be a target. The words are for whoever wrote it.
+/// Why a URL cannot be a target. The messages are for the person who wrote the URL.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum UrlRefusal {
+pub enum UrlError {
     #[error("the address is longer than {OUTBOUND_URL_BYTES_MAX} bytes")]
     TooLong,
     #[error("the address holds blanks or control characters")]
@@ -46,90 +46,90 @@ pub enum UrlRefusal {
     #[error("the name of the host is not a full public name")]
     NotAFullName,
     #[error("the host is {0}, which may not be called")]
-    Address(Forbidden),
+    Address(AddressError),
 }
 
-/// Made by [`check_url`] only. Cheap to clone.
+/// A checked URL, created only by [`check_url`]. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Target(Arc<Parts>);
 
 #[derive(Debug)]
 struct Parts {
     tls: bool,
-    host: Where,
+    host: TargetHost,
     port: u16,
-    place: Arc<str>,
+    origin: Arc<str>,
     host_header: HeaderValue,
     path: Uri,
 }
 
-/// Where to connect to.
+/// Host to connect to.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Where {
+pub(super) enum TargetHost {
     Name(String),
     Address(IpAddr),
 }
 
-/// Turns what somebody wrote into a target, or says what is wrong with it.
-pub fn check_url(text: &str, rule: &AddressRule, scheme: Scheme) -> Result<Target, UrlRefusal> {
+/// Checks a URL and returns a target.
+pub fn check_url(text: &str, rule: &AddressRule, scheme: Scheme) -> Result<Target, UrlError> {
     if text.len() > OUTBOUND_URL_BYTES_MAX {
-        return Err(UrlRefusal::TooLong);
+        return Err(UrlError::TooLong);
     }
-    // The parser would silently drop some of them.
+    // The URL parser would silently drop some of these characters.
     if text.chars().any(|c| c.is_whitespace() || c.is_control()) {
-        return Err(UrlRefusal::Blanks);
+        return Err(UrlError::Blanks);
     }
-    let authority = authority(text).ok_or(UrlRefusal::NotAUrl)?;
-    let url = Url::parse(text).map_err(|_| UrlRefusal::NotAUrl)?;
+    let authority = authority(text).ok_or(UrlError::NotAUrl)?;
+    let url = Url::parse(text).map_err(|_| UrlError::NotAUrl)?;
     let tls = match (url.scheme(), scheme) {
         ("https", _) => true,
-        ("http", Scheme::HttpToo) => false,
-        ("http", Scheme::HttpsOnly) => return Err(UrlRefusal::HttpsRequired),
-        _ => return Err(UrlRefusal::WrongScheme),
+        ("http", Scheme::HttpOrHttps) => false,
+        ("http", Scheme::HttpsOnly) => return Err(UrlError::HttpsRequired),
+        _ => return Err(UrlError::WrongScheme),
     };
     if authority.contains('@') {
-        return Err(UrlRefusal::UserInfo);
+        return Err(UrlError::UserInfo);
     }
     if url.fragment().is_some() {
-        return Err(UrlRefusal::Fragment);
+        return Err(UrlError::Fragment);
     }
-    let port = url.port_or_known_default().filter(|port| *port != 0).ok_or(UrlRefusal::PortZero)?;
-    let host = check_host(url.host().ok_or(UrlRefusal::NotAUrl)?, rule)?;
-    build(&url, tls, host, port).ok_or(UrlRefusal::NotAUrl)
+    let port = url.port_or_known_default().filter(|port| *port != 0).ok_or(UrlError::PortZero)?;
+    let host = check_host(url.host().ok_or(UrlError::NotAUrl)?, rule)?;
+    build(&url, tls, host, port).ok_or(UrlError::NotAUrl)
 }
 
-/// What stands between `//` and the path. The parser is more generous: it takes backslashes for slashes, and any number of
-/// them, none included; whoever checked such an address elsewhere may have seen another host in it.
+/// Returns the text between `//` and the path. The URL parser is more lenient: it accepts backslashes and any number of
+/// slashes. Another checker of such a URL may have seen another host in it.
 fn authority(text: &str) -> Option<&str> {
     let (_, rest) = text.split_once("://")?;
     let authority = rest.split(['/', '?', '#']).next()?;
     (!authority.is_empty() && !text.contains('\\')).then_some(authority)
 }
 
-fn check_host(host: Host<&str>, rule: &AddressRule) -> Result<Where, UrlRefusal> {
+fn check_host(host: Host<&str>, rule: &AddressRule) -> Result<TargetHost, UrlError> {
     let name = match host {
         Host::Ipv4(ip) => return check_address(ip.into(), rule),
         Host::Ipv6(ip) => return check_address(ip.into(), rule),
         Host::Domain(name) => name,
     };
     if name.is_empty() || name.len() > 253 || name.split('.').any(|label| label.is_empty() || label.len() > 63) {
-        return Err(UrlRefusal::NotAFullName);
+        return Err(UrlError::NotAFullName);
     }
     if name == "localhost" || name.ends_with(".localhost") {
         check_address(Ipv4Addr::LOCALHOST.into(), rule)?;
     } else if !name.contains('.') && rule.allow.is_empty() {
-        // The system would complete it with the domains of its own network.
-        return Err(UrlRefusal::NotAFullName);
+        // The system resolver would append the domains of its own network.
+        return Err(UrlError::NotAFullName);
     }
-    Ok(Where::Name(name.to_owned()))
+    Ok(TargetHost::Name(name.to_owned()))
 }
 
-fn check_address(ip: IpAddr, rule: &AddressRule) -> Result<Where, UrlRefusal> {
-    rule.judge(ip).map_err(UrlRefusal::Address)?;
-    Ok(Where::Address(ip))
+fn check_address(ip: IpAddr, rule: &AddressRule) -> Result<TargetHost, UrlError> {
+    rule.check(ip).map_err(UrlError::Address)?;
+    Ok(TargetHost::Address(ip))
 }
 
-fn build(url: &Url, tls: bool, host: Where, port: u16) -> Option<Target> {
+fn build(url: &Url, tls: bool, host: TargetHost, port: u16) -> Option<Target> {
     let host_text = url.host_str()?;
     let host_header = match url.port() {
         Some(port) => format!("{host_text}:{port}"),
@@ -139,36 +139,37 @@ fn build(url: &Url, tls: bool, host: Where, port: u16) -> Option<Target> {
         Some(query) => format!("{}?{query}", url.path()),
         None => url.path().to_owned(),
     };
-    let place = format!("{}://{host_text}:{port}", url.scheme());
+    let origin = format!("{}://{host_text}:{port}", url.scheme());
     Some(Target(Arc::new(Parts {
         tls,
         host,
         port,
-        place: place.into(),
+        origin: origin.into(),
         host_header: HeaderValue::try_from(host_header).ok()?,
         path: Uri::try_from(path).ok()?,
     })))
 }
 
 impl Target {
-    /// Scheme, host and port: what a person may see, and what connections are kept for. Paths hold secrets.
-    pub fn place(&self) -> &Arc<str> {
-        &self.0.place
+    /// Returns scheme, host and port. They may be shown to people and identify reusable connections. Paths may contain
+    /// secrets.
+    pub fn origin(&self) -> &Arc<str> {
+        &self.0.origin
     }
 
     pub fn is_https(&self) -> bool {
         self.0.tls
     }
 
-    /// Whether what is sent there stays on this machine.
+    /// Returns true if requests to the target stay on this machine.
     pub fn is_loopback(&self) -> bool {
         match &self.0.host {
-            Where::Address(ip) => ip.to_canonical().is_loopback(),
-            Where::Name(name) => name == "localhost",
+            TargetHost::Address(ip) => ip.to_canonical().is_loopback(),
+            TargetHost::Name(name) => name == "localhost",
         }
     }
 
-    pub(super) fn host(&self) -> &Where {
+    pub(super) fn host(&self) -> &TargetHost {
         &self.0.host
     }
 

@@ -15,13 +15,13 @@ use super::*;
 mod addresses;
 mod faults;
 mod guard;
-mod kept;
+mod idle;
 mod mixed;
 mod receiver;
 mod secure;
 mod urls;
 
-/// Answers of a name, one after the other; the last one stays.
+/// Results of lookups by name, one after the other. The last one stays.
 #[derive(Default)]
 struct Names {
     answers: Mutex<HashMap<&'static str, Vec<Vec<IpAddr>>>>,
@@ -65,25 +65,25 @@ fn allow(networks: &[&str]) -> AddressRule {
     AddressRule { allow: networks.iter().map(|network| network.parse().unwrap()).collect() }
 }
 
-/// As in a test environment.
+/// A rule as in a test environment.
 fn loopback() -> AddressRule {
     allow(&["127.0.0.0/8", "::1/128"])
 }
 
-/// A call to any address at all: what is allowed is asked when it is sent.
-fn call(url: &str) -> Call {
-    let target = check_url(url, &allow(&["0.0.0.0/0", "::/0"]), Scheme::HttpToo).unwrap();
-    Call {
+/// Returns a call to any address. Whether it is allowed is checked when it is sent.
+fn call(url: &str) -> OutboundCall {
+    let target = check_url(url, &allow(&["0.0.0.0/0", "::/0"]), Scheme::HttpOrHttps).unwrap();
+    OutboundCall {
         party: Party::Host,
         target,
         method: Method::POST,
         headers: HeaderMap::new(),
         body: Bytes::from_static(b"{\"type\":\"ping\"}"),
         within: Duration::from_secs(20),
-        answer_bytes_max: 1_000,
+        response_bytes_max: 1_000,
     }
 }
 
-fn call_at(address: SocketAddr) -> Call {
+fn call_at(address: SocketAddr) -> OutboundCall {
     call(&format!("http://{address}/hook?a=b"))
 }

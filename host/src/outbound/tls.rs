@@ -1,7 +1,8 @@
-//! Whom the host trusts: the public roots that are built into it, and those that the operator adds.
+//! Trusted certificates: the built-in public roots, and those that the operator adds.
 //!
-//! Built in rather than the system's: the host then trusts the same on every machine, needs no package of certificates in
-//! a small image, and no environment variable changes whom it trusts. Who wants the system's roots adds its bundle.
+//! The roots are built in, so the host trusts the same certificates on every machine, needs no certificate package in a
+//! small image, and no environment variable changes its trust. Operators who want the roots of the system add its
+//! bundle.
 
 use std::{
     path::{Path, PathBuf},
@@ -20,7 +21,7 @@ use crate::{
     secrets::certificate::{PemFileError, read_pem},
 };
 
-/// Certificates that a certificate of a server may go back to.
+/// Root certificates of servers.
 #[derive(Clone, Debug)]
 pub struct Roots(RootCertStore);
 
@@ -55,12 +56,12 @@ impl Roots {
         if count == 0 { Err(RootError::Empty) } else { Ok(()) }
     }
 
-    /// The same from a file.
+    /// Adds all certificates of a PEM file.
     pub fn add_file(&mut self, path: &Path) -> Result<(), RootError> {
         self.add(&read_pem(path)?).map_err(|error| RootError::Of(path.to_owned(), Box::new(error)))
     }
 
-    /// TLS 1.2 and 1.3, HTTP/1.1, no certificate of our own.
+    /// Builds the TLS configuration: TLS 1.2 and 1.3, HTTP/1.1, no client certificate.
     pub(super) fn into_config(self) -> Result<ClientConfig, rustls::Error> {
         let mut config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
             .with_safe_default_protocol_versions()?

@@ -1,4 +1,4 @@
-//! XChaCha20-Poly1305 and HKDF-SHA256, the only cryptography of this room. Random nonces of 24 bytes do not collide.
+//! XChaCha20-Poly1305 and HKDF-SHA256, the only cryptography of this module. Random nonces of 24 bytes do not collide.
 
 use chacha20poly1305::{
     KeyInit, XChaCha20Poly1305, XNonce,
@@ -13,34 +13,34 @@ use super::SecretError;
 pub const NONCE_BYTES: usize = 24;
 pub type KeyBytes = Zeroizing<[u8; 32]>;
 
-/// A key for one purpose, from key material. 32 bytes are always within what HKDF can give.
+/// Derives a key for one purpose. 32 bytes are always within the output limit of HKDF.
 pub fn derive_key(material: &[u8], salt: &[u8], purpose: &[u8]) -> Result<KeyBytes, SecretError> {
     let mut key = Zeroizing::new([0; 32]);
-    Hkdf::<Sha256>::new(Some(salt), material).expand(purpose, key.as_mut()).map_err(|_| SecretError::Refused)?;
+    Hkdf::<Sha256>::new(Some(salt), material).expand(purpose, key.as_mut()).map_err(|_| SecretError::CannotOpen)?;
     Ok(key)
 }
 
-/// Nonce and ciphertext, appended to `out`. `bound` must be the same to open it again.
+/// Appends nonce and ciphertext to `out`. `bound` is authenticated and must be the same when opening.
 pub fn seal_into(out: &mut Vec<u8>, key: &KeyBytes, bound: &[u8], plain: &[u8]) -> Result<(), SecretError> {
     let mut nonce = [0; NONCE_BYTES];
     getrandom::fill(&mut nonce).map_err(SecretError::Random)?;
     let cipher = XChaCha20Poly1305::new(key.as_ref().into());
     let payload = Payload { msg: plain, aad: bound };
-    let sealed = cipher.encrypt(XNonce::from_slice(&nonce), payload).map_err(|_| SecretError::Refused)?;
+    let sealed = cipher.encrypt(XNonce::from_slice(&nonce), payload).map_err(|_| SecretError::CannotOpen)?;
     out.extend_from_slice(&nonce);
     out.extend_from_slice(&sealed);
     Ok(())
 }
 
-/// The reverse of [`seal_into`].
+/// Opens the output of [`seal_into`].
 pub fn open(sealed: &[u8], key: &KeyBytes, bound: &[u8]) -> Result<Zeroizing<Vec<u8>>, SecretError> {
-    let (nonce, text) = sealed.split_at_checked(NONCE_BYTES).ok_or(SecretError::Refused)?;
+    let (nonce, text) = sealed.split_at_checked(NONCE_BYTES).ok_or(SecretError::CannotOpen)?;
     let cipher = XChaCha20Poly1305::new(key.as_ref().into());
     let payload = Payload { msg: text, aad: bound };
-    cipher.decrypt(XNonce::from_slice(nonce), payload).map(Zeroizing::new).map_err(|_| SecretError::Refused)
+    cipher.decrypt(XNonce::from_slice(nonce), payload).map(Zeroizing::new).map_err(|_| SecretError::CannotOpen)
 }
 
-/// Texts one after another, each behind its length, so that no two lists give the same bytes.
+/// Concatenates strings, each with its length as prefix, so that no two lists give the same bytes.
 pub fn bind(parts: &[&str]) -> Vec<u8> {
     let mut out = Vec::with_capacity(parts.iter().map(|part| part.len() + 8).sum());
     for part in parts {

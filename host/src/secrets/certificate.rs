@@ -1,7 +1,7 @@
-//! The certificate that a listener shows, and its private key, from PEM files.
+//! The certificate of a listener and its private key, from PEM files.
 //!
-//! Owns reading both and telling whether they belong together. Never decides when they are read. No error says anything
-//! about the content of a key; none of them is about time: a certificate that has expired is its operator's to see.
+//! Reads both and checks that they belong together. Callers decide when. No error contains any part of a key. Expiry is
+//! not checked: it is reported to the operator.
 
 use std::{
     io::Read,
@@ -18,21 +18,21 @@ use zeroize::Zeroizing;
 
 use crate::{limits::PEM_FILE_BYTES_MAX, regular_file};
 
-/// Where a certificate and its key lie.
+/// Paths of a certificate and its key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CertificateFiles {
     pub certificate: PathBuf,
     pub key: PathBuf,
 }
 
-/// What the two files held at one moment: the certificate with its chain, and a key.
+/// Content of the two files at one time: the certificate with its chain, and a key.
 #[derive(Debug, PartialEq)]
 pub struct Certificate {
     pub chain: Vec<CertificateDer<'static>>,
     pub key: PrivateKeyDer<'static>,
 }
 
-/// Why a file of PEM text cannot be had.
+/// Why a PEM file cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PemFileError {
     #[error("{0} cannot be read ({1})")]
@@ -41,7 +41,7 @@ pub enum PemFileError {
     TooLarge(PathBuf),
 }
 
-/// Why there is no certificate to show. Each is a sentence without its full stop.
+/// Why there is no usable certificate. Each message is a sentence without its full stop.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum CertificateError {
     #[error(transparent)]
@@ -57,14 +57,14 @@ pub enum CertificateError {
 }
 
 impl CertificateFiles {
-    /// Blocking.
+    /// Reads both files. Blocking.
     pub fn read(&self) -> Result<Certificate, CertificateError> {
         Ok(Certificate { chain: read_chain(&self.certificate)?, key: read_key(&self.key)? })
     }
 }
 
 impl Certificate {
-    /// What TLS takes: only for a key that belongs to the certificate.
+    /// Returns the form that TLS uses. Fails if the key does not belong to the certificate.
     pub fn certified_key(&self) -> Result<CertifiedKey, CertificateError> {
         CertifiedKey::from_der(self.chain.clone(), self.key.clone_key(), &ring::default_provider()).map_err(|error| {
             match error {
@@ -75,7 +75,7 @@ impl Certificate {
     }
 }
 
-/// The certificate itself first, then those that lead to a root.
+/// Reads the certificate chain, the certificate itself first.
 pub fn read_chain(file: &Path) -> Result<Vec<CertificateDer<'static>>, CertificateError> {
     let pem = read_pem(file)?;
     let chain: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&pem).collect();
@@ -86,12 +86,12 @@ pub fn read_key(file: &Path) -> Result<PrivateKeyDer<'static>, CertificateError>
     PrivateKeyDer::from_pem_slice(&read_pem(file)?).map_err(|_| CertificateError::NoKey(file.to_owned()))
 }
 
-/// A whole file within its limit; wiped when it is let go of, for it may hold a key.
+/// Reads a whole file within its size limit. The buffer is wiped when dropped, because it may hold a key.
 pub fn read_pem(path: &Path) -> Result<Zeroizing<Vec<u8>>, PemFileError> {
     let unreadable = |error: std::io::Error| PemFileError::Unreadable(path.to_owned(), error.to_string());
     let file = regular_file::open(path).map_err(unreadable)?;
     let length = file.metadata().map_err(unreadable)?.len().min(PEM_FILE_BYTES_MAX + 1);
-    // Whole at once: bytes that grow would leave copies behind.
+    // Allocated once: a buffer that grows would leave copies behind.
     let mut pem = Zeroizing::new(Vec::with_capacity(usize::try_from(length).unwrap_or_default() + 1));
     file.take(PEM_FILE_BYTES_MAX + 1).read_to_end(&mut pem).map_err(unreadable)?;
     if pem.len() as u64 > PEM_FILE_BYTES_MAX {

@@ -1,7 +1,7 @@
-//! The operator's master keys: one that seals, and older ones that still open what they sealed.
+//! The operator's master keys: one that seals, and older ones that still open what they have sealed.
 //!
-//! They stand in TENON_MASTER_KEY or in `master.key` in the data folder, the current one first. In development the file
-//! is made at the first start; in production a missing key stops the start, because a new one would open nothing.
+//! They are in TENON_MASTER_KEY, or in `master.key` in the data folder, the current one first. In development the file
+//! is created at the first start. In production a missing key fails the start, because a new key would open nothing.
 
 use std::path::Path;
 
@@ -16,27 +16,28 @@ use super::{
 };
 use crate::limits;
 
-/// Its name in the data folder.
+/// Name of the file in the data folder.
 pub const MASTER_KEY_FILE: &str = "master.key";
 
 pub(super) const KEY_ID_BYTES: usize = 8;
 pub(super) type KeyId = [u8; KEY_ID_BYTES];
 
 pub(super) struct MasterKey {
-    /// Derived from the key, says nothing about it, and stands in front of everything that it sealed.
+    /// Derived from the key, reveals nothing about it, and precedes everything that the key sealed.
     pub id: KeyId,
     pub seals: KeyBytes,
 }
 
-/// What `MasterKeys::load` does if there is no key.
+/// Behaviour of `MasterKeys::load` if there is no key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MissingKey {
     /// Writes a new key into the file.
     Create,
-    Refuse,
+    /// Returns [`SecretError::NoKey`].
+    Fail,
 }
 
-/// Never empty: the first one seals.
+/// A non-empty list of keys. The first one seals.
 pub struct MasterKeys {
     current: MasterKey,
     previous: Vec<MasterKey>,
@@ -46,20 +47,21 @@ impl MasterKeys {
     /// Reads the keys from the variable, or from the file if the variable is not set.
     ///
     /// # Errors
-    /// Each names the variable or the file.
+    /// The error names the variable or the file.
     pub fn load(
         variable: Option<&SecretText>,
         data_dir: &Path,
         if_missing: MissingKey,
     ) -> Result<MasterKeys, SecretError> {
         if let Some(text) = variable {
-            return MasterKeys::parse(text.expose()).map_err(|error| in_place("TENON_MASTER_KEY".to_owned(), error));
+            return MasterKeys::parse(text.expose())
+                .map_err(|error| invalid_keys("TENON_MASTER_KEY".to_owned(), error));
         }
         let path = data_dir.join(MASTER_KEY_FILE);
         if let Some(keys) = MasterKeys::read(&path)? {
             return Ok(keys);
         }
-        if if_missing == MissingKey::Refuse {
+        if if_missing == MissingKey::Fail {
             return Err(SecretError::NoKey(path));
         }
         let text = new_key_text()?;
@@ -70,18 +72,18 @@ impl MasterKeys {
     /// Returns the keys of the file, or `None` if there is no file.
     ///
     /// # Errors
-    /// Each names the file: it cannot be read, others than its owner can read it, or it holds no keys.
+    /// The file cannot be read, others than its owner can read it, or it holds no keys. The error names the file.
     pub fn read(file: &Path) -> Result<Option<MasterKeys>, SecretError> {
         let Some(text) = private_file::read(file)? else { return Ok(None) };
-        MasterKeys::parse(&text).map(Some).map_err(|error| in_place(file.display().to_string(), error))
+        MasterKeys::parse(&text).map(Some).map_err(|error| invalid_keys(file.display().to_string(), error))
     }
 
-    /// Keys of 32 bytes as hex or base64, the current one first, separated by commas, spaces or lines.
+    /// Parses keys of 32 bytes as hex or base64, the current one first, separated by commas, spaces or lines.
     pub fn parse(text: &str) -> Result<MasterKeys, SecretError> {
-        let words = text.split(|c: char| c == ',' || c.is_whitespace()).filter(|word| !word.is_empty());
+        let parts = text.split(|c: char| c == ',' || c.is_whitespace()).filter(|part| !part.is_empty());
         let mut keys: Vec<MasterKey> = Vec::new();
-        for (place, word) in words.enumerate() {
-            let bytes = decode(word).ok_or(SecretError::KeyText(place + 1))?;
+        for (index, part) in parts.enumerate() {
+            let bytes = decode(part).ok_or(SecretError::KeyText(index + 1))?;
             let key = MasterKey::new(&bytes)?;
             if !keys.iter().any(|known| known.id == key.id) {
                 keys.push(key);
@@ -100,7 +102,7 @@ impl MasterKeys {
         sealed::seal(&self.current, name, plain)
     }
 
-    /// Opens what any of the keys sealed under this name.
+    /// Opens a secret that any of the keys has sealed under this name.
     pub fn open(&self, name: &SecretName, bytes: &[u8]) -> Result<Zeroizing<Vec<u8>>, SecretError> {
         let id = sealed::key_id(bytes)?;
         let mut keys = std::iter::once(&self.current).chain(&self.previous);
@@ -108,12 +110,12 @@ impl MasterKeys {
         sealed::open(key, name, bytes)
     }
 
-    /// Whether the current key sealed it.
+    /// Returns true if the current key has sealed it.
     pub fn is_current(&self, bytes: &[u8]) -> bool {
         sealed::key_id(bytes).is_ok_and(|id| id == self.current.id)
     }
 
-    /// Hex, for logs and for the column beside a sealed secret.
+    /// Returns the id of the current key in hex, for logs and for the column beside a sealed secret.
     pub fn current_id(&self) -> String {
         hex::encode(self.current.id)
     }
@@ -134,22 +136,22 @@ impl MasterKey {
     }
 }
 
-fn in_place(place: String, source: SecretError) -> SecretError {
-    SecretError::KeyPlace { place, source: Box::new(source) }
+fn invalid_keys(location: String, source: SecretError) -> SecretError {
+    SecretError::InvalidKeys { location, source: Box::new(source) }
 }
 
-fn decode(word: &str) -> Option<Zeroizing<[u8; 32]>> {
+fn decode(text: &str) -> Option<Zeroizing<[u8; 32]>> {
     let mut key = Zeroizing::new([0; 32]);
-    if word.len() == 64 {
-        hex::decode_to_slice(word, key.as_mut()).ok()?;
+    if text.len() == 64 {
+        hex::decode_to_slice(text, key.as_mut()).ok()?;
     } else {
-        let bytes = Zeroizing::new(STANDARD.decode(word).ok()?);
+        let bytes = Zeroizing::new(STANDARD.decode(text).ok()?);
         *key = bytes.as_slice().try_into().ok()?;
     }
     Some(key)
 }
 
-/// A new random key, as 64 hex digits.
+/// Generates a random key as 64 hex digits.
 pub fn new_key_text() -> Result<Zeroizing<String>, SecretError> {
     let mut bytes = Zeroizing::new([0; 32]);
     getrandom::fill(bytes.as_mut()).map_err(SecretError::Random)?;

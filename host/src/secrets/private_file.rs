@@ -1,7 +1,7 @@
 //! Files that only their owner may read: keys and tokens (mode 0600) in the data folder (0700).
 //!
-//! Invariant: a file that exists is complete; it is written aside and renamed. Only the process that holds the database
-//! makes them, so that two of them do not race.
+//! Invariant: a file that exists is complete, because it is written to a temporary file and renamed. Only the process
+//! that holds the database creates these files, so two processes do not race.
 
 use std::{
     fs::{self, DirBuilder, File, OpenOptions},
@@ -15,12 +15,12 @@ use zeroize::Zeroizing;
 use super::SecretError;
 use crate::{limits, regular_file};
 
-/// Makes the folder with mode 0700 where it is missing; leaves one that is there as it is.
+/// Creates a folder with mode 0700 if it is missing. An existing folder is left as it is.
 pub fn create_folder(path: &Path) -> Result<(), SecretError> {
     DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(|source| failed(path, source))
 }
 
-/// The text, or `None` where there is no file. Refused if others than the owner can read it.
+/// Returns the content, or `None` if there is no file. Fails if others than the owner can read it.
 pub fn read(path: &Path) -> Result<Option<Zeroizing<String>>, SecretError> {
     let file = match regular_file::open(path) {
         Ok(file) => file,
@@ -31,7 +31,7 @@ pub fn read(path: &Path) -> Result<Option<Zeroizing<String>>, SecretError> {
     if data.permissions().mode() & 0o077 != 0 {
         return Err(SecretError::OpenToOthers(path.to_owned()));
     }
-    // Whole at once: a text that grows would leave copies behind.
+    // Allocated once: a buffer that grows would leave copies behind.
     let length = data.len().min(limits::PRIVATE_FILE_BYTES_MAX);
     let mut text = Zeroizing::new(String::with_capacity(usize::try_from(length).unwrap_or_default() + 1));
     file.take(limits::PRIVATE_FILE_BYTES_MAX).read_to_string(&mut text).map_err(|source| failed(path, source))?;
@@ -45,17 +45,17 @@ pub fn is_open_to_all(path: &Path) -> bool {
     allows(&file, 0o004) && file.ancestors().skip(1).all(|folder| allows(folder, 0o001))
 }
 
-/// Writes the file with mode 0600, in place of one that is there. On disk when it returns.
+/// Writes a file with mode 0600, replacing an existing one. The file is durable on return.
 pub fn create(path: &Path, text: &str) -> Result<(), SecretError> {
-    let aside = path.with_extension("new");
-    write_aside(&aside, text)
-        .and_then(|()| fs::rename(&aside, path))
+    let temporary = path.with_extension("new");
+    write_temporary(&temporary, text)
+        .and_then(|()| fs::rename(&temporary, path))
         .and_then(|()| path.parent().filter(|parent| !parent.as_os_str().is_empty()).map_or(Ok(()), sync_folder))
         .map_err(|source| failed(path, source))
 }
 
-fn write_aside(path: &Path, text: &str) -> std::io::Result<()> {
-    // What a stopped process left behind must not lend its mode to the new file.
+fn write_temporary(path: &Path, text: &str) -> std::io::Result<()> {
+    // A file left behind by a crashed process must not pass its mode to the new file.
     match fs::remove_file(path) {
         Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
         _ => {}

@@ -1,7 +1,7 @@
-//! Sealing again, under the current master key, everything that an older one sealed.
+//! Re-seals, under the current master key, everything that an older key sealed.
 //!
-//! Safe to stop and repeat: each row is opened by whichever key sealed it. An older key may be taken away only when a
-//! rotation has left nothing behind.
+//! A rotation can be interrupted and repeated: each row is opened with the key that sealed it. An older key may be
+//! removed only after a rotation has left nothing behind.
 
 use super::{MasterKeys, SecretError, SecretName};
 
@@ -12,22 +12,21 @@ pub struct SealedRow {
     pub sealed: Vec<u8>,
 }
 
-/// The rows, as the database gives them.
+/// Access to the stored rows.
 pub trait SealedRows: Sync {
     fn list(&self) -> impl Future<Output = Result<Vec<SealedRow>, SecretError>> + Send;
 
-    /// Stores `sealed` unless the row is no longer what `row` says: somebody has changed the secret meanwhile, and the
-    /// new one is under the current key anyway.
+    /// Stores `sealed` unless the row has changed since it was read. A changed secret is under the current key anyway.
     fn replace(&self, row: &SealedRow, sealed: &[u8]) -> impl Future<Output = Result<(), SecretError>> + Send;
 }
 
-/// What a rotation did.
+/// Result of a rotation.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Rotation {
     pub sealed_again: usize,
-    /// The current key had sealed them already.
+    /// Secrets that were already under the current key.
     pub current: usize,
-    /// Row keys of those that no key of this host opens.
+    /// Row keys of secrets that no key of this host opens.
     pub left: Vec<String>,
 }
 
@@ -43,7 +42,7 @@ pub async fn rotate(keys: &MasterKeys, rows: &impl SealedRows) -> Result<Rotatio
                 rows.replace(&row, &keys.seal(&row.name, &plain)?).await?;
                 rotation.sealed_again += 1;
             }
-            Err(SecretError::Refused | SecretError::UnknownKey(_)) => rotation.left.push(row.name.row_key()),
+            Err(SecretError::CannotOpen | SecretError::UnknownKey(_)) => rotation.left.push(row.name.row_key()),
             Err(error) => return Err(error),
         }
     }

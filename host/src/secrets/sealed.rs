@@ -1,6 +1,6 @@
 //! A sealed secret: format (1 byte), id of the master key (8), nonce (24), ciphertext with tag (16 more than the text).
 //!
-//! Invariant: format, key id and the full name are authenticated, so that a row moved to another tenant, purpose or name
+//! Invariant: format, key id and full name are authenticated, so a row that is moved to another tenant, purpose or name
 //! does not open.
 
 use zeroize::Zeroizing;
@@ -12,10 +12,10 @@ use super::{
 
 const FORMAT: u8 = 1;
 
-/// Whose secret, what for, and which one.
+/// Owner, purpose and name of a secret.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct SecretName {
-    /// "organization/environment"; empty for the operator's own.
+    /// "organization/environment". Empty for a secret of the operator.
     pub tenant: String,
     /// "webhook", "destination", "seed", …
     pub purpose: String,
@@ -23,12 +23,12 @@ pub struct SecretName {
 }
 
 impl SecretName {
-    /// The primary key of its row: a JSON array, so that no two names give the same text.
+    /// Returns the primary key of the row: a JSON array, so that no two names give the same text.
     pub fn row_key(&self) -> String {
         serde_json::json!([self.tenant, self.purpose, self.name]).to_string()
     }
 
-    /// The reverse of [`SecretName::row_key`].
+    /// Parses the output of [`SecretName::row_key`].
     pub fn from_row_key(text: &str) -> Option<SecretName> {
         let (tenant, purpose, name) = serde_json::from_str(text).ok()?;
         Some(SecretName { tenant, purpose, name })
@@ -51,14 +51,14 @@ pub(super) fn seal(key: &MasterKey, name: &SecretName, plain: &[u8]) -> Result<V
 }
 
 pub(super) fn open(key: &MasterKey, name: &SecretName, bytes: &[u8]) -> Result<Zeroizing<Vec<u8>>, SecretError> {
-    let (header, sealed) = bytes.split_at_checked(1 + KEY_ID_BYTES).ok_or(SecretError::Refused)?;
+    let (header, sealed) = bytes.split_at_checked(1 + KEY_ID_BYTES).ok_or(SecretError::CannotOpen)?;
     aead::open(sealed, &key.seals, &name.bound(header))
 }
 
-/// Which master key sealed it.
+/// Returns the id of the master key that sealed it.
 pub(super) fn key_id(bytes: &[u8]) -> Result<KeyId, SecretError> {
     match bytes.split_first() {
-        Some((&FORMAT, rest)) => rest.first_chunk::<KEY_ID_BYTES>().copied().ok_or(SecretError::Refused),
-        _ => Err(SecretError::Refused),
+        Some((&FORMAT, rest)) => rest.first_chunk::<KEY_ID_BYTES>().copied().ok_or(SecretError::CannotOpen),
+        _ => Err(SecretError::CannotOpen),
     }
 }

@@ -1,6 +1,7 @@
-//! What seals secrets that stand inside of records: keys derived from one root, which is itself sealed under the master key.
+//! Seals secrets that are stored inside records. The keys are derived from one root, which is sealed under the master
+//! key.
 //!
-//! So a rotation of the master key touches one row, and records are left alone. Invariant: what was sealed under one name
+//! A rotation of the master key therefore changes one row and no records. Invariant: a secret sealed under one name
 //! opens under no other.
 
 use zeroize::Zeroizing;
@@ -12,7 +13,7 @@ use super::{
 
 const FORMAT: u8 = 1;
 
-/// 32 random bytes, made once for a database and kept for ever.
+/// 32 random bytes, generated once per database and never changed.
 pub struct SealingRoot(KeyBytes);
 
 impl SealingRoot {
@@ -20,7 +21,7 @@ impl SealingRoot {
         SealingRoot(bytes)
     }
 
-    /// Format (1 byte), nonce (24), ciphertext with tag (16 more than the text).
+    /// Seals a secret: format (1 byte), nonce (24), ciphertext with tag (16 more than the text).
     pub fn seal(&self, name: &SecretName, plain: &[u8]) -> Result<Vec<u8>, SecretError> {
         let bound = bound(name);
         let mut out = Vec::with_capacity(1 + aead::NONCE_BYTES + plain.len() + 16);
@@ -29,9 +30,9 @@ impl SealingRoot {
         Ok(out)
     }
 
-    /// The reverse of [`SealingRoot::seal`], under the same name.
+    /// Opens the output of [`SealingRoot::seal`] under the same name.
     pub fn open(&self, name: &SecretName, sealed: &[u8]) -> Result<Zeroizing<Vec<u8>>, SecretError> {
-        let Some((&FORMAT, sealed)) = sealed.split_first() else { return Err(SecretError::Refused) };
+        let Some((&FORMAT, sealed)) = sealed.split_first() else { return Err(SecretError::CannotOpen) };
         let bound = bound(name);
         aead::open(sealed, &self.key(&bound)?, &bound)
     }
@@ -60,7 +61,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_sealed_opens_under_its_own_name_and_root_only() {
+    fn sealed_secret_opens_only_under_its_name_and_root() {
         let root = SealingRoot::new(Zeroizing::new([1; 32]));
         let sealed = root.seal(&name("acme/test", "bank"), b"secret").unwrap();
         assert_eq!(root.open(&name("acme/test", "bank"), &sealed).unwrap().as_slice(), b"secret");
@@ -72,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_secret_is_never_sealed_to_the_same_bytes() {
+    fn sealing_the_same_secret_twice_gives_different_bytes() {
         let root = SealingRoot::new(Zeroizing::new([1; 32]));
         let seal = || root.seal(&name("acme/test", "bank"), b"secret").unwrap();
         assert_ne!(seal(), seal());

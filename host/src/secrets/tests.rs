@@ -13,29 +13,29 @@ fn name(tenant: &str) -> SecretName {
 }
 
 #[test]
-fn what_is_sealed_opens_under_its_name_and_under_no_other() {
+fn sealed_secret_opens_only_under_its_name() {
     let keys = MasterKeys::parse(OLD).unwrap();
     let sealed = keys.seal(&name("acme/test"), b"swordfish").unwrap();
     assert_eq!(keys.open(&name("acme/test"), &sealed).unwrap().as_slice(), b"swordfish");
-    assert!(matches!(keys.open(&name("acme/live"), &sealed), Err(SecretError::Refused)));
+    assert!(matches!(keys.open(&name("acme/live"), &sealed), Err(SecretError::CannotOpen)));
     let other = SecretName { purpose: "seed".into(), ..name("acme/test") };
-    assert!(matches!(keys.open(&other, &sealed), Err(SecretError::Refused)));
+    assert!(matches!(keys.open(&other, &sealed), Err(SecretError::CannotOpen)));
 }
 
 #[test]
-fn no_bit_can_be_changed_and_no_byte_cut_off() {
+fn changed_or_truncated_bytes_do_not_open() {
     let keys = MasterKeys::parse(OLD).unwrap();
     let sealed = keys.seal(&name("acme/test"), b"swordfish").unwrap();
-    for place in 0..sealed.len() {
+    for index in 0..sealed.len() {
         let mut changed = sealed.clone();
-        changed[place] ^= 1;
-        assert!(keys.open(&name("acme/test"), &changed).is_err(), "byte {place}");
-        assert!(keys.open(&name("acme/test"), &sealed[..place]).is_err(), "cut at {place}");
+        changed[index] ^= 1;
+        assert!(keys.open(&name("acme/test"), &changed).is_err(), "byte {index}");
+        assert!(keys.open(&name("acme/test"), &sealed[..index]).is_err(), "cut at {index}");
     }
 }
 
 #[test]
-fn an_older_key_opens_until_it_is_taken_away() {
+fn older_key_opens_until_it_is_removed() {
     let sealed = MasterKeys::parse(OLD).unwrap().seal(&name("acme/test"), b"swordfish").unwrap();
     let both = MasterKeys::parse(&format!("{NEW},{OLD}")).unwrap();
     assert_eq!(both.open(&name("acme/test"), &sealed).unwrap().as_slice(), b"swordfish");
@@ -63,11 +63,11 @@ impl SealedRows for Rows {
 }
 
 #[tokio::test]
-async fn after_a_rotation_the_older_key_is_not_needed() {
+async fn older_key_is_not_needed_after_a_rotation() {
     let old = MasterKeys::parse(OLD).unwrap();
-    let stranger = MasterKeys::parse(&"ff".repeat(32)).unwrap();
+    let foreign = MasterKeys::parse(&"ff".repeat(32)).unwrap();
     let rows = Rows::default();
-    for (keys, tenant) in [(&old, "acme/test"), (&old, "acme/live"), (&stranger, "lost/live")] {
+    for (keys, tenant) in [(&old, "acme/test"), (&old, "acme/live"), (&foreign, "lost/live")] {
         rows.0
             .lock()
             .push(SealedRow { name: name(tenant), sealed: keys.seal(&name(tenant), tenant.as_bytes()).unwrap() });
@@ -82,14 +82,14 @@ async fn after_a_rotation_the_older_key_is_not_needed() {
 }
 
 #[test]
-fn names_of_rows_are_read_back_as_they_were() {
+fn row_keys_are_parsed_back() {
     let odd = SecretName { tenant: "a\",\"b/test".into(), ..name("x") };
     assert_eq!(SecretName::from_row_key(&odd.row_key()), Some(odd));
     assert_eq!(SecretName::from_row_key("nonsense"), None);
 }
 
 #[test]
-fn texts_that_are_no_keys_are_refused_without_being_repeated() {
+fn invalid_keys_are_rejected_without_being_repeated() {
     for (text, expected) in
         [("", "holds 0"), ("swordfish", "key 1 is not one"), (&format!("{OLD},ab"), "key 2 is not one")]
     {
@@ -99,19 +99,19 @@ fn texts_that_are_no_keys_are_refused_without_being_repeated() {
 }
 
 #[test]
-fn development_makes_a_key_once_and_production_never() {
+fn missing_key_is_created_in_development_and_fails_in_production() {
     let folder = tempfile::tempdir().unwrap();
-    let refused = MasterKeys::load(None, folder.path(), MissingKey::Refuse);
-    assert!(matches!(refused, Err(SecretError::NoKey(_))));
-    let made = MasterKeys::load(None, folder.path(), MissingKey::Create).unwrap();
-    let read = MasterKeys::load(None, folder.path(), MissingKey::Refuse).unwrap();
-    assert_eq!(made.current_id(), read.current_id());
+    let missing = MasterKeys::load(None, folder.path(), MissingKey::Fail);
+    assert!(matches!(missing, Err(SecretError::NoKey(_))));
+    let created = MasterKeys::load(None, folder.path(), MissingKey::Create).unwrap();
+    let read = MasterKeys::load(None, folder.path(), MissingKey::Fail).unwrap();
+    assert_eq!(created.current_id(), read.current_id());
     let mode = std::fs::metadata(folder.path().join(MASTER_KEY_FILE)).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o600);
 }
 
 #[test]
-fn a_key_file_that_others_can_read_is_refused() {
+fn key_file_that_others_can_read_is_rejected() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join(MASTER_KEY_FILE);
     private_file::create(&path, OLD).unwrap();
@@ -125,13 +125,13 @@ fn file_without_keys_is_named_once() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join(MASTER_KEY_FILE);
     private_file::create(&path, "swordfish").unwrap();
-    let error = MasterKeys::load(None, folder.path(), MissingKey::Refuse).unwrap_err().to_string();
+    let error = MasterKeys::load(None, folder.path(), MissingKey::Fail).unwrap_err().to_string();
     assert_eq!(error.matches(&path.display().to_string()).count(), 1, "{error}");
     assert!(error.contains("key 1 is not one") && !error.contains("swordfish"), "{error}");
 }
 
 #[test]
-fn fifo_in_the_place_of_a_key_file_is_refused() {
+fn fifo_instead_of_a_key_file_is_rejected() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join(MASTER_KEY_FILE);
     regular_file::make_fifo(&path);
@@ -140,7 +140,7 @@ fn fifo_in_the_place_of_a_key_file_is_refused() {
 }
 
 #[test]
-fn a_kept_answer_opens_only_for_its_key_and_its_owner() {
+fn idempotency_record_opens_only_for_its_key_and_owner() {
     let context = AnswerContext { plugin: "notes", tenant: "acme/test", owner: "key_1" };
     let sealed = seal_answer("k-1", context, b"201").unwrap();
     assert_eq!(open_answer("k-1", context, &sealed).unwrap().as_slice(), b"201");
@@ -151,7 +151,7 @@ fn a_kept_answer_opens_only_for_its_key_and_its_owner() {
 }
 
 #[test]
-fn debug_shows_no_secret() {
+fn debug_output_has_no_secret() {
     assert_eq!(format!("{:?}", SecretText::new("swordfish".into())), "[secret]");
     assert!(!format!("{:?}", MasterKeys::parse(OLD).unwrap()).contains(OLD));
 }

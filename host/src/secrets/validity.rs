@@ -1,18 +1,18 @@
-//! The date on which a certificate expires, read out of its DER (RFC 5280, 4.1).
+//! Reads the expiry date of a certificate from its DER (RFC 5280, 4.1).
 //!
-//! Owns as much of ASN.1 as leads to that date: TLS itself judges certificates, this only shows the date to operators. Whatever
-//! the bytes are, the result is a date or none.
+//! Parses only as much ASN.1 as precedes that date. TLS validates certificates; the date is only shown to operators.
+//! Any bytes give a date or `None`, without an error.
 
 use jiff::{civil::DateTime, tz::TimeZone};
 use rustls::pki_types::CertificateDer;
 
 const SEQUENCE: u8 = 0x30;
-/// `[0] EXPLICIT`, in front of the version.
+/// `[0] EXPLICIT`, which precedes the version.
 const VERSION: u8 = 0xa0;
 const UTC_TIME: u8 = 0x17;
 const GENERALIZED_TIME: u8 = 0x18;
 
-/// Reads the date in seconds since 1970.
+/// Returns the expiry date in seconds since 1970.
 pub fn expires_at(certificate: &CertificateDer<'_>) -> Option<u64> {
     let (tag, certificate, _) = take(certificate.as_ref())?;
     let (SEQUENCE, signed, _) = take(Some(certificate).filter(|_| tag == SEQUENCE)?)? else { return None };
@@ -30,13 +30,13 @@ pub fn expires_at(certificate: &CertificateDer<'_>) -> Option<u64> {
     parse_time(tag, std::str::from_utf8(not_after).ok()?)
 }
 
-/// Tag, content, and what follows.
+/// Splits off one element: tag, content, and the remaining bytes.
 fn take(bytes: &[u8]) -> Option<(u8, &[u8], &[u8])> {
     let (tag, rest) = bytes.split_first()?;
     let (first, rest) = rest.split_first()?;
     let (length, rest) = match *first {
         short @ 0..=0x7f => (usize::from(short), rest),
-        // Four bytes of length are more than any certificate has.
+        // Four bytes of length exceed the size of any certificate.
         long @ 0x81..=0x84 => {
             let (bytes, rest) = rest.split_at_checked(usize::from(long & 0x7f))?;
             (bytes.iter().fold(0, |length, byte| length << 8 | usize::from(*byte)), rest)
@@ -47,7 +47,7 @@ fn take(bytes: &[u8]) -> Option<(u8, &[u8], &[u8])> {
     Some((*tag, content, rest))
 }
 
-/// "YYMMDDHHMMSSZ" (years from 1950 to 2049), or "YYYYMMDDHHMMSSZ".
+/// Parses "YYMMDDHHMMSSZ" (years from 1950 to 2049) or "YYYYMMDDHHMMSSZ".
 fn parse_time(tag: u8, text: &str) -> Option<u64> {
     let text = match tag {
         UTC_TIME => format!("{}{text}", if text.get(..2)? < "50" { "20" } else { "19" }),
@@ -69,13 +69,13 @@ mod tests {
     }
 
     #[test]
-    fn date_of_expiry_is_read_in_both_notations() {
+    fn expiry_date_is_read_in_both_formats() {
         assert_eq!(expires_at(&certificate(2030)), Some(1_898_812_800));
         assert_eq!(expires_at(&certificate(2060)), Some(2_845_584_000));
     }
 
     #[test]
-    fn bytes_that_are_no_certificate_have_no_date() {
+    fn bytes_that_are_not_a_certificate_have_no_date() {
         let whole = certificate(2030);
         for length in 0..whole.len().min(200) {
             assert_eq!(expires_at(&CertificateDer::from(whole[..length].to_vec())), None, "{length}");

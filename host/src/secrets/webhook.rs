@@ -1,7 +1,7 @@
-//! What webhooks are signed with: a secret for each endpoint, derived from one root that is sealed under the master key.
+//! Secrets that sign webhooks: one for each endpoint, derived from a root that is sealed under the master key.
 //!
-//! So nothing has to be sealed for each endpoint, a rotation of the master key touches one row, and a secret is the same
-//! in every re-run of a call. Invariant: two endpoints, tenants or plugins never share a secret.
+//! Nothing is sealed per endpoint, so a rotation of the master key changes one row, and a secret is the same in every
+//! re-run of a call. Invariant: two endpoints, tenants or plugins never share a secret.
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 use zeroize::Zeroizing;
@@ -11,28 +11,28 @@ use super::{
     aead::{self, KeyBytes},
 };
 
-/// In front of the base64 of a secret, as Standard Webhooks writes it.
+/// Prefix of a base64 secret, as in Standard Webhooks.
 pub const WEBHOOK_SECRET_PREFIX: &str = "whsec_";
 
-/// A secret as people pass it on.
+/// Formats a secret for people.
 pub fn webhook_secret_text(secret: &[u8]) -> SecretText {
     SecretText::new(format!("{WEBHOOK_SECRET_PREFIX}{}", *Zeroizing::new(STANDARD.encode(secret))))
 }
 
-/// 32 random bytes, made once for a database and kept for ever.
+/// 32 random bytes, generated once per database and never changed.
 pub struct SigningRoot(KeyBytes);
 
-/// Identifies the secrets of an endpoint of webhooks.
+/// Identifies the secrets of a webhook endpoint.
 #[derive(Clone, Copy)]
 pub struct Signer<'a> {
     pub plugin: &'a str,
     pub tenant: &'a str,
     pub endpoint: &'a str,
-    /// Drawn when the endpoint is created, so that a new endpoint of the same name has other secrets.
+    /// Random, so that a new endpoint of the same name has other secrets.
     pub nonce: &'a str,
-    /// Counts rotations.
+    /// Number of rotations.
     pub number: u32,
-    /// When the secret before the last rotation stops signing, in milliseconds since 1970.
+    /// Time at which the previous secret stops signing, in milliseconds since 1970.
     pub previous_until: Option<u64>,
 }
 
@@ -41,12 +41,12 @@ impl SigningRoot {
         SigningRoot(bytes)
     }
 
-    /// The secret that signs now.
+    /// Returns the current secret.
     pub fn secret(&self, signer: &Signer<'_>) -> Result<Zeroizing<[u8; 32]>, SecretError> {
         self.derive(signer, signer.number)
     }
 
-    /// All that sign at this time, the newest first.
+    /// Returns all secrets that sign at this time, the newest first.
     pub fn secrets(&self, signer: &Signer<'_>, now: u64) -> Result<Vec<Zeroizing<[u8; 32]>>, SecretError> {
         let mut secrets = vec![self.secret(signer)?];
         let overlaps = signer.previous_until.is_some_and(|until| now < until);
@@ -56,7 +56,7 @@ impl SigningRoot {
         Ok(secrets)
     }
 
-    /// The secret that signs now, as people pass it on.
+    /// Returns the current secret, formatted for people.
     pub fn text(&self, signer: &Signer<'_>) -> Result<SecretText, SecretError> {
         Ok(webhook_secret_text(self.secret(signer)?.as_ref()))
     }
@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn every_root_tenant_endpoint_and_rotation_has_a_secret_of_its_own() {
+    fn secret_depends_on_root_tenant_endpoint_and_rotation() {
         let base = secret(1, "acme/test", "a", 1);
         assert_eq!(base, secret(1, "acme/test", "a", 1));
         for other in [secret(2, "acme/test", "a", 1), secret(1, "acme/live", "a", 1), secret(1, "acme/test", "b", 1)] {
@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn the_secret_before_the_last_rotation_signs_until_its_time_is_over() {
+    fn previous_secret_signs_until_its_overlap_ends() {
         let root = SigningRoot::new(Zeroizing::new([1; 32]));
         let signer = signer("acme/test", "a", 2);
         let signing = |now| root.secrets(&signer, now).unwrap().len();

@@ -1,7 +1,7 @@
-//! JSON with a secret in it, wiped when the last reader lets go of it.
+//! JSON that contains a secret and is wiped when its last reader drops it.
 //!
-//! Owns one allocation of the right size: bytes that grow would leave copies behind. What hyper copies into its own buffers on
-//! the way to the socket, and what the kernel keeps of it, is out of reach.
+//! The buffer is allocated once with its final size: a buffer that grows would leave copies behind. Copies in the
+//! buffers of hyper and of the kernel are not wiped.
 
 use std::io::{self, Write};
 
@@ -9,8 +9,10 @@ use bytes::Bytes;
 use serde::Serialize;
 use zeroize::Zeroizing;
 
+/// Serialises a value into a buffer that is wiped when dropped.
+///
 /// # Errors
-/// A value that JSON cannot represent.
+/// JSON cannot represent the value.
 pub fn json_bytes(value: &impl Serialize) -> Result<Bytes, serde_json::Error> {
     let mut length = Length(0);
     serde_json::to_writer(&mut length, value)?;
@@ -19,7 +21,7 @@ pub fn json_bytes(value: &impl Serialize) -> Result<Bytes, serde_json::Error> {
     Ok(Bytes::from_owner(text))
 }
 
-/// Counts what is written.
+/// Counts the written bytes.
 struct Length(usize);
 
 impl Write for Length {
@@ -48,14 +50,15 @@ pub(crate) mod tests {
 
     const MASK: u8 = 0xa5;
 
-    /// Held by each test that searches: the buffer of a search contains what other tests hold.
+    /// Held by each test that searches memory: the buffer of a search contains secrets of other tests.
     pub(crate) static SEARCHING: Mutex<()> = Mutex::new(());
 
     pub(crate) fn masked(bytes: &[u8]) -> Vec<u8> {
         bytes.iter().map(|byte| byte ^ MASK).collect()
     }
 
-    /// Counts the text in the memory of this process. `needle` is masked, so that the search does not find itself.
+    /// Counts the copies of a text in the memory of this process. `needle` is masked, so that the search does not find
+    /// itself.
     pub(crate) fn count_copies(needle: &[u8]) -> usize {
         let memory = File::open("/proc/self/mem").unwrap();
         let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
@@ -70,13 +73,13 @@ pub(crate) mod tests {
                 if read < needle.len() {
                     break;
                 }
-                for place in memchr::memchr_iter(first, &chunk[..=read - needle.len()]) {
-                    let here = &chunk[place..place + needle.len()];
-                    found += usize::from(here.iter().zip(needle).all(|(byte, masked)| byte ^ MASK == *masked));
+                for start in memchr::memchr_iter(first, &chunk[..=read - needle.len()]) {
+                    let candidate = &chunk[start..start + needle.len()];
+                    found += usize::from(candidate.iter().zip(needle).all(|(byte, masked)| byte ^ MASK == *masked));
                 }
                 at += (read - needle.len() + 1) as u64;
             }
-            // The search must not find what it has read.
+            // The next search must not find this buffer.
             chunk.fill(0);
         }
         found

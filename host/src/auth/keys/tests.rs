@@ -1,15 +1,15 @@
-//! Keys against a store in memory that counts what it is asked.
+//! Keys against an in-memory store that counts lookups.
 
 use std::sync::atomic::AtomicUsize;
 
 use futures_util::{FutureExt, future::BoxFuture};
 
 use super::*;
-use crate::{changes::credential::EndedCredential, limits::KEY_CACHE_MS, secrets::SealedRow};
+use crate::{changes::credential::RevokedCredential, limits::KEY_CACHE_MS, secrets::SealedRow};
 
 const NOW: Timestamp = 1_800_000_000_000;
 
-/// The questions of `KeyStore`, answered from a list.
+/// `KeyStore` in memory.
 #[derive(Default)]
 pub(crate) struct MemoryStore {
     rows: Mutex<Vec<KeyRow>>,
@@ -19,7 +19,7 @@ pub(crate) struct MemoryStore {
 }
 
 impl MemoryStore {
-    fn answer<T: Send + 'static>(&self, value: T) -> BoxFuture<'static, Result<T, StoreError>> {
+    fn result<T: Send + 'static>(&self, value: T) -> BoxFuture<'static, Result<T, StoreError>> {
         let broken = self.broken.load(Ordering::SeqCst);
         async move { if broken { Err(StoreError("the disk is gone".to_owned())) } else { Ok(value) } }.boxed()
     }
@@ -36,16 +36,16 @@ impl KeyStore for MemoryStore {
             self.copies.lock().insert(row.id.clone(), copy);
         }
         self.rows.lock().push(row.clone());
-        self.answer(())
+        self.result(())
     }
 
     fn find_key_by_hash<'a>(&'a self, hash: &'a [u8; 32]) -> BoxFuture<'a, Result<Option<KeyRow>, StoreError>> {
         self.lookups.fetch_add(1, Ordering::SeqCst);
-        self.answer(self.rows.lock().iter().find(|row| row.hash == *hash).cloned())
+        self.result(self.rows.lock().iter().find(|row| row.hash == *hash).cloned())
     }
 
     fn list_keys(&self) -> BoxFuture<'_, Result<Vec<KeyRow>, StoreError>> {
-        self.answer(self.rows.lock().clone())
+        self.result(self.rows.lock().clone())
     }
 
     fn find_signing_key<'a>(
@@ -58,7 +58,7 @@ impl KeyStore for MemoryStore {
         let is_its_own = |row: &&KeyRow| *row.plugin == **scope.plugin() && *row.tenant() == **scope.tenant();
         let row = rows.iter().filter(is_its_own).find(|row| row.signs && row.is_live(now));
         let copies = self.copies.lock();
-        self.answer(row.map(|row| (row.id.to_string(), copies[&row.id].sealed.clone())))
+        self.result(row.map(|row| (row.id.to_string(), copies[&row.id].sealed.clone())))
     }
 
     fn find_issued_signer<'a>(
@@ -67,7 +67,7 @@ impl KeyStore for MemoryStore {
         _: &'a Attribute,
         _: Timestamp,
     ) -> BoxFuture<'a, Result<Option<(String, Vec<u8>)>, StoreError>> {
-        self.answer(None)
+        self.result(None)
     }
 
     fn revoke_key<'a>(
@@ -78,7 +78,7 @@ impl KeyStore for MemoryStore {
     ) -> BoxFuture<'a, Result<Option<KeyRow>, StoreError>> {
         let mut rows = self.rows.lock();
         let row = rows.iter_mut().find(|row| &*row.id == id);
-        self.answer(row.map(|row| {
+        self.result(row.map(|row| {
             row.revoked_at.get_or_insert(now);
             row.clone()
         }))
@@ -92,7 +92,7 @@ impl KeyStore for MemoryStore {
                 }
             }
         }
-        self.answer(())
+        self.result(())
     }
 }
 
@@ -124,18 +124,18 @@ pub(crate) fn new_key(plugin: &str) -> NewKey {
 }
 
 #[tokio::test]
-async fn a_key_opens_its_plugin_for_its_tenant() {
+async fn key_is_valid_for_its_plugin_and_tenant() {
     let (_, keys) = keys();
     let created = keys.create(new_key("notes"), NOW).await.unwrap();
     let principal = keys.authenticate(&created.text, "notes", NOW).await.unwrap();
     assert_eq!(&*principal.tenant, "acme/test");
     assert_eq!((principal.environment, principal.kind.name()), ("test", "api-key"));
     assert_eq!((&principal.subject, &principal.owner), (&created.row.id, &created.row.owner));
-    assert_eq!(keys.authenticate(&created.text, "things", NOW).await, Err(Denied::OtherPlugin));
+    assert_eq!(keys.authenticate(&created.text, "things", NOW).await, Err(CredentialError::OtherPlugin));
 }
 
 #[tokio::test]
-async fn a_star_key_opens_every_plugin() {
+async fn star_key_is_valid_for_every_plugin() {
     let (_, keys) = keys();
     let created = keys.create(new_key("*"), NOW).await.unwrap();
     assert!(keys.authenticate(&created.text, "notes", NOW).await.is_ok());
@@ -143,25 +143,25 @@ async fn a_star_key_opens_every_plugin() {
 }
 
 #[tokio::test]
-async fn expired_key_is_refused() {
+async fn expired_key_is_rejected() {
     let (_, keys) = keys();
     let created = keys.create(NewKey { expires_at: Some(NOW + 10), ..new_key("notes") }, NOW).await.unwrap();
     assert!(keys.authenticate(&created.text, "notes", NOW + 9).await.is_ok());
-    assert_eq!(keys.authenticate(&created.text, "notes", NOW + 10).await, Err(Denied::Expired));
+    assert_eq!(keys.authenticate(&created.text, "notes", NOW + 10).await, Err(CredentialError::Expired));
 }
 
 #[tokio::test]
-async fn revoked_key_is_refused_at_once_although_it_was_cached() {
+async fn revoked_key_is_rejected_at_once_although_it_was_cached() {
     let (_, keys) = keys();
     let created = keys.create(new_key("notes"), NOW).await.unwrap();
     assert!(keys.authenticate(&created.text, "notes", NOW).await.is_ok());
     keys.revoke(&created.row.id, NOW, None).await.unwrap().unwrap();
-    assert_eq!(keys.authenticate(&created.text, "notes", NOW).await, Err(Denied::Revoked));
+    assert_eq!(keys.authenticate(&created.text, "notes", NOW).await, Err(CredentialError::Revoked));
     assert!(keys.revoke("key_none", NOW, None).await.unwrap().is_none());
 }
 
 #[tokio::test]
-async fn what_a_call_revoked_is_refused_at_once_although_it_was_cached() {
+async fn key_revoked_by_a_call_is_rejected_at_once_although_it_was_cached() {
     let (store, keys) = keys();
     let scope = Scope::new("notes".into(), "acme/test".into()).unwrap();
     for known in [true, false] {
@@ -169,29 +169,29 @@ async fn what_a_call_revoked_is_refused_at_once_although_it_was_cached() {
         assert!(keys.authenticate(&created.text, "notes", NOW).await.is_ok());
         store.revoke_key(&created.row.id, NOW, None).await.unwrap();
         let (id, hash) = (created.row.id.clone(), created.row.hash);
-        let revoked = CredentialChange::Revoke(EndedCredential { id, hash, attributes: Vec::new() });
-        keys.note_change(known.then_some((&scope, &revoked)));
-        assert_eq!(keys.authenticate(&created.text, "notes", NOW).await, Err(Denied::Revoked));
+        let revoked = CredentialChange::Revoke(RevokedCredential { id, hash, attributes: Vec::new() });
+        keys.on_credential_change(known.then_some((&scope, &revoked)));
+        assert_eq!(keys.authenticate(&created.text, "notes", NOW).await, Err(CredentialError::Revoked));
     }
 }
 
 #[tokio::test]
-async fn a_key_is_no_token() {
+async fn api_key_is_not_accepted_as_a_token() {
     let (_, keys) = keys();
     let created = keys.create(new_key("notes"), NOW).await.unwrap();
-    assert_eq!(keys.authenticate_token(&created.text, "notes", NOW).await, Err(Denied::Malformed));
+    assert_eq!(keys.authenticate_token(&created.text, "notes", NOW).await, Err(CredentialError::Malformed));
 }
 
 #[tokio::test]
 async fn wrong_keys_are_unknown_or_malformed() {
     let (_, keys) = keys();
     let other = generate_text(Environment::Test).unwrap();
-    assert_eq!(keys.authenticate(&other, "notes", NOW).await, Err(Denied::Unknown));
-    assert_eq!(keys.authenticate("secret", "notes", NOW).await, Err(Denied::Malformed));
+    assert_eq!(keys.authenticate(&other, "notes", NOW).await, Err(CredentialError::Unknown));
+    assert_eq!(keys.authenticate("secret", "notes", NOW).await, Err(CredentialError::Malformed));
 }
 
 #[tokio::test]
-async fn answers_are_remembered_for_a_short_time_only() {
+async fn lookups_are_cached_for_a_short_time() {
     let (store, keys) = keys();
     let created = keys.create(new_key("notes"), NOW).await.unwrap();
     let unknown = generate_text(Environment::Test).unwrap();
@@ -202,53 +202,53 @@ async fn answers_are_remembered_for_a_short_time_only() {
     assert_eq!(store.lookups.load(Ordering::SeqCst), 2);
     store.revoke_key(&created.row.id, NOW, None).await.unwrap();
     assert!(keys.authenticate(&created.text, "notes", NOW + KEY_CACHE_MS - 1).await.is_ok());
-    assert_eq!(keys.authenticate(&created.text, "notes", NOW + KEY_CACHE_MS).await, Err(Denied::Revoked));
+    assert_eq!(keys.authenticate(&created.text, "notes", NOW + KEY_CACHE_MS).await, Err(CredentialError::Revoked));
 }
 
 #[tokio::test]
-async fn a_store_that_does_not_answer_is_not_taken_for_a_wrong_key() {
+async fn store_error_is_not_reported_as_an_unknown_key() {
     let (store, keys) = keys();
     let created = keys.create(new_key("notes"), NOW).await.unwrap();
     store.broken.store(true, Ordering::SeqCst);
-    assert!(matches!(keys.authenticate(&created.text, "notes", NOW).await, Err(Denied::Store(_))));
+    assert!(matches!(keys.authenticate(&created.text, "notes", NOW).await, Err(CredentialError::Store(_))));
     store.broken.store(false, Ordering::SeqCst);
     assert!(keys.authenticate(&created.text, "notes", NOW).await.is_ok());
 }
 
 #[tokio::test]
-async fn an_owner_has_two_live_keys_at_most() {
+async fn owner_has_at_most_two_active_keys() {
     let (_, keys) = keys();
     let first = keys.create(new_key("notes"), NOW).await.unwrap();
     let again = NewKey { owner: Some(first.row.owner.to_string()), ..new_key("notes") };
     let second = keys.create(again.clone(), NOW).await.unwrap();
     assert_eq!(first.row.owner, second.row.owner);
-    assert!(matches!(keys.create(again.clone(), NOW).await, Err(AuthError::OwnerFull(_))));
+    assert!(matches!(keys.create(again.clone(), NOW).await, Err(AuthAdminError::OwnerFull(_))));
     keys.revoke(&first.row.id, NOW, None).await.unwrap();
     assert!(keys.create(again.clone(), NOW).await.is_ok());
-    let elsewhere = NewKey { organization: "other".to_owned(), ..again };
-    assert!(matches!(keys.create(elsewhere, NOW).await, Err(AuthError::OwnerUnknown(_))));
+    let other = NewKey { organization: "other".to_owned(), ..again };
+    assert!(matches!(keys.create(other, NOW).await, Err(AuthAdminError::OwnerUnknown(_))));
 }
 
 #[tokio::test]
-async fn an_organization_cannot_spell_another_tenant() {
+async fn organization_name_cannot_form_another_tenant() {
     let (_, keys) = keys();
     for organization in ["", "acme/live", "a b", &"x".repeat(65)] {
         let new = NewKey { organization: organization.to_owned(), ..new_key("notes") };
-        assert!(matches!(keys.create(new, NOW).await, Err(AuthError::Organization(_))), "{organization}");
+        assert!(matches!(keys.create(new, NOW).await, Err(AuthAdminError::Organization(_))), "{organization}");
     }
 }
 
 #[tokio::test]
-async fn a_key_has_a_bounded_number_of_scopes() {
+async fn number_of_scopes_of_a_key_is_bounded() {
     let (_, keys) = keys();
     let scopes = |count: usize| (0..count).map(|number| format!("scope:{number}")).collect::<Vec<_>>();
     let new = |count| NewKey { scopes: scopes(count), ..new_key("notes") };
     assert!(keys.create(new(KEY_SCOPES_MAX), NOW).await.is_ok());
-    assert!(matches!(keys.create(new(KEY_SCOPES_MAX + 1), NOW).await, Err(AuthError::Scopes(65))));
+    assert!(matches!(keys.create(new(KEY_SCOPES_MAX + 1), NOW).await, Err(AuthAdminError::Scopes(65))));
 }
 
 #[tokio::test]
-async fn last_use_is_written_in_batches_and_survives_a_failure() {
+async fn last_uses_are_written_in_batches_and_survive_a_store_error() {
     let (store, keys) = keys();
     let created = keys.create(new_key("notes"), NOW).await.unwrap();
     for later in 0..10 {
@@ -268,7 +268,7 @@ async fn signing(keys: &Keys, organization: &str, now: Timestamp) -> Option<Secr
 }
 
 #[tokio::test]
-async fn the_oldest_key_that_was_made_to_sign_signs_until_it_is_revoked() {
+async fn oldest_signing_key_signs_until_it_is_revoked() {
     let (_, keys) = keys();
     let signs = NewKey { signs: true, ..new_key("notes") };
     keys.create(new_key("notes"), NOW).await.unwrap();
@@ -284,7 +284,7 @@ async fn the_oldest_key_that_was_made_to_sign_signs_until_it_is_revoked() {
 }
 
 #[tokio::test]
-async fn a_key_that_signs_is_looked_up_once_in_a_while_and_not_for_each_webhook() {
+async fn signing_key_is_cached_between_webhooks() {
     let (store, keys) = keys();
     keys.create(NewKey { signs: true, expires_at: Some(NOW + 1), ..new_key("notes") }, NOW).await.unwrap();
     for _ in 0..3 {
@@ -295,7 +295,7 @@ async fn a_key_that_signs_is_looked_up_once_in_a_while_and_not_for_each_webhook(
 }
 
 #[tokio::test]
-async fn the_copy_of_a_key_opens_for_its_own_tenant_and_id_only() {
+async fn copy_of_a_key_opens_only_for_its_own_tenant_and_id() {
     let (store, keys) = keys();
     let signs = |organization: &str| NewKey { organization: organization.to_owned(), signs: true, ..new_key("notes") };
     let [acme, rival] = [signs("acme"), signs("rival")].map(|new| keys.create(new, NOW));
@@ -303,5 +303,5 @@ async fn the_copy_of_a_key_opens_for_its_own_tenant_and_id_only() {
     let copy = store.copies.lock()[&rival.row.id].clone();
     store.copies.lock().insert(acme.row.id, copy);
     let scope = Scope::new("notes".into(), "acme/test".into()).unwrap();
-    assert!(matches!(keys.find_signing_key(&scope, None, NOW).await, Err(AuthError::Secret(_))));
+    assert!(matches!(keys.find_signing_key(&scope, None, NOW).await, Err(AuthAdminError::Secret(_))));
 }

@@ -1,6 +1,6 @@
-//! A client that proves itself with a signature (private_key_jwt: RFC 7523, OpenID Connect Core 9).
+//! Client authentication with a signed assertion (private_key_jwt: RFC 7523, OpenID Connect Core 9).
 //!
-//! Invariant: an assertion is taken once, also across a restart.
+//! Invariant: an assertion is accepted once, also across a restart.
 
 use sha2::{Digest, Sha256};
 
@@ -11,9 +11,9 @@ use super::{
     jws::{Claims, Jws},
 };
 use crate::clock::Timestamp;
-use crate::limits::{ASSERTION_ID_BYTES_MAX, ASSERTION_LIFE_MS_MAX, TOKEN_LEEWAY_MS};
+use crate::limits::{ASSERTION_ID_BYTES_MAX, ASSERTION_LIFETIME_MS_MAX, TOKEN_LEEWAY_MS};
 
-/// An assertion, taken apart.
+/// A parsed assertion.
 pub(super) struct Assertion<'t> {
     jws: Jws<'t>,
     claims: Claims,
@@ -32,12 +32,12 @@ impl<'t> Assertion<'t> {
         Ok(Assertion { jws, claims })
     }
 
-    /// The client that it speaks of.
+    /// Returns the id of the client that the assertion claims.
     pub fn client_id(&self) -> &str {
         &self.claims.sub
     }
 
-    /// Whether this client made it, for this server and this time. Whether it came before is another question.
+    /// Checks that this client signed the assertion, for this server and the current time. Reuse is not checked here.
     fn check(&self, client: &ClientRow, issuer: &str, now: Timestamp) -> Result<(), &'static str> {
         let ClientProof::Keys(_, keys) = &client.proof else { return Err("the client has no public keys") };
         if !keys.verifies(&self.jws) {
@@ -47,8 +47,8 @@ impl<'t> Assertion<'t> {
             return Err("it is for another server");
         }
         self.claims.check_times(now)?;
-        if self.claims.ends_at() > now.saturating_add(ASSERTION_LIFE_MS_MAX + TOKEN_LEEWAY_MS) {
-            return Err("it lives too long");
+        if self.claims.expires_at() > now.saturating_add(ASSERTION_LIFETIME_MS_MAX + TOKEN_LEEWAY_MS) {
+            return Err("its lifetime is too long");
         }
         match &self.claims.jti {
             Some(id) if (1..=ASSERTION_ID_BYTES_MAX).contains(&id.len()) => Ok(()),
@@ -56,13 +56,13 @@ impl<'t> Assertion<'t> {
         }
     }
 
-    /// Returns what is stored of it once it is used, if this client made it for this server and this time.
+    /// Checks the assertion and returns what is stored when it is used.
     pub fn verify(&self, client: &ClientRow, issuer: &str, now: Timestamp) -> Result<Verified, &'static str> {
         self.check(client, issuer, now)?;
-        Ok(Verified { hash: self.hash(), forget_at: self.claims.ends_at().saturating_add(TOKEN_LEEWAY_MS) })
+        Ok(Verified { hash: self.hash(), expires_at: self.claims.expires_at().saturating_add(TOKEN_LEEWAY_MS) })
     }
 
-    /// What is remembered of it: the same id of another client is another assertion.
+    /// Returns the hash that identifies the assertion. It covers the client, because ids are unique per client only.
     fn hash(&self) -> [u8; 32] {
         let id = self.claims.jti.as_deref().unwrap_or_default();
         let hash = Sha256::new().chain_update(self.claims.sub.as_bytes()).chain_update([0]);
@@ -70,17 +70,17 @@ impl<'t> Assertion<'t> {
     }
 }
 
-/// An assertion that proves its client, unless it was used before.
+/// A valid assertion that may have been used before.
 #[derive(Debug)]
 pub(super) struct Verified {
     hash: [u8; 32],
-    forget_at: Timestamp,
+    expires_at: Timestamp,
 }
 
 impl OAuth {
-    /// Stores that the assertion was used.
+    /// Stores that the assertion was used, or fails if it was used before.
     pub(super) async fn use_assertion(&self, verified: Verified, now: Timestamp) -> Result<(), GrantError> {
-        match self.store.note_assertion(verified.hash, verified.forget_at, now).await {
+        match self.store.record_assertion(verified.hash, verified.expires_at, now).await {
             Ok(true) => Ok(()),
             Ok(false) => Err(GrantError::Client("it was used before")),
             Err(error) => Err(GrantError::Unavailable(error)),

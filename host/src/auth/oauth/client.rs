@@ -1,6 +1,6 @@
-//! One client: whose it is, what it may ask for, and how it proves itself.
+//! One OAuth client: its tenant, its scopes, and how it authenticates.
 //!
-//! Invariant: of a secret only the hash is kept, as of API keys; a client has a secret or public keys, never both.
+//! Invariants: only the hash of a secret is stored, as for API keys. A client has a secret or public keys, never both.
 
 use std::{fmt, sync::Arc};
 
@@ -11,52 +11,52 @@ use super::KeySet;
 use crate::auth::{Environment, Principal, PrincipalKind, key::hash_text};
 use crate::clock::Timestamp;
 
-/// As the database keeps it.
+/// A client as stored in the database.
 #[derive(Clone)]
 pub struct ClientRow {
     /// "client_…"
     pub id: Arc<str>,
     pub plugin: Arc<str>,
-    /// Without the environment.
+    /// Organization without the environment.
     pub organization: Arc<str>,
     pub environment: Environment,
-    /// What its tokens may say at most.
+    /// Scopes that its tokens may have.
     pub scopes: Vec<String>,
     pub proof: ClientProof,
     pub created_at: Timestamp,
     pub revoked_at: Option<Timestamp>,
 }
 
-/// What it proves itself with.
+/// How a client authenticates.
 #[derive(Clone)]
 pub enum ClientProof {
     Secret {
         /// SHA-256 of the text.
         hash: [u8; 32],
-        /// The one before the last rotation, and until when it is good.
+        /// The secret before the last rotation, and when it expires.
         previous: Option<([u8; 32], Timestamp)>,
     },
-    /// The text of a JWKS, and its keys.
+    /// The text of a JWKS and its keys.
     Keys(Arc<str>, KeySet),
 }
 
-/// The hash of a secret; that of the one before it, and until when that one is good.
+/// The hash of a secret, and that of the previous secret with its expiry time.
 pub type SecretHashes = ([u8; 32], Option<([u8; 32], Timestamp)>);
 
-/// What an operator asks for.
+/// An operator's request for a new client.
 #[derive(Clone, Debug)]
 pub struct NewClient {
     pub plugin: String,
     pub organization: String,
     pub environment: Environment,
     pub scopes: Vec<String>,
-    /// Its public keys (a JWKS), for a client that signs assertions; otherwise it gets a secret.
+    /// Public keys (a JWKS) of a client that signs assertions. Without them the client gets a secret.
     pub jwks: Option<String>,
-    /// The operator who makes it, for the operators' journal.
+    /// The operator, for the operators' journal.
     pub operator: Option<String>,
 }
 
-/// The only time that the secret is seen.
+/// A new client with its secret, which is returned only here.
 pub struct CreatedClient {
     pub row: Arc<ClientRow>,
     pub secret: Option<Zeroizing<String>>,
@@ -68,12 +68,13 @@ impl ClientRow {
         format!("{}/{}", self.organization, self.environment.name())
     }
 
-    /// Who its tokens are for: the organization's side of the plugin, "notes/acme".
+    /// Returns the audience of its tokens: the plugin and organization, "notes/acme".
     pub fn audience(&self) -> String {
         format!("{}/{}", self.plugin, self.organization)
     }
 
-    /// What is stored of its proof: a secret, or the text of a JWKS. `None` where there is neither.
+    /// Builds the authentication from stored values: a secret or the text of a JWKS. Returns `None` if there is
+    /// neither.
     pub fn proof(secret: Option<SecretHashes>, jwks: Option<&str>) -> Option<ClientProof> {
         match (secret, jwks) {
             (Some((hash, previous)), _) => Some(ClientProof::Secret { hash, previous }),
@@ -109,11 +110,11 @@ impl ClientRow {
     }
 }
 
-/// No text is known that hashes to it.
+/// A hash that no known text has.
 const NO_HASH: [u8; 32] = [0; 32];
 
-/// Whether it is the secret of the client, in a time that says nothing: neither where it differs, nor whether there is such
-/// a client at all.
+/// Returns true if `text` is a valid secret of the client. Takes constant time, so that neither the position of a
+/// difference nor the existence of the client can be measured.
 pub(super) fn has_secret(client: Option<&ClientRow>, text: &str, now: Timestamp) -> bool {
     let hash = hash_text(text);
     let (current, previous) = client.and_then(ClientRow::secrets).unwrap_or((NO_HASH, None));

@@ -1,6 +1,6 @@
-//! All clients, in memory as in the database; one writer at a time.
+//! All clients, in memory and in the database. One writer at a time.
 //!
-//! Invariant: what is in memory was written before, but for a revocation, which holds from the moment in which it is asked for.
+//! Invariant: a change is in the database before it is in memory. A revocation is the exception: it holds at once.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -8,14 +8,14 @@ use parking_lot::RwLock;
 use zeroize::Zeroizing;
 
 use super::{ClientRow, CreatedClient, KeySet, NewClient, OAuthStore, StoreError, client::ClientProof};
-use crate::clock::Timestamp;
 use crate::{
     auth::{
-        AuthError,
+        AuthAdminError,
         key::{generate_id, generate_secret, hash_text},
         keys::{check_organization, check_scopes},
     },
     changes::operator_action::OperatorAction,
+    clock::Timestamp,
     limits::{CLIENT_SECRET_OVERLAP_MS, CLIENTS_MAX},
 };
 
@@ -30,7 +30,7 @@ impl Clients {
         Ok(Clients { rows: RwLock::new(rows.collect()), writing: tokio::sync::Mutex::default() })
     }
 
-    /// One that may ask for tokens and use them.
+    /// Returns a client that is not revoked.
     pub fn find_live(&self, id: &str) -> Option<Arc<ClientRow>> {
         self.rows.read().get(id).filter(|row| row.revoked_at.is_none()).cloned()
     }
@@ -46,15 +46,15 @@ impl Clients {
         store: &dyn OAuthStore,
         new: NewClient,
         now: Timestamp,
-    ) -> Result<CreatedClient, AuthError> {
+    ) -> Result<CreatedClient, AuthAdminError> {
         check_organization(&new.organization)?;
         check_scopes(&new.scopes)?;
         if let Some(scope) = new.scopes.iter().find(|scope| !is_scope_token(scope)) {
-            return Err(AuthError::ScopeToken(scope.clone()));
+            return Err(AuthAdminError::ScopeToken(scope.clone()));
         }
         let (proof, secret) = match new.jwks {
             Some(text) => {
-                let keys = KeySet::parse(&text).map_err(AuthError::ClientKeys)?;
+                let keys = KeySet::parse(&text).map_err(AuthAdminError::ClientKeys)?;
                 (ClientProof::Keys(text.into(), keys), None)
             }
             None => {
@@ -62,9 +62,9 @@ impl Clients {
                 (ClientProof::Secret { hash: hash_text(&secret), previous: None }, Some(secret))
             }
         };
-        let _alone = self.writing.lock().await;
+        let _guard = self.writing.lock().await;
         if self.rows.read().len() >= CLIENTS_MAX {
-            return Err(AuthError::Clients);
+            return Err(AuthAdminError::Clients);
         }
         let row = Arc::new(ClientRow {
             id: generate_id("client_")?,
@@ -78,18 +78,19 @@ impl Clients {
         });
         let action = new.operator.map(|operator| action_on(&row, "create-client", &operator, now));
         store.put_client(&row, action).await?;
-        self.keep(&row);
+        self.insert(&row);
         Ok(CreatedClient { row, secret })
     }
 
-    /// The secret before stays good for `CLIENT_SECRET_OVERLAP_MS`, the one before that ends.
+    /// Creates a new secret. The previous secret stays valid for `CLIENT_SECRET_OVERLAP_MS`; the one before it becomes
+    /// invalid.
     pub async fn rotate(
         &self,
         store: &dyn OAuthStore,
         id: &str,
         (now, operator): (Timestamp, Option<&str>),
-    ) -> Result<Option<CreatedClient>, AuthError> {
-        let _alone = self.writing.lock().await;
+    ) -> Result<Option<CreatedClient>, AuthAdminError> {
+        let _guard = self.writing.lock().await;
         let Some(row) = self.find_live(id) else { return Ok(None) };
         let ClientProof::Secret { hash: before, .. } = row.proof else { return Ok(None) };
         let secret: Zeroizing<String> = generate_secret(row.environment)?;
@@ -98,7 +99,7 @@ impl Clients {
         let row = Arc::new(ClientRow { proof, ..ClientRow::clone(&row) });
         let action = operator.map(|operator| action_on(&row, "rotate-client", operator, now));
         store.put_client(&row, action).await?;
-        self.keep(&row);
+        self.insert(&row);
         Ok(Some(CreatedClient { row, secret: Some(secret) }))
     }
 
@@ -107,18 +108,18 @@ impl Clients {
         store: &dyn OAuthStore,
         id: &str,
         (now, operator): (Timestamp, Option<&str>),
-    ) -> Result<Option<Arc<ClientRow>>, AuthError> {
-        let _alone = self.writing.lock().await;
+    ) -> Result<Option<Arc<ClientRow>>, AuthAdminError> {
+        let _guard = self.writing.lock().await;
         let Some(row) = self.rows.read().get(id).cloned() else { return Ok(None) };
         let revoked_at = row.revoked_at.or(Some(now));
         let row = Arc::new(ClientRow { revoked_at, ..ClientRow::clone(&row) });
-        self.keep(&row);
+        self.insert(&row);
         let action = operator.map(|operator| action_on(&row, "revoke-client", operator, now));
         store.put_client(&row, action).await?;
         Ok(Some(row))
     }
 
-    fn keep(&self, row: &Arc<ClientRow>) {
+    fn insert(&self, row: &Arc<ClientRow>) {
         self.rows.write().insert(Arc::clone(&row.id), Arc::clone(row));
     }
 }
@@ -128,7 +129,7 @@ fn action_on(row: &ClientRow, action: &'static str, operator: &str, now: Timesta
     OperatorAction::done(now, operator, (&row.plugin, action), target)
 }
 
-/// What RFC 6749 (3.3) lets a scope be made of, so that several of them fit one text between blanks and quotes.
+/// Returns true if RFC 6749 (3.3) allows `text` as a scope, so that scopes can be separated by blanks and quoted.
 pub(super) fn is_scope_token(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'"' && byte != b'\\')
 }

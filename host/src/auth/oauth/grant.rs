@@ -1,7 +1,7 @@
-//! One request for a token (RFC 6749, 4.4): who asks, for what, and the token.
+//! One request for a token (RFC 6749, 4.4): client authentication, validation, and the issued token.
 //!
-//! Never says which part of a client's proof was wrong. Invariants: one way of proof in one request; a token says no more
-//! than its client may.
+//! The caller does not learn which part of the authentication was wrong. Invariants: a request uses one way of
+//! authentication. A token has only scopes of its client.
 
 use std::sync::Arc;
 
@@ -12,49 +12,49 @@ use super::{
     assertion::{Assertion, Verified},
     client::has_secret,
 };
-use crate::clock::Timestamp;
 use crate::{
     auth::{key::generate_id, store::StoreError},
+    clock::Timestamp,
     secrets::SecretText,
 };
 
 const ASSERTION_TYPE: &str = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer";
-/// The type of an access token (RFC 9068).
+/// `typ` of an access token (RFC 9068).
 pub(super) const ACCESS_TOKEN: &str = "at+jwt";
 
-/// How a client proves itself.
+/// How a client authenticates in a request.
 #[derive(Debug)]
 pub enum Proof {
     Secret { client: String, secret: SecretText },
     Assertion { kind: String, text: SecretText, client: Option<String> },
 }
 
-/// A client whose proof is right, but may have been used before.
+/// An authenticated client. Its assertion may have been used before.
 #[derive(Debug)]
 pub struct ProvenClient {
     pub client: Arc<ClientRow>,
     assertion: Option<Verified>,
 }
 
-/// What stands in the form besides the proof.
+/// Parameters of the form besides the authentication.
 #[derive(Debug, Default)]
 pub struct TokenRequest {
     pub grant_type: Option<String>,
-    /// Between blanks; `None`: all that the client may.
+    /// Scopes separated by blanks. `None` requests all scopes of the client.
     pub scope: Option<String>,
-    /// "resource" (RFC 8707) or "audience": that of the client, or its plugin; `None`: the same.
+    /// "resource" (RFC 8707) or "audience": the audience of the client, or its plugin. `None` means the same.
     pub audience: Option<String>,
 }
 
-/// A token, for the one who asked.
+/// An issued access token.
 #[derive(Debug)]
-pub struct Granted {
+pub struct IssuedToken {
     pub token: SecretText,
     pub expires_in_seconds: u64,
     pub scope: String,
 }
 
-/// The errors of RFC 6749, 5.2 (and RFC 8707); the reasons are for the log.
+/// Errors of RFC 6749, 5.2 (and RFC 8707). The reasons are for the log.
 #[derive(Debug, thiserror::Error)]
 pub enum GrantError {
     #[error("invalid_request: {0}")]
@@ -67,13 +67,13 @@ pub enum GrantError {
     Scope,
     #[error("invalid_target")]
     Target,
-    /// The host cannot sign, or cannot remember.
+    /// The host cannot sign the token, or cannot store the use of an assertion.
     #[error("{0}")]
     Unavailable(#[from] StoreError),
 }
 
 impl GrantError {
-    /// As the standards spell it.
+    /// Returns the error code of the RFCs.
     pub fn code(&self) -> &'static str {
         match self {
             GrantError::Request(_) => "invalid_request",
@@ -87,9 +87,9 @@ impl GrantError {
 }
 
 impl OAuth {
-    /// Returns the client that proves itself. The proof counts once [`use_proof`](OAuth::use_proof) has accepted it.
+    /// Authenticates a client. Its assertion is used only by [`use_proof`](OAuth::use_proof).
     pub fn verify_client(&self, proof: &Proof, now: Timestamp) -> Result<ProvenClient, GrantError> {
-        let issuer = self.issuer().ok_or(GrantError::Client("the host gives out no tokens"))?;
+        let issuer = self.issuer().ok_or(GrantError::Client("the host issues no tokens"))?;
         match proof {
             Proof::Secret { client, secret } => {
                 let client = self.clients.find_live(client);
@@ -113,8 +113,8 @@ impl OAuth {
         }
     }
 
-    /// Stores that an assertion was used: a second use is refused. A request that is refused for another reason must not come here,
-    /// so that its client can repeat it.
+    /// Stores that an assertion was used; a second use is rejected. Must not be called for a request that is rejected
+    /// for another reason, so that its client can repeat it.
     pub async fn use_proof(&self, proven: ProvenClient, now: Timestamp) -> Result<Arc<ClientRow>, GrantError> {
         if let Some(assertion) = proven.assertion {
             self.use_assertion(assertion, now).await?;
@@ -122,10 +122,10 @@ impl OAuth {
         Ok(proven.client)
     }
 
-    /// A token for a client that has proved itself.
-    pub fn grant(&self, client: &ClientRow, request: &TokenRequest, now: Timestamp) -> Result<Granted, GrantError> {
+    /// Issues a token for an authenticated client.
+    pub fn grant(&self, client: &ClientRow, request: &TokenRequest, now: Timestamp) -> Result<IssuedToken, GrantError> {
         let (Some(issuer), Some(key)) = (self.issuer(), self.own_keys.current()) else {
-            return Err(GrantError::Client("the host gives out no tokens"));
+            return Err(GrantError::Client("the host issues no tokens"));
         };
         match request.grant_type.as_deref() {
             Some("client_credentials") => {}
@@ -133,7 +133,7 @@ impl OAuth {
             None => return Err(GrantError::Request("no grant_type")),
         }
         let audience = client.audience();
-        if request.audience.as_deref().is_some_and(|asked| asked != audience && asked != &*client.plugin) {
+        if request.audience.as_deref().is_some_and(|target| target != audience && target != &*client.plugin) {
             return Err(GrantError::Target);
         }
         let scope = choose_scope(client, request.scope.as_deref())?;
@@ -153,15 +153,17 @@ impl OAuth {
             claims.insert("scope".to_owned(), scope.as_str().into());
         }
         let token = key.sign(ACCESS_TOKEN, &claims).map_err(|error| failed(error.to_string()))?;
-        Ok(Granted { token: SecretText::new(token), expires_in_seconds, scope })
+        Ok(IssuedToken { token: SecretText::new(token), expires_in_seconds, scope })
     }
 }
 
-/// What was asked for, each once, as long as the client may have it.
-fn choose_scope(client: &ClientRow, asked: Option<&str>) -> Result<String, GrantError> {
-    let Some(asked) = asked.filter(|asked| !asked.trim().is_empty()) else { return Ok(client.scopes.join(" ")) };
+/// Returns the requested scopes without duplicates, or an error if the client lacks one of them.
+fn choose_scope(client: &ClientRow, requested: Option<&str>) -> Result<String, GrantError> {
+    let Some(requested) = requested.filter(|scopes| !scopes.trim().is_empty()) else {
+        return Ok(client.scopes.join(" "));
+    };
     let mut chosen: Vec<&str> = Vec::new();
-    for scope in asked.split(' ').filter(|scope| !scope.is_empty()) {
+    for scope in requested.split(' ').filter(|scope| !scope.is_empty()) {
         if !client.scopes.iter().any(|known| known == scope) {
             return Err(GrantError::Scope);
         }

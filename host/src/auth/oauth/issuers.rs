@@ -1,8 +1,9 @@
-//! Issuers besides the host: whose tokens a plugin takes, whom they stand for, and their public keys.
+//! External issuers: the plugins that accept their tokens, the tenants that tokens stand for, and their public keys.
 //!
-//! The keys of a URL are requested when a token first needs them, and again when they are old or a token names one that is not
-//! among them, but only once in `JWKS_PAUSE_MS`. A task of its own requests them, so that a caller that hangs up does not end the
-//! request. A token whose key is known does not wait for it. If the request fails, the known keys stay.
+//! The keys of a URL are fetched when a token first needs them. They are fetched again when they are old or do not
+//! include the key of a token, but only once in `JWKS_PAUSE_MS`. A separate task fetches them, so that a caller that
+//! hangs up does not end the request. A token with a known key does not wait for it. If the request fails, the known
+//! keys stay.
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
@@ -14,32 +15,32 @@ use super::{
     KeySet,
     jws::{Claims, Jws},
 };
-use crate::clock::Timestamp;
 use crate::{
     auth::{Environment, Principal, PrincipalKind, keys::check_organization},
+    clock::Timestamp,
     limits::{JWKS_AGE_MS_MAX, JWKS_BYTES_MAX, JWKS_PAUSE_MS, JWKS_REQUEST_MS, KEY_BYTES_MAX},
-    outbound::{AddressRule, BodyEnd, Call, Client, Party, Scheme, check_url},
+    outbound::{AddressRule, BodyEnd, Client, OutboundCall, Party, Scheme, check_url},
 };
 
-/// One of them, as the operator named it.
+/// An external issuer, as configured by the operator.
 #[derive(Clone, Debug)]
 pub struct Issuer {
-    /// Its name in plugins.toml; in front of its clients' ids, so that they never meet those of the host.
+    /// Name in plugins.toml. It prefixes client ids, so that they never collide with those of the host.
     pub name: Arc<str>,
-    /// As its tokens spell it.
+    /// The `iss` of its tokens.
     pub issuer: String,
     pub plugin: Arc<str>,
     pub audience: String,
     /// The `typ` of its tokens: "at+jwt".
     pub token_type: String,
     pub keys: KeySource,
-    /// The claim that says the tenant: "acme/test".
+    /// Claim that holds the tenant: "acme/test".
     pub tenant_claim: Option<String>,
-    /// Tenants by the id of the client.
+    /// Tenants by client id.
     pub clients: BTreeMap<String, String>,
 }
 
-/// Where its public keys come from.
+/// Source of the public keys.
 #[derive(Clone, Debug)]
 pub enum KeySource {
     Url(String),
@@ -47,49 +48,49 @@ pub enum KeySource {
 }
 
 pub(super) struct Issuers {
-    known: Vec<Arc<Keeper>>,
+    known: Vec<Arc<IssuerKeyCache>>,
 }
 
-/// An issuer and its keys.
-pub(super) struct Keeper {
+/// An issuer and its cached keys.
+pub(super) struct IssuerKeyCache {
     settings: Issuer,
     outbound: Arc<Client>,
-    keys: RwLock<Got>,
-    /// Held by the task that requests the keys; callers wait for its end.
+    keys: RwLock<FetchedKeys>,
+    /// Held by the task that fetches the keys. Callers that need them wait for its end.
     renewing: Arc<tokio::sync::Mutex<()>>,
 }
 
 #[derive(Clone, Default)]
-struct Got {
+struct FetchedKeys {
     keys: Arc<KeySet>,
-    got_at: Timestamp,
-    /// When they may be asked for.
-    next_at: Timestamp,
+    fetched_at: Timestamp,
+    /// Earliest time of the next request.
+    next_fetch_at: Timestamp,
 }
 
 impl Issuers {
     pub fn new(issuers: Vec<Issuer>, outbound: Arc<Client>) -> Issuers {
-        let keeper = |settings: Issuer| {
+        let cache = |settings: Issuer| {
             let keys = match &settings.keys {
-                KeySource::Set(keys) => Got { keys: Arc::new(keys.clone()), ..Got::default() },
-                KeySource::Url(_) => Got::default(),
+                KeySource::Set(keys) => FetchedKeys { keys: Arc::new(keys.clone()), ..FetchedKeys::default() },
+                KeySource::Url(_) => FetchedKeys::default(),
             };
             let (keys, renewing) = (RwLock::new(keys), Arc::default());
-            Arc::new(Keeper { settings, outbound: Arc::clone(&outbound), keys, renewing })
+            Arc::new(IssuerKeyCache { settings, outbound: Arc::clone(&outbound), keys, renewing })
         };
-        Issuers { known: issuers.into_iter().map(keeper).collect() }
+        Issuers { known: issuers.into_iter().map(cache).collect() }
     }
 
-    /// The one that these claims are of, for this plugin and one of their audiences.
-    pub fn find(&self, claims: &Claims, plugin: &str) -> Option<&Arc<Keeper>> {
+    /// Returns the issuer of these claims for this plugin and one of their audiences.
+    pub fn find(&self, claims: &Claims, plugin: &str) -> Option<&Arc<IssuerKeyCache>> {
         let fits =
             |known: &Issuer| known.issuer == claims.iss && *known.plugin == *plugin && claims.aud.has(&known.audience);
-        self.known.iter().find(|keeper| fits(&keeper.settings))
+        self.known.iter().find(|cache| fits(&cache.settings))
     }
 }
 
 impl Issuer {
-    /// Whom a token of it stands for.
+    /// Returns the principal of a token of this issuer.
     pub(super) fn principal(&self, claims: &Claims, scopes: Vec<String>) -> Result<Principal, &'static str> {
         let client = claims.client_id.as_deref().unwrap_or(&claims.sub);
         if client.is_empty() || client.len() + self.name.len() >= KEY_BYTES_MAX {
@@ -111,14 +112,14 @@ impl Issuer {
     }
 }
 
-/// "acme/test", if it is one.
+/// Parses a tenant such as "acme/test".
 fn read_tenant(text: &str) -> Option<(&str, Environment)> {
     let (organization, environment) = text.split_once('/')?;
     check_organization(organization).ok()?;
     Some((text, Environment::parse(environment)?))
 }
 
-impl Keeper {
+impl IssuerKeyCache {
     pub fn settings(&self) -> &Issuer {
         &self.settings
     }
@@ -138,18 +139,18 @@ impl Keeper {
         }
         let waits = !self.keys.read().keys.knows(jws);
         let lock = Arc::clone(&self.renewing);
-        let alone = match lock.clone().try_lock_owned() {
-            Ok(alone) => alone,
+        let guard = match lock.clone().try_lock_owned() {
+            Ok(guard) => guard,
             Err(_) if !waits => return,
             Err(_) => lock.lock_owned().await,
         };
         if !self.is_due(jws, now) {
             return;
         }
-        let (keeper, url) = (Arc::clone(self), url.to_owned());
+        let (cache, url) = (Arc::clone(self), url.to_owned());
         let renewal = tokio::spawn(async move {
-            keeper.renew(&url, now).await;
-            drop(alone);
+            cache.renew(&url, now).await;
+            drop(guard);
         });
         if waits {
             // A panic leaves the keys as they were.
@@ -157,42 +158,42 @@ impl Keeper {
         }
     }
 
-    /// True if the keys are old or lack the one of the token, and may be requested.
+    /// Returns true if the keys are old or lack the key of the token, and may be fetched.
     fn is_due(&self, jws: &Jws<'_>, now: Timestamp) -> bool {
-        let got = self.keys.read();
-        let is_old = now.saturating_sub(got.got_at) >= JWKS_AGE_MS_MAX;
-        (is_old || !got.keys.knows(jws)) && now >= got.next_at
+        let fetched = self.keys.read();
+        let is_old = now.saturating_sub(fetched.fetched_at) >= JWKS_AGE_MS_MAX;
+        (is_old || !fetched.keys.knows(jws)) && now >= fetched.next_fetch_at
     }
 
     async fn renew(&self, url: &str, now: Timestamp) {
-        let asked = self.ask(url).await;
-        let next_at = now.saturating_add(JWKS_PAUSE_MS);
-        let mut got = self.keys.write();
-        got.next_at = next_at;
-        match asked {
-            Ok(keys) => *got = Got { keys: Arc::new(keys), got_at: now, next_at },
-            Err(why) => tracing::warn!(issuer = &*self.settings.name, why, "the keys of an issuer cannot be got"),
+        let fetched = self.fetch(url).await;
+        let next_fetch_at = now.saturating_add(JWKS_PAUSE_MS);
+        let mut known = self.keys.write();
+        known.next_fetch_at = next_fetch_at;
+        match fetched {
+            Ok(keys) => *known = FetchedKeys { keys: Arc::new(keys), fetched_at: now, next_fetch_at },
+            Err(error) => tracing::warn!(issuer = &*self.settings.name, error, "failed to fetch the keys of an issuer"),
         }
     }
 
-    /// The operator named the address, so it may lie in any network.
-    async fn ask(&self, url: &str) -> Result<KeySet, String> {
+    /// Fetches the keys. The operator configured the URL, so it may be in any network.
+    async fn fetch(&self, url: &str) -> Result<KeySet, String> {
         let rule = AddressRule::everywhere();
-        let target = check_url(url, &rule, Scheme::HttpToo).map_err(|refusal| refusal.to_string())?;
-        let call = Call {
+        let target = check_url(url, &rule, Scheme::HttpOrHttps).map_err(|error| error.to_string())?;
+        let call = OutboundCall {
             party: Party::Host,
             target,
             method: Method::GET,
             headers: HeaderMap::new(),
             body: Bytes::new(),
             within: Duration::from_millis(JWKS_REQUEST_MS),
-            answer_bytes_max: JWKS_BYTES_MAX,
+            response_bytes_max: JWKS_BYTES_MAX,
         };
-        let answer = self.outbound.send(&call, &rule).await.map_err(|failure| failure.words)?;
-        if answer.status != StatusCode::OK || answer.end != BodyEnd::Whole {
-            return Err(format!("it answered {}, or more than {JWKS_BYTES_MAX} bytes", answer.status.as_u16()));
+        let response = self.outbound.send(&call, &rule).await.map_err(|error| error.message)?;
+        if response.status != StatusCode::OK || response.end != BodyEnd::Whole {
+            return Err(format!("it answered {}, or more than {JWKS_BYTES_MAX} bytes", response.status.as_u16()));
         }
-        let text = str::from_utf8(&answer.body).map_err(|_| "its answer is not UTF-8".to_owned())?;
-        KeySet::parse(text).map_err(|why| format!("its answer {why}"))
+        let text = str::from_utf8(&response.body).map_err(|_| "its answer is not UTF-8".to_owned())?;
+        KeySet::parse(text).map_err(|error| format!("its answer {error}"))
     }
 }

@@ -1,7 +1,7 @@
-//! Public keys as JSON (RFC 7517), and verifying with them.
+//! Public keys as JSON (RFC 7517), and verification with them.
 //!
-//! Invariant: a key has one algorithm, found out from what it is, and verifies nothing that names another. So a public key
-//! is never taken for a shared secret. A private key is refused wherever it turns up.
+//! Invariant: a key has one algorithm, derived from its type, and verifies no signature that names another. So a public
+//! key is never used as a shared secret. A set that contains a private key is rejected.
 
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use ring::signature::{
@@ -32,11 +32,11 @@ enum Material {
     Curve(Vec<u8>),
 }
 
-/// Those keys of a set that are of use here.
+/// The supported keys of a set.
 #[derive(Clone, Debug, Default)]
 pub struct KeySet(Vec<PublicKey>);
 
-/// What is read of a key.
+/// The members of a key that are read.
 #[derive(Deserialize)]
 struct Jwk {
     kty: String,
@@ -60,15 +60,15 @@ struct Jwks {
 }
 
 impl KeySet {
-    /// Keys of other kinds are passed over; there must be one that can be used.
+    /// Parses a JWKS. Keys of other types are skipped; at least one key must be supported.
     ///
     /// # Errors
-    /// A sentence without its subject.
+    /// The message is a sentence without its subject.
     pub fn parse(text: &str) -> Result<KeySet, &'static str> {
         if text.len() > JWKS_BYTES_MAX {
             return Err("is too long");
         }
-        let set: Jwks = serde_json::from_str(text).map_err(|_| "is no JSON object with a list \"keys\"")?;
+        let set: Jwks = serde_json::from_str(text).map_err(|_| "is not a JSON object with a list \"keys\"")?;
         if set.keys.len() > JWKS_KEYS_MAX {
             return Err("has too many keys");
         }
@@ -76,19 +76,19 @@ impl KeySet {
         for key in set.keys {
             let Ok(jwk) = serde_json::from_value::<Jwk>(key) else { continue };
             if jwk.d.is_some() || jwk.k.is_some() {
-                return Err("holds a private key or a shared secret: only public keys belong there");
+                return Err("contains a private key or a shared secret: only public keys are allowed");
             }
             keys.extend(PublicKey::read(jwk));
         }
         if keys.is_empty() { Err("has no public key for RS256, ES256 or EdDSA") } else { Ok(KeySet(keys)) }
     }
 
-    /// Whether one of the keys that the header may mean has signed it.
+    /// Returns true if one of the keys that the header may refer to has made the signature.
     pub(super) fn verifies(&self, jws: &Jws<'_>) -> bool {
         self.candidates(jws).any(|key| key.verifies(jws))
     }
 
-    /// Whether there is a key that the header may mean.
+    /// Returns true if there is a key that the header may refer to.
     pub(super) fn knows(&self, jws: &Jws<'_>) -> bool {
         self.candidates(jws).next().is_some()
     }

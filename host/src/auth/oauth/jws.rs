@@ -1,7 +1,7 @@
-//! A compact JWS (RFC 7515), taken apart; its claims (RFC 7519); nothing in it is true before a key says so.
+//! Parser of a compact JWS (RFC 7515) and its claims (RFC 7519). The content is unverified.
 //!
-//! Pure. Knows three algorithms and no other: a header that names "none" or a shared secret is no header here. What a header
-//! says about keys (jwk, jku, x5c) is never read.
+//! Pure. Supports three algorithms; a header with "none" or a symmetric algorithm is rejected. Keys in a header (jwk,
+//! jku, x5c) are never read.
 
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use serde::Deserialize;
@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 use crate::clock::Timestamp;
 use crate::limits::{SIGNED_TOKEN_BYTES_MAX, TOKEN_LEEWAY_MS};
 
-/// What tokens are signed with.
+/// Signature algorithm of tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Algorithm {
     Rs256,
@@ -39,34 +39,34 @@ struct Header {
     alg: String,
     typ: Option<String>,
     kid: Option<String>,
-    /// Extensions that a reader must understand; there are none that we do.
+    /// Extensions that a reader must understand. None is supported.
     crit: Option<Value>,
 }
 
-/// Taken apart, not believed.
+/// A parsed, unverified JWS.
 pub(super) struct Jws<'t> {
     pub algorithm: Algorithm,
     /// In lower case, without "application/".
     pub kind: Option<String>,
     pub key_id: Option<String>,
-    /// Header and payload as they stand in the text: what the signature is over.
+    /// Header and payload as they are in the text: the signed bytes.
     pub signed: &'t [u8],
     pub signature: Vec<u8>,
     payload: Vec<u8>,
 }
 
 impl<'t> Jws<'t> {
-    /// `Err`: why it is none, for the log.
+    /// Parses a text. The error is for the log.
     pub fn parse(text: &'t str) -> Result<Jws<'t>, &'static str> {
         if text.len() > SIGNED_TOKEN_BYTES_MAX {
             return Err("it is too long");
         }
-        let (signed, signature) = text.rsplit_once('.').ok_or("it has no three parts")?;
-        let (header, payload) = signed.split_once('.').ok_or("it has no three parts")?;
-        let decode = |part: &str| URL_SAFE_NO_PAD.decode(part).map_err(|_| "a part of it is no base64url");
+        let (signed, signature) = text.rsplit_once('.').ok_or("it does not have three parts")?;
+        let (header, payload) = signed.split_once('.').ok_or("it does not have three parts")?;
+        let decode = |part: &str| URL_SAFE_NO_PAD.decode(part).map_err(|_| "a part of it is not base64url");
         let header: Header = serde_json::from_slice(&decode(header)?).map_err(|_| "its header cannot be read")?;
         if header.crit.is_some() {
-            return Err("its header wants an extension");
+            return Err("its header requires an extension");
         }
         let kind = header.typ.map(|kind| kind.to_ascii_lowercase());
         Ok(Jws {
@@ -79,7 +79,7 @@ impl<'t> Jws<'t> {
         })
     }
 
-    /// What it claims.
+    /// Parses the claims.
     pub fn claims(&self) -> Result<Claims, &'static str> {
         serde_json::from_slice(&self.payload).map_err(|_| "its claims cannot be read")
     }
@@ -108,37 +108,37 @@ pub(super) enum Audience {
 }
 
 impl Audience {
-    pub fn has(&self, wanted: &str) -> bool {
+    pub fn has(&self, audience: &str) -> bool {
         match self {
-            Audience::One(one) => one == wanted,
-            Audience::Many(many) => many.iter().any(|one| one == wanted),
+            Audience::One(one) => one == audience,
+            Audience::Many(many) => many.iter().any(|one| one == audience),
         }
     }
 }
 
 impl Claims {
-    /// Whether it holds at this time, between clocks that are a little apart.
+    /// Checks that the claims are valid at this time, with a tolerance for differing clocks.
     pub fn check_times(&self, now: Timestamp) -> Result<(), &'static str> {
-        let until = self.ends_at().saturating_add(TOKEN_LEEWAY_MS);
+        let until = self.expires_at().saturating_add(TOKEN_LEEWAY_MS);
         let latest = now.saturating_add(TOKEN_LEEWAY_MS);
         if now >= until {
             return Err("it has expired");
         }
         if self.nbf.is_some_and(|from| milliseconds(from) > latest) {
-            return Err("its time has not come");
+            return Err("it is not valid yet");
         }
         if self.iat.is_some_and(|from| milliseconds(from) > latest) {
-            return Err("it was made in the future");
+            return Err("it was issued in the future");
         }
         Ok(())
     }
 
-    pub fn ends_at(&self) -> Timestamp {
+    pub fn expires_at(&self) -> Timestamp {
         milliseconds(self.exp)
     }
 }
 
-/// Seconds, perhaps with a fraction; what is no time is the beginning of all time.
+/// Converts seconds, perhaps with a fraction. NaN and negative numbers become 0.
 fn milliseconds(seconds: f64) -> Timestamp {
     (seconds.max(0.0) * 1_000.0) as Timestamp
 }

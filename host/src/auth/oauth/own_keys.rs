@@ -1,6 +1,6 @@
-//! The host's own keys: one that signs, and those before it, which verify until their last token has ended.
+//! The host's own token keys: one that signs, and previous ones, which verify until their last token has expired.
 //!
-//! Invariant: what is in memory was saved before. Saved as one sealed secret, so that a rotation happens whole or not at all.
+//! Invariant: keys are stored before they are used. They are stored as one sealed secret, so that a rotation is atomic.
 
 use std::sync::Arc;
 
@@ -20,42 +20,42 @@ use crate::clock::Timestamp;
 use crate::{changes::operator_action::OperatorAction, limits::OWN_KEYS_MAX};
 
 pub(super) struct OwnKeys {
-    keys: ArcSwap<Vec<Kept>>,
-    /// Reading, adding a key and saving is one step in this process.
+    keys: ArcSwap<Vec<OwnKey>>,
+    /// Makes reading, adding a key and storing atomic in this process.
     rotating: tokio::sync::Mutex<()>,
 }
 
-/// The first of a list signs.
+/// A key in memory. The first key of a list signs.
 #[derive(Clone)]
-struct Kept {
+struct OwnKey {
     key: Arc<SigningKey>,
-    saved: Saved,
+    stored: StoredKey,
 }
 
 #[derive(Clone, Serialize, Deserialize)]
-struct Saved {
+struct StoredKey {
     algorithm: String,
     /// PKCS #8 in base64.
     pkcs8: String,
-    /// When it verifies nothing any more; `None` for the one that signs.
+    /// Time at which the key stops verifying. `None` for the key that signs.
     until: Option<Timestamp>,
 }
 
-impl Drop for Saved {
+impl Drop for StoredKey {
     fn drop(&mut self) {
         self.pkcs8.zeroize();
     }
 }
 
 impl OwnKeys {
-    /// Makes a key where there is none, or where the operator chose another algorithm since.
+    /// Loads the keys. Creates a key if there is none, or if the operator has chosen another algorithm.
     pub async fn open(store: &dyn OAuthStore, settings: &Settings, now: Timestamp) -> Result<OwnKeys, OAuthError> {
-        let saved: Vec<Saved> = match store.load_keys().await? {
+        let stored: Vec<StoredKey> = match store.load_keys().await? {
             Some(text) => serde_json::from_slice(&text).map_err(|_| OAuthError::Key("cannot be read"))?,
             None => Vec::new(),
         };
-        let keys = saved.into_iter().map(Kept::load).collect::<Result<Vec<_>, _>>()?;
-        let is_current = keys.first().is_some_and(|kept| kept.key.algorithm == settings.algorithm);
+        let keys = stored.into_iter().map(OwnKey::load).collect::<Result<Vec<_>, _>>()?;
+        let is_current = keys.first().is_some_and(|own| own.key.algorithm == settings.algorithm);
         let own_keys = OwnKeys { keys: ArcSwap::from_pointee(keys), rotating: tokio::sync::Mutex::default() };
         if !is_current && settings.issuer.is_some() {
             own_keys.rotate(store, settings, (now, None)).await?;
@@ -69,30 +69,30 @@ impl OwnKeys {
         settings: &Settings,
         (now, operator): (Timestamp, Option<&str>),
     ) -> Result<KeyRotation, OAuthError> {
-        let _alone = self.rotating.lock().await;
+        let _guard = self.rotating.lock().await;
         let algorithm = settings.algorithm;
         if self.valid(now).count() >= OWN_KEYS_MAX {
             return Err(OAuthError::Keys);
         }
-        // An RSA key takes a core for a second.
-        let pkcs8 = tokio::task::spawn_blocking(move || signing::make(algorithm)).await;
-        let pkcs8 = pkcs8.map_err(|_| OAuthError::Key("cannot be made"))??;
-        let mut keys = vec![Kept::load(Saved {
+        // Generating an RSA key uses a core for a second.
+        let pkcs8 = tokio::task::spawn_blocking(move || signing::generate(algorithm)).await;
+        let pkcs8 = pkcs8.map_err(|_| OAuthError::Key("cannot be generated"))??;
+        let mut keys = vec![OwnKey::load(StoredKey {
             algorithm: algorithm.name().to_owned(),
             pkcs8: STANDARD.encode(pkcs8.as_slice()),
             until: None,
         })?];
         let until = now.saturating_add(overlap_ms(settings));
-        for mut kept in self.valid(now) {
-            kept.saved.until.get_or_insert(until);
-            keys.push(kept);
+        for mut own in self.valid(now) {
+            own.stored.until.get_or_insert(until);
+            keys.push(own);
         }
-        let saved: Vec<&Saved> = keys.iter().map(|kept| &kept.saved).collect();
-        // Large enough for all of it: bytes that grow would leave copies behind.
-        let length = saved.iter().map(|saved| saved.pkcs8.len() + 128).sum();
+        let stored: Vec<&StoredKey> = keys.iter().map(|own| &own.stored).collect();
+        // Allocated once: a buffer that grows would leave copies behind.
+        let length = stored.iter().map(|stored| stored.pkcs8.len() + 128).sum();
         let mut text = Zeroizing::new(Vec::with_capacity(length));
-        serde_json::to_writer(&mut *text, &saved).map_err(|_| OAuthError::Key("cannot be written down"))?;
-        let mut ids = keys.iter().map(|kept| kept.key.id.clone());
+        serde_json::to_writer(&mut *text, &stored).map_err(|_| OAuthError::Key("cannot be serialised"))?;
+        let mut ids = keys.iter().map(|own| own.key.id.clone());
         let rotation = KeyRotation { key: ids.next().unwrap_or_default(), algorithm, previous: ids.collect() };
         let action = operator.map(|operator| {
             let target = format!("{} signs from now on", rotation.key);
@@ -103,33 +103,33 @@ impl OwnKeys {
         Ok(rotation)
     }
 
-    /// The one that signs; there is none only where no tokens are given out.
+    /// Returns the key that signs. `None` only if the host issues no tokens.
     pub fn current(&self) -> Option<Arc<SigningKey>> {
-        self.keys.load().first().map(|kept| Arc::clone(&kept.key))
+        self.keys.load().first().map(|own| Arc::clone(&own.key))
     }
 
-    /// The public keys that verify now.
+    /// Returns the public keys that verify at this time.
     pub fn public(&self, now: Timestamp) -> KeySet {
-        KeySet::from(self.valid(now).map(|kept| kept.key.public().clone()).collect::<Vec<_>>())
+        KeySet::from(self.valid(now).map(|own| own.key.public().clone()).collect::<Vec<_>>())
     }
 
     pub fn jwks(&self, now: Timestamp) -> Vec<Value> {
-        self.valid(now).map(|kept| kept.key.jwk()).collect()
+        self.valid(now).map(|own| own.key.jwk()).collect()
     }
 
-    fn valid(&self, now: Timestamp) -> impl Iterator<Item = Kept> + use<> {
+    fn valid(&self, now: Timestamp) -> impl Iterator<Item = OwnKey> + use<> {
         let keys = self.keys.load_full();
-        let valid: Vec<Kept> =
-            keys.iter().filter(|kept| kept.saved.until.is_none_or(|until| now < until)).cloned().collect();
+        let valid: Vec<OwnKey> =
+            keys.iter().filter(|own| own.stored.until.is_none_or(|until| now < until)).cloned().collect();
         valid.into_iter()
     }
 }
 
-impl Kept {
-    fn load(saved: Saved) -> Result<Kept, OAuthError> {
-        let algorithm = Algorithm::parse(&saved.algorithm).ok_or(OAuthError::Key("has an unknown algorithm"))?;
-        let pkcs8 = STANDARD.decode(&saved.pkcs8).map_err(|_| OAuthError::Key("cannot be read"))?;
+impl OwnKey {
+    fn load(stored: StoredKey) -> Result<OwnKey, OAuthError> {
+        let algorithm = Algorithm::parse(&stored.algorithm).ok_or(OAuthError::Key("has an unknown algorithm"))?;
+        let pkcs8 = STANDARD.decode(&stored.pkcs8).map_err(|_| OAuthError::Key("cannot be read"))?;
         let key = Arc::new(SigningKey::load(algorithm, &Zeroizing::new(pkcs8))?);
-        Ok(Kept { key, saved })
+        Ok(OwnKey { key, stored })
     }
 }

@@ -1,6 +1,6 @@
-//! One key that signs: made, loaded, used, and its public half.
+//! One token key: generation, loading, signing, and its public half.
 //!
-//! `ring` signs in constant time. It cannot make RSA keys, so those come from the crate `rsa`, once, at a start or a rotation.
+//! `ring` signs in constant time. It cannot generate RSA keys, so the crate `rsa` does, once at a start or a rotation.
 
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use ring::{
@@ -21,7 +21,7 @@ pub(super) struct SigningKey {
     pub id: String,
     pub algorithm: Algorithm,
     pair: Pair,
-    /// The members that the thumbprint is made of.
+    /// Members that the thumbprint is computed from.
     members: Map<String, Value>,
     public: PublicKey,
 }
@@ -32,23 +32,23 @@ enum Pair {
     Ed25519(Box<Ed25519KeyPair>),
 }
 
-/// A new key, as PKCS #8.
-pub(super) fn make(algorithm: Algorithm) -> Result<Zeroizing<Vec<u8>>, OAuthError> {
+/// Generates a key and returns it as PKCS #8.
+pub(super) fn generate(algorithm: Algorithm) -> Result<Zeroizing<Vec<u8>>, OAuthError> {
     let random = SystemRandom::new();
-    let failed = |_| OAuthError::Key("cannot be made");
+    let failed = |_| OAuthError::Key("cannot be generated");
     match algorithm {
         Algorithm::Es256 => {
-            let made = EcdsaKeyPair::generate_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, &random).map_err(failed)?;
-            Ok(Zeroizing::new(made.as_ref().to_vec()))
+            let key = EcdsaKeyPair::generate_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, &random).map_err(failed)?;
+            Ok(Zeroizing::new(key.as_ref().to_vec()))
         }
         Algorithm::EdDsa => {
-            let made = Ed25519KeyPair::generate_pkcs8(&random).map_err(failed)?;
-            Ok(Zeroizing::new(made.as_ref().to_vec()))
+            let key = Ed25519KeyPair::generate_pkcs8(&random).map_err(failed)?;
+            Ok(Zeroizing::new(key.as_ref().to_vec()))
         }
         Algorithm::Rs256 => {
             let key = rsa::RsaPrivateKey::new(&mut rsa::rand_core::OsRng, RSA_KEY_BITS);
-            let key = key.map_err(|_| OAuthError::Key("cannot be made"))?;
-            let bytes = key.to_pkcs8_der().map_err(|_| OAuthError::Key("cannot be written down"))?;
+            let key = key.map_err(|_| OAuthError::Key("cannot be generated"))?;
+            let bytes = key.to_pkcs8_der().map_err(|_| OAuthError::Key("cannot be serialised"))?;
             Ok(Zeroizing::new(bytes.as_bytes().to_vec()))
         }
     }
@@ -86,7 +86,7 @@ impl SigningKey {
     }
 
     fn with(pair: Pair, members: Value, public: impl FnOnce(String) -> PublicKey) -> SigningKey {
-        // The names stand in the order of the alphabet and without blanks, as the thumbprint wants them.
+        // The names are sorted and the text has no blanks, as the thumbprint requires.
         let id = URL_SAFE_NO_PAD.encode(Sha256::digest(members.to_string()));
         let public = public(id.clone());
         let members = members.as_object().cloned().unwrap_or_default();
@@ -97,7 +97,7 @@ impl SigningKey {
         &self.public
     }
 
-    /// The public half, as a JWK.
+    /// Returns the public half as a JWK.
     pub fn jwk(&self) -> Value {
         let mut members = self.members.clone();
         for (name, value) in [("kid", self.id.as_str()), ("alg", self.algorithm.name()), ("use", "sig")] {
@@ -106,7 +106,7 @@ impl SigningKey {
         Value::Object(members)
     }
 
-    /// A compact JWS of this type over these claims.
+    /// Signs claims and returns a compact JWS of this type.
     pub fn sign(&self, kind: &str, claims: &Value) -> Result<String, OAuthError> {
         let header = json!({ "alg": self.algorithm.name(), "typ": kind, "kid": self.id });
         let part = |value: &Value| URL_SAFE_NO_PAD.encode(value.to_string());

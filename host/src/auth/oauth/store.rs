@@ -1,4 +1,4 @@
-//! What OAuth asks of the database. `boot` answers; this room only knows the questions.
+//! The database interface of OAuth. `boot` implements it.
 
 use std::sync::Arc;
 
@@ -9,26 +9,27 @@ use super::{ClientRow, OAuthError};
 use crate::clock::Timestamp;
 use crate::{auth::store::StoreError, changes::operator_action::OperatorAction};
 
-/// Boxed futures, since it is asked seldom: clients and keys are in memory.
+/// Database operations of OAuth. Futures are boxed, because they run rarely: clients and keys are in memory.
 pub trait OAuthStore: Send + Sync + 'static {
-    /// Takes the place of the row with its id, if there is one. `action`: for the operators' journal, in the same transaction.
+    /// Inserts or replaces a client. `action` is written to the operators' journal in the same transaction.
     fn put_client<'a>(
         &'a self,
         row: &'a ClientRow,
         action: Option<OperatorAction>,
     ) -> BoxFuture<'a, Result<(), StoreError>>;
-    /// All of them, oldest first.
+    /// Returns all clients, oldest first.
     fn list_clients(&self) -> BoxFuture<'_, Result<Vec<Arc<ClientRow>>, StoreError>>;
-    /// Notes the id of an assertion until it ends; `false` where it was noted before. Forgets those that have ended.
-    fn note_assertion(
+    /// Stores the id of an assertion until it expires and deletes expired ids. Returns false if the id was already
+    /// stored.
+    fn record_assertion(
         &self,
         id: [u8; 32],
-        ends_at: Timestamp,
+        expires_at: Timestamp,
         now: Timestamp,
     ) -> BoxFuture<'_, Result<bool, StoreError>>;
-    /// The host's own keys as they were saved last; opened.
+    /// Returns the host's own keys, opened, or `None` if none are stored.
     fn load_keys(&self) -> BoxFuture<'_, Result<Option<Zeroizing<Vec<u8>>>, OAuthError>>;
-    /// Seals them, in the place of those before. `action`: for the operators' journal, in the same transaction.
+    /// Seals and replaces the host's own keys. `action` is written to the operators' journal in the same transaction.
     fn save_keys<'a>(
         &'a self,
         plain: &'a [u8],

@@ -1,7 +1,7 @@
-//! What an access token is worth to one plugin: a principal, or nothing.
+//! Validation of an access token for one plugin.
 //!
-//! Verified once and remembered until it ends; whether its client still lives is asked every time. Never remembers one that
-//! was refused: a flood of wrong tokens leaves nothing behind.
+//! A verified token is cached until it expires; that its client is not revoked is checked every time. Rejected tokens
+//! are not cached, so that a flood of wrong tokens uses no memory.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -9,7 +9,7 @@ use parking_lot::RwLock;
 use sha2::{Digest, Sha256};
 
 use super::{
-    Denied, OAuth, Principal,
+    CredentialError, OAuth, Principal,
     clients::is_scope_token,
     grant::ACCESS_TOKEN,
     issuers::Issuer,
@@ -18,7 +18,7 @@ use super::{
 use crate::clock::Timestamp;
 use crate::limits::{KEY_SCOPES_MAX, VERIFIED_TOKENS_MAX};
 
-/// Tokens that were found to be good, by their hash.
+/// Verified tokens by their hash.
 #[derive(Default)]
 pub(super) struct Verified(RwLock<HashMap<[u8; 32], Entry>>);
 
@@ -26,28 +26,33 @@ pub(super) struct Verified(RwLock<HashMap<[u8; 32], Entry>>);
 struct Entry {
     principal: Arc<Principal>,
     plugin: Arc<str>,
-    ends_at: Timestamp,
-    /// Whether the host gave it out itself, and must look whether the client still lives.
+    expires_at: Timestamp,
+    /// True if the host issued the token. Its client must then be checked for revocation.
     is_own: bool,
 }
 
 impl OAuth {
-    /// Who the bearer of this token is, to this plugin.
-    pub async fn authenticate(&self, text: &str, plugin: &str, now: Timestamp) -> Result<Arc<Principal>, Denied> {
+    /// Returns the principal of a token for a plugin.
+    pub async fn authenticate(
+        &self,
+        text: &str,
+        plugin: &str,
+        now: Timestamp,
+    ) -> Result<Arc<Principal>, CredentialError> {
         let hash: [u8; 32] = Sha256::digest(text.as_bytes()).into();
         let entry = match self.verified.find(&hash, now) {
             Some(entry) => entry,
             None => {
-                let entry = self.verify(text, plugin, now).await.map_err(Denied::Token)?;
-                self.verified.keep(hash, &entry, now);
+                let entry = self.verify(text, plugin, now).await.map_err(CredentialError::Token)?;
+                self.verified.insert(hash, &entry, now);
                 entry
             }
         };
         if *entry.plugin != *plugin {
-            return Err(Denied::Token("it is for another plugin"));
+            return Err(CredentialError::Token("it is for another plugin"));
         }
         if entry.is_own && self.clients.find_live(&entry.principal.subject).is_none() {
-            return Err(Denied::Token("its client was revoked"));
+            return Err(CredentialError::Token("its client was revoked"));
         }
         Ok(entry.principal)
     }
@@ -66,7 +71,7 @@ impl OAuth {
 
     fn verify_own(&self, jws: &Jws<'_>, claims: &Claims, now: Timestamp) -> Result<Entry, &'static str> {
         if jws.kind.as_deref() != Some(ACCESS_TOKEN) {
-            return Err("it is no access token");
+            return Err("it is not an access token");
         }
         if jws.key_id.is_none() || !self.own_keys.public(now).verifies(jws) {
             return Err("no key of the host has signed it");
@@ -78,19 +83,19 @@ impl OAuth {
         }
         let scopes = scopes(claims)?;
         let principal = Arc::new(client.principal(scopes));
-        Ok(Entry { principal, plugin: Arc::clone(&client.plugin), ends_at: claims.ends_at(), is_own: true })
+        Ok(Entry { principal, plugin: Arc::clone(&client.plugin), expires_at: claims.expires_at(), is_own: true })
     }
 }
 
-/// A token of another issuer, whose audience and signature were verified.
+/// Validates a token of an external issuer whose audience and signature were verified.
 fn verify_foreign(issuer: &Issuer, jws: &Jws<'_>, claims: &Claims, now: Timestamp) -> Result<Entry, &'static str> {
     if jws.kind.as_deref().unwrap_or_default() != issuer.token_type {
-        return Err("it is no access token");
+        return Err("it is not an access token");
     }
     claims.check_times(now)?;
     let scopes = scopes(claims)?;
     let principal = Arc::new(issuer.principal(claims, scopes)?);
-    Ok(Entry { principal, plugin: Arc::clone(&issuer.plugin), ends_at: claims.ends_at(), is_own: false })
+    Ok(Entry { principal, plugin: Arc::clone(&issuer.plugin), expires_at: claims.expires_at(), is_own: false })
 }
 
 fn scopes(claims: &Claims) -> Result<Vec<String>, &'static str> {
@@ -104,16 +109,16 @@ fn scopes(claims: &Claims) -> Result<Vec<String>, &'static str> {
 
 impl Verified {
     fn find(&self, hash: &[u8; 32], now: Timestamp) -> Option<Entry> {
-        self.0.read().get(hash).filter(|entry| now < entry.ends_at).cloned()
+        self.0.read().get(hash).filter(|entry| now < entry.expires_at).cloned()
     }
 
-    fn keep(&self, hash: [u8; 32], entry: &Entry, now: Timestamp) {
-        if now >= entry.ends_at {
+    fn insert(&self, hash: [u8; 32], entry: &Entry, now: Timestamp) {
+        if now >= entry.expires_at {
             return;
         }
         let mut entries = self.0.write();
         if entries.len() >= VERIFIED_TOKENS_MAX {
-            entries.retain(|_, entry| now < entry.ends_at);
+            entries.retain(|_, entry| now < entry.expires_at);
         }
         if entries.len() >= VERIFIED_TOKENS_MAX {
             entries.clear();

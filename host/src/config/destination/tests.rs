@@ -23,7 +23,7 @@ fn secret(text: &str) -> SecretText {
 }
 
 #[test]
-fn a_destination_is_for_both_environments_unless_it_says_so() {
+fn destination_is_available_in_both_environments_by_default() {
     let both = read("base-url = \"https://bank.example/v1\"").unwrap();
     let base_url = "https://bank.example/v1".to_owned();
     assert_eq!(both.kind, DestinationKind::Server { base_url, login: Login::None });
@@ -33,7 +33,7 @@ fn a_destination_is_for_both_environments_unless_it_says_so() {
 }
 
 #[test]
-fn a_destination_may_be_named_for_some_tenants_only() {
+fn destination_may_be_limited_to_tenants() {
     let named = |tenants: &str| read(&format!("base-url = \"https://a.example\"\n{tenants}")).unwrap();
     for (tenants, expected) in [
         ("", [true, true, true, true]),
@@ -42,13 +42,13 @@ fn a_destination_may_be_named_for_some_tenants_only() {
         ("tenants = [\"bank/live\", \"hub\"]", [false, true, true, false]),
     ] {
         let named = named(tenants);
-        let seen = ["bank/test", "bank/live", "hub/test", "bankers/live"].map(|tenant| named.is_named_for(tenant));
-        assert_eq!(seen, expected, "{tenants}");
+        let available = ["bank/test", "bank/live", "hub/test", "bankers/live"].map(|tenant| named.is_named_for(tenant));
+        assert_eq!(available, expected, "{tenants}");
     }
 }
 
 #[test]
-fn a_plugin_acts_for_who_calls_or_for_the_organization_that_is_named() {
+fn plugin_destination_acts_for_the_caller_or_the_configured_organization() {
     let same = read("kind = \"plugin\"\nplugin = \"books\"\n[plugins.books]\ncomponent = \"x\"").unwrap();
     assert_eq!(same.kind, DestinationKind::Plugin { name: "books".into(), organization: None });
     let keys = "kind = \"plugin\"\nplugin = \"notes\"\norganization = \"globex\"\ntenants = [\"acme\"]";
@@ -72,17 +72,17 @@ fn secrets_come_from_variables_and_files() {
     assert_eq!(client.client_secret, secret("s3cret"));
     let DestinationKind::Server { login, .. } = &destinations["other"].kind else { panic!() };
     assert_eq!(login, &Login::Bearer { token: secret("hunter2") });
-    let shown = format!("{config:?}");
-    assert!(!shown.contains("hunter2") && !shown.contains("s3cret"), "{shown}");
+    let debug = format!("{config:?}");
+    assert!(!debug.contains("hunter2") && !debug.contains("s3cret"), "{debug}");
 }
 
 #[test]
-fn secret_file_that_is_a_fifo_or_empty_or_long_is_refused_by_its_reason() {
+fn secret_file_that_is_a_fifo_or_empty_or_long_is_rejected() {
     let folder = tempfile::tempdir().unwrap();
-    let place = |name: &str| folder.path().join(name);
-    regular_file::make_fifo(&place("fifo"));
-    std::fs::write(place("empty"), "\n").unwrap();
-    std::fs::write(place("long"), "x".repeat(DESTINATION_VALUE_BYTES_MAX + 1)).unwrap();
+    let path = |name: &str| folder.path().join(name);
+    regular_file::make_fifo(&path("fifo"));
+    std::fs::write(path("empty"), "\n").unwrap();
+    std::fs::write(path("long"), "x".repeat(DESTINATION_VALUE_BYTES_MAX + 1)).unwrap();
     for (file, expected) in [
         ("fifo", "fifo: it is a FIFO, not a regular file"),
         ("empty", "empty: its first line is empty"),
@@ -95,20 +95,20 @@ fn secret_file_that_is_a_fifo_or_empty_or_long_is_refused_by_its_reason() {
 }
 
 #[test]
-fn a_live_tenant_needs_tls_where_others_could_read_along() {
+fn destination_of_live_tenants_requires_tls() {
     let open = "base-url = \"http://bank.internal\"\n";
-    assert!(read(open).unwrap_err().contains("`plugins.notes.destinations.bank.base-url` has to begin with https://"));
+    assert!(read(open).unwrap_err().contains("`plugins.notes.destinations.bank.base-url` must begin with https://"));
     assert!(read(&format!("{open}plain-http = true")).is_ok());
     for loopback in ["127.0.0.1:80", "[::1]", "localhost:8000"] {
         assert!(read(&format!("base-url = \"http://{loopback}\"")).is_ok(), "{loopback}");
     }
     let token = "base-url = \"https://a.example\"\nkind = \"oauth2\"\ntoken-url = \"http://id.example\"\n\
                  client-id = \"me\"\nclient-secret = \"env:BANK_TOKEN\"";
-    assert!(read(token).unwrap_err().contains("bank.token-url` has to begin with https://"));
+    assert!(read(token).unwrap_err().contains("bank.token-url` must begin with https://"));
 }
 
 #[test]
-fn every_mistake_is_named_and_shows_no_secret() {
+fn every_mistake_is_reported_without_secrets() {
     for (keys, expected) in [
         ("", "line 3: `plugins.notes.destinations.bank.base-url` is missing"),
         ("base-url = \"bank\"", "line 4: `plugins.notes.destinations.bank.base-url`: this is not an address"),
@@ -130,23 +130,23 @@ fn every_mistake_is_named_and_shows_no_secret() {
         ("base-url = \"https://a.example\"\nkind = \"bearer\"\ntoken = \"file:/dev/zero\"", "it is a device"),
         ("base-url = \"https://a.example\"\nuser = \"me\"", "the kind \"none\" has no setting \"user\""),
         ("base-url = \"https://a.example\"\ntokn = \"x\"", "Did you mean `token`?"),
-        ("base-url = \"https://a.example\"\nenvironments = [\"prod\"]", "takes \"test\" and \"live\""),
-        ("base-url = \"https://a.example\"\ntenants = [\"bank/prod\"]", "takes organizations"),
+        ("base-url = \"https://a.example\"\nenvironments = [\"prod\"]", "must contain only \"test\" and \"live\""),
+        ("base-url = \"https://a.example\"\ntenants = [\"bank/prod\"]", "must contain only organizations"),
         ("base-url = \"https://a.example\"\nplain-http = 1", "must be true or false"),
-        ("base-url = \"https://a.example\"\nkind = \"outbox\"", "an outbox has no address"),
-        ("base-url = \"https://a.example\"\nkind = \"plugin\"\nplugin = \"notes\"", "a plugin has no address"),
+        ("base-url = \"https://a.example\"\nkind = \"outbox\"", "an outbox has no URL"),
+        ("base-url = \"https://a.example\"\nkind = \"plugin\"\nplugin = \"notes\"", "a plugin has no URL"),
         ("kind = \"plugin\"\norganization = \"globex\"\ntenants = [\"acme\"]", "bank.plugin` is missing"),
         (
             "kind = \"plugin\"\nplugin = \"notes\"\norganization = \"globex\"",
-            "`plugins.notes.destinations.bank.organization` needs `plugins.notes.destinations.bank.tenants`",
+            "`plugins.notes.destinations.bank.organization` requires `plugins.notes.destinations.bank.tenants`",
         ),
         (
             "kind = \"plugin\"\nplugin = \"notes\"\norganization = \"globex/live\"\ntenants = [\"acme\"]",
-            "line 6: `plugins.notes.destinations.bank.organization` takes an organization",
+            "line 6: `plugins.notes.destinations.bank.organization` must be an organization",
         ),
         (
             "base-url = \"https://a.example\"\norganization = \"globex\"",
-            "`plugins.notes.destinations.bank.organization` is not a key",
+            "`plugins.notes.destinations.bank.organization` is not a known key",
         ),
     ] {
         let found = read(keys).unwrap_err();
@@ -159,19 +159,19 @@ fn every_mistake_is_named_and_shows_no_secret() {
         "[plugins.notes]\ncomponent = \"x\"\n[plugins.notes.destinations.\"a b\"]\nkind = \"outbox\"",
         Path::new("."),
     );
-    assert!(name.unwrap_err().contains("\"a b\" cannot be the name of a destination"));
+    assert!(name.unwrap_err().contains("\"a b\" is not a valid name of a destination"));
 }
 
 #[test]
-fn production_has_no_outbox() {
+fn outbox_is_not_allowed_in_production() {
     let outbox = format!("{HEAD}kind = \"outbox\"");
     assert!(read("kind = \"outbox\"").is_ok());
     let found = read_with(Purpose::Serve, &format!("environment = \"production\"\n{outbox}"), Path::new("."));
-    assert!(found.unwrap_err().contains("cannot be \"outbox\" in production"));
+    assert!(found.unwrap_err().contains("must not be \"outbox\" in production"));
 }
 
 #[test]
-fn where_nothing_is_started_secrets_may_be_elsewhere() {
+fn inspect_does_not_require_secrets() {
     let text = format!("{HEAD}base-url = \"https://a.example\"\nkind = \"bearer\"\ntoken = \"env:NO_SUCH\"");
     assert!(read_with(Purpose::Serve, &text, Path::new(".")).is_err());
     assert!(read_with(Purpose::Inspect, &text, Path::new(".")).is_ok());

@@ -1,9 +1,9 @@
 //! Table of addresses.
 
 use super::*;
-use Forbidden::*;
+use AddressError::*;
 
-pub const FORBIDDEN: &[(&str, Forbidden)] = &[
+pub const FORBIDDEN: &[(&str, AddressError)] = &[
     ("0.0.0.0", Unspecified),
     ("0.1.2.3", Reserved),
     ("10.0.0.1", Private),
@@ -103,32 +103,32 @@ pub const PUBLIC: &[&str] = &[
 ];
 
 #[test]
-fn special_addresses_are_refused_and_it_is_said_what_they_are() {
-    for (address, why) in FORBIDDEN {
-        assert_eq!(AddressRule::default().judge(address.parse().unwrap()), Err(*why), "{address}");
+fn special_addresses_are_rejected_with_their_kind() {
+    for (address, kind) in FORBIDDEN {
+        assert_eq!(AddressRule::default().check(address.parse().unwrap()), Err(*kind), "{address}");
     }
 }
 
 #[test]
-fn public_addresses_up_to_the_edges_of_the_special_ones_are_allowed() {
+fn public_addresses_next_to_special_ones_are_allowed() {
     for address in PUBLIC {
-        assert_eq!(AddressRule::default().judge(address.parse().unwrap()), Ok(()), "{address}");
+        assert_eq!(AddressRule::default().check(address.parse().unwrap()), Ok(()), "{address}");
     }
 }
 
 #[test]
-fn what_the_operator_allows_is_allowed_and_nothing_beside_it() {
+fn only_networks_of_the_rule_are_allowed_in_addition() {
     let rule = allow(&["127.0.0.0/8", "10.1.0.0/16", "fd12::/16"]);
     for address in ["127.0.0.1", "::ffff:127.0.0.1", "10.1.2.3", "fd12::1", "8.8.8.8"] {
-        assert_eq!(rule.judge(address.parse().unwrap()), Ok(()), "{address}");
+        assert_eq!(rule.check(address.parse().unwrap()), Ok(()), "{address}");
     }
     for address in ["::1", "10.2.0.1", "fd13::1", "64:ff9b::10.1.2.3", "::10.1.2.3"] {
-        assert!(rule.judge(address.parse().unwrap()).is_err(), "{address}");
+        assert!(rule.check(address.parse().unwrap()).is_err(), "{address}");
     }
 }
 
 #[test]
-fn no_address_that_the_standard_library_calls_local_is_public() {
+fn addresses_that_are_local_to_the_standard_library_are_rejected() {
     proptest::proptest!(|(ip: IpAddr)| {
         let local = match ip.to_canonical() {
             IpAddr::V4(ip) => ip.is_private() || ip.is_loopback() || ip.is_link_local() || ip.is_multicast()
@@ -136,6 +136,6 @@ fn no_address_that_the_standard_library_calls_local_is_public() {
             IpAddr::V6(ip) => ip.is_loopback() || ip.is_unspecified() || ip.is_multicast()
                 || ip.is_unique_local() || ip.is_unicast_link_local(),
         };
-        proptest::prop_assert!(!local || AddressRule::default().judge(ip).is_err(), "{ip}");
+        proptest::prop_assert!(!local || AddressRule::default().check(ip).is_err(), "{ip}");
     });
 }

@@ -1,4 +1,4 @@
-//! Servers that break, stall, flood or lie: each call ends in its time, with the right word.
+//! Servers that break, stall, flood or send invalid data: each call ends in its time, with the expected class.
 
 use std::{net::Ipv4Addr, time::Duration};
 
@@ -14,11 +14,11 @@ use super::{
 };
 use crate::limits::{OUTBOUND_BYTES_PER_CORE_US, OUTBOUND_HEAD_BYTES_MAX, OUTBOUND_HEADERS_MAX, PACE_BURST_US};
 
-async fn send_to(receiver: &Receiver) -> Result<Answer, Failure> {
+async fn send_to(receiver: &Receiver) -> Result<OutboundResponse, OutboundError> {
     client().send(&call_at(receiver.address), &loopback()).await
 }
 
-/// Reads one request, writes these bytes, and hangs up.
+/// Reads one request, writes these bytes, and closes the connection.
 async fn after_one_request(answer: impl AsRef<[u8]> + Clone + Send + 'static) -> Receiver {
     Receiver::start(move |_, mut stream| {
         let answer = answer.clone();
@@ -30,7 +30,7 @@ async fn after_one_request(answer: impl AsRef<[u8]> + Clone + Send + 'static) ->
     .await
 }
 
-/// Reads one request, then writes the same bytes again and again.
+/// Reads one request, then writes the same bytes repeatedly.
 async fn flooding(first: &'static [u8], then: &'static [u8], gone: Option<oneshot::Sender<()>>) -> Receiver {
     let gone = std::sync::Arc::new(parking_lot::Mutex::new(gone));
     Receiver::start(move |_, mut stream: TcpStream| {
@@ -45,52 +45,52 @@ async fn flooding(first: &'static [u8], then: &'static [u8], gone: Option<onesho
     .await
 }
 
-async fn assert_fails(receiver: &Receiver, class: FailureClass) {
-    let failure = send_to(receiver).await.unwrap_err();
-    assert_eq!(failure.class, class, "{failure}");
-    assert!(failure.words.contains(&receiver.address.to_string()), "{failure}");
-    assert!(!failure.words.contains("hook"), "paths hold secrets: {failure}");
+async fn assert_fails(receiver: &Receiver, class: OutboundErrorClass) {
+    let error = send_to(receiver).await.unwrap_err();
+    assert_eq!(error.class, class, "{error}");
+    assert!(error.message.contains(&receiver.address.to_string()), "{error}");
+    assert!(!error.message.contains("hook"), "paths hold secrets: {error}");
 }
 
 #[tokio::test]
-async fn port_where_nobody_listens_is_refused() {
+async fn connection_to_a_closed_port_is_refused() {
     let address = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap().local_addr().unwrap();
-    let failure = client().send(&call_at(address), &loopback()).await.unwrap_err();
-    assert_eq!(failure.class, FailureClass::Refused, "{failure}");
+    let error = client().send(&call_at(address), &loopback()).await.unwrap_err();
+    assert_eq!(error.class, OutboundErrorClass::Refused, "{error}");
 }
 
 #[tokio::test]
-async fn connection_that_ends_before_the_answer_does_is_a_reset() {
+async fn connection_that_ends_before_the_response_is_a_reset() {
     for answer in ["", "HTTP/1.1 2", "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n"] {
-        assert_fails(&after_one_request(answer).await, FailureClass::Reset).await;
+        assert_fails(&after_one_request(answer).await, OutboundErrorClass::Reset).await;
     }
-    let slammed = Receiver::start(async |_, mut stream: TcpStream| {
+    let reset = Receiver::start(async |_, mut stream: TcpStream| {
         read_request(&mut stream).await;
         stream.set_zero_linger().unwrap();
     })
     .await;
-    assert_fails(&slammed, FailureClass::Reset).await;
+    assert_fails(&reset, OutboundErrorClass::Reset).await;
 }
 
 #[tokio::test]
-async fn half_a_body_is_told_from_a_whole_one() {
+async fn incomplete_body_is_distinguished_from_a_whole_one() {
     let answer = send_to(&after_one_request("HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nhalf").await).await.unwrap();
     assert_eq!((answer.status.as_u16(), &answer.body[..]), (200, &b"half"[..]));
-    assert_eq!(answer.end, BodyEnd::Broken(FailureClass::Reset));
+    assert_eq!(answer.end, BodyEnd::Broken(OutboundErrorClass::Reset));
     let until_closed = send_to(&after_one_request("HTTP/1.1 500 Oh\r\n\r\nall of it").await).await.unwrap();
     assert_eq!((until_closed.status.as_u16(), &until_closed.body[..]), (500, &b"all of it"[..]));
     assert_eq!(until_closed.end, BodyEnd::Whole);
 }
 
 #[tokio::test]
-async fn what_is_not_http_is_a_protocol_failure() {
+async fn response_that_is_not_http_is_a_protocol_error() {
     for answer in ["SSH-2.0-OpenSSH_9.2p1\r\n", "<html>\r\n\r\n", "HTTP/1.1 200 OK\r\ncontent-length: two\r\n\r\n"] {
-        assert_fails(&after_one_request(answer).await, FailureClass::Protocol).await;
+        assert_fails(&after_one_request(answer).await, OutboundErrorClass::Protocol).await;
     }
 }
 
 #[tokio::test]
-async fn of_an_endless_body_the_first_bytes_are_kept_and_the_rest_not_read() {
+async fn endless_body_is_cut_at_the_limit() {
     let (gone, seen) = oneshot::channel();
     let head = b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n";
     let receiver = flooding(head, b"4\r\nabcd\r\n", Some(gone)).await;
@@ -101,7 +101,7 @@ async fn of_an_endless_body_the_first_bytes_are_kept_and_the_rest_not_read() {
 }
 
 #[tokio::test]
-async fn a_body_that_is_mostly_framing_is_cut_as_well() {
+async fn body_that_is_mostly_framing_is_cut() {
     let chunk: &[u8] = Box::leak(format!("1;{}\r\nx\r\n", "y".repeat(8_000)).into_boxed_str()).as_bytes();
     let head = b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n";
     let result = send_to(&flooding(head, chunk, None).await).await.unwrap();
@@ -109,59 +109,59 @@ async fn a_body_that_is_mostly_framing_is_cut_as_well() {
 }
 
 #[tokio::test]
-async fn a_body_of_just_the_wanted_length_is_whole() {
+async fn body_of_exactly_the_limit_is_whole() {
     let answer = format!("HTTP/1.1 200 OK\r\ncontent-length: 1000\r\n\r\n{}", "x".repeat(1_000));
     let answer = send_to(&after_one_request(answer).await).await.unwrap();
     assert_eq!((answer.body.len(), answer.end), (1_000, BodyEnd::Whole));
 }
 
 #[tokio::test]
-async fn a_head_without_end_is_too_large() {
+async fn endless_head_is_too_large() {
     let long = flooding(b"HTTP/1.1 200 OK\r\nx: ", b"yyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyy", None).await;
-    assert_fails(&long, FailureClass::TooLarge).await;
+    assert_fails(&long, OutboundErrorClass::TooLarge).await;
     let many = "x: y\r\n".repeat(OUTBOUND_HEADERS_MAX + 1);
     let many = after_one_request(format!("HTTP/1.1 200 OK\r\n{many}content-length: 0\r\n\r\n")).await;
-    assert_fails(&many, FailureClass::TooLarge).await;
+    assert_fails(&many, OutboundErrorClass::TooLarge).await;
 }
 
 #[tokio::test]
-async fn interim_answers_are_skipped_but_not_for_ever() {
+async fn interim_responses_are_skipped_up_to_a_limit() {
     let few = "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n".repeat(4);
     let few = after_one_request(format!("{few}HTTP/1.1 204 No Content\r\n\r\n")).await;
     assert_eq!(send_to(&few).await.unwrap().status, 204);
-    assert_fails(&flooding(b"", b"HTTP/1.1 100 Continue\r\n\r\n", None).await, FailureClass::TooLarge).await;
+    assert_fails(&flooding(b"", b"HTTP/1.1 100 Continue\r\n\r\n", None).await, OutboundErrorClass::TooLarge).await;
 }
 
 #[tokio::test]
-async fn a_large_body_reaches_a_server_that_reads() {
+async fn large_request_body_is_sent() {
     let receiver = Receiver::answering(OK).await;
-    let large = Call { body: vec![b'x'; OUTBOUND_HEAD_BYTES_MAX * 40].into(), ..call_at(receiver.address) };
+    let large = OutboundCall { body: vec![b'x'; OUTBOUND_HEAD_BYTES_MAX * 40].into(), ..call_at(receiver.address) };
     assert_eq!(client().send(&large, &loopback()).await.unwrap().status, 200);
 }
 
 #[tokio::test]
-async fn a_redirect_is_an_answer_and_nobody_goes_there() {
-    let elsewhere = Receiver::answering(OK).await;
+async fn redirect_is_returned_and_not_followed() {
+    let target = Receiver::answering(OK).await;
     for status in [301, 302, 303, 307, 308] {
-        let location = format!("http://{}/", elsewhere.address);
+        let location = format!("http://{}/", target.address);
         let text = format!("HTTP/1.1 {status} Moved\r\nlocation: {location}\r\ncontent-length: 0\r\n\r\n");
         let answer = send_to(&after_one_request(text).await).await.unwrap();
         assert_eq!((answer.status.as_u16(), answer.headers["location"].to_str().unwrap()), (status, &*location));
     }
-    assert_eq!(elsewhere.connections(), 0);
+    assert_eq!(target.connections(), 0);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_server_that_never_answers_costs_the_time_of_the_call() {
+async fn server_that_never_responds_causes_a_timeout() {
     let receiver = Receiver::start(async |_, mut stream: TcpStream| {
         stream.read_to_end(&mut Vec::new()).await.ok();
     })
     .await;
-    let failure = send_to(&receiver).await.unwrap_err();
-    assert_eq!((failure.class, failure.duration_ms), (FailureClass::Timeout, 20_000), "{failure}");
+    let error = send_to(&receiver).await.unwrap_err();
+    assert_eq!((error.class, error.duration_ms), (OutboundErrorClass::Timeout, 20_000), "{error}");
 }
 
-/// A byte a second.
+/// Writes `first` at once and `then` at one byte per second.
 async fn trickling(first: &'static [u8], then: &'static [u8]) -> Receiver {
     Receiver::start(move |_, mut stream: TcpStream| async move {
         read_request(&mut stream).await;
@@ -178,27 +178,27 @@ async fn trickling(first: &'static [u8], then: &'static [u8]) -> Receiver {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_head_that_trickles_costs_the_time_of_the_call() {
-    let failure = send_to(&trickling(b"HTTP/1.1 200 OK\r\nx: ", &[b'H'; 100]).await).await.unwrap_err();
-    assert_eq!((failure.class, failure.duration_ms), (FailureClass::Timeout, 20_000), "{failure}");
+async fn slow_head_causes_a_timeout() {
+    let error = send_to(&trickling(b"HTTP/1.1 200 OK\r\nx: ", &[b'H'; 100]).await).await.unwrap_err();
+    assert_eq!((error.class, error.duration_ms), (OutboundErrorClass::Timeout, 20_000), "{error}");
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_body_that_trickles_is_kept_as_far_as_it_came() {
+async fn slow_body_is_returned_as_far_as_it_was_received() {
     let head = b"HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n";
     let answer = send_to(&trickling(head, &[b'x'; 100]).await).await.unwrap();
     assert_eq!((answer.status.as_u16(), answer.duration_ms), (200, 20_000));
-    assert_eq!(answer.end, BodyEnd::Broken(FailureClass::Timeout));
+    assert_eq!(answer.end, BodyEnd::Broken(OutboundErrorClass::Timeout));
     assert!((15..=21).contains(&answer.body.len()), "{}", answer.body.len());
 }
 
 #[tokio::test]
-async fn long_answers_to_one_party_are_read_at_a_limited_rate() {
+async fn long_responses_to_one_party_are_read_at_a_limited_rate() {
     const LONG: usize = 2 << 20;
     let answer = format!("HTTP/1.1 200 OK\r\ncontent-length: {LONG}\r\n\r\n{}", "x".repeat(LONG));
     let receiver = after_one_request(answer).await;
     let began = std::time::Instant::now();
-    let call = Call { answer_bytes_max: LONG, ..call_at(receiver.address) };
+    let call = OutboundCall { response_bytes_max: LONG, ..call_at(receiver.address) };
     let answer = client().send(&call, &loopback()).await.unwrap();
     assert_eq!((answer.body.len(), answer.end), (LONG, BodyEnd::Whole));
     let cores = std::thread::available_parallelism().unwrap().get() as u64;

@@ -1,4 +1,4 @@
-//! Many calls at once to a server whose faults are drawn from a seed: none of them harms another.
+//! Many concurrent calls to a server with seeded random faults. No fault affects another call.
 
 use futures_util::future::join_all;
 use tokio::{
@@ -25,7 +25,7 @@ enum Fault {
 
 use Fault::*;
 
-/// The path says what the server does, so that the expectation does not depend on who comes first.
+/// The path selects the fault, so that the expected result does not depend on the order of requests.
 async fn misbehave(mut stream: TcpStream) {
     while let Some(request) = read_request(&mut stream).await {
         let path = request.split(' ').nth(1).unwrap_or_default();
@@ -48,24 +48,24 @@ async fn misbehave(mut stream: TcpStream) {
     }
 }
 
-fn assert_as_expected(fault: Fault, result: Result<Answer, Failure>) {
+fn assert_as_expected(fault: Fault, result: Result<OutboundResponse, OutboundError>) {
     let got = match &result {
         Ok(answer) => Ok((answer.status.as_u16(), answer.body.len(), answer.end)),
-        Err(failure) => Err(failure.class),
+        Err(error) => Err(error.class),
     };
     let expected = match fault {
         None => Ok((200, 2, BodyEnd::Whole)),
-        HalfBody => Ok((200, 3, BodyEnd::Broken(FailureClass::Reset))),
+        HalfBody => Ok((200, 3, BodyEnd::Broken(OutboundErrorClass::Reset))),
         Flood => Ok((200, 1_000, BodyEnd::Cut)),
-        HangUp | Reset | HalfHead => Err(FailureClass::Reset),
-        Garbage => Err(FailureClass::Protocol),
-        Silence => Err(FailureClass::Timeout),
+        HangUp | Reset | HalfHead => Err(OutboundErrorClass::Reset),
+        Garbage => Err(OutboundErrorClass::Protocol),
+        Silence => Err(OutboundErrorClass::Timeout),
     };
     assert_eq!(got, expected, "{fault:?}: {result:?}");
 }
 
 #[tokio::test]
-async fn faults_drawn_from_a_seed_stay_with_the_call_that_met_them() {
+async fn random_faults_affect_only_their_own_call() {
     let receiver = Receiver::start(|_, stream| misbehave(stream)).await;
     let (client, rule) = (client(), loopback());
     let mut seed = 0x2545_f491_4f6c_dd1d_u64;
@@ -79,9 +79,9 @@ async fn faults_drawn_from_a_seed_stay_with_the_call_that_met_them() {
         let faults: Vec<Fault> = (0..32).map(|_| draw()).collect();
         let calls = faults.iter().map(|fault| {
             let within = if matches!(fault, Silence) { Duration::from_millis(200) } else { Duration::from_secs(20) };
-            Call { within, ..call(&format!("http://{}/{fault:?}", receiver.address)) }
+            OutboundCall { within, ..call(&format!("http://{}/{fault:?}", receiver.address)) }
         });
-        let calls: Vec<Call> = calls.collect();
+        let calls: Vec<OutboundCall> = calls.collect();
         let results = join_all(calls.iter().map(|call| client.send(call, &rule))).await;
         faults.into_iter().zip(results).for_each(|(fault, result)| assert_as_expected(fault, result));
     }

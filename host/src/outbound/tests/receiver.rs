@@ -1,4 +1,4 @@
-//! A server that does exactly what a test says, byte by byte.
+//! A server whose bytes are controlled by the test.
 
 use std::{
     future::Future,
@@ -22,7 +22,7 @@ pub struct Receiver {
 }
 
 impl Receiver {
-    /// `handle` is given each connection and its number, from 0.
+    /// Starts a server. `handle` receives each connection and its number, from 0.
     pub async fn start<F, Fut>(handle: F) -> Receiver
     where
         F: Fn(usize, TcpStream) -> Fut + Send + 'static,
@@ -48,7 +48,7 @@ impl Receiver {
         Receiver { address, connections }
     }
 
-    /// Answers every request with these bytes, on as many connections as come.
+    /// Starts a server that responds to every request with these bytes.
     pub async fn answering(answer: &'static [u8]) -> Receiver {
         Receiver::start(move |_, stream| answer_all(stream, answer)).await
     }
@@ -66,7 +66,7 @@ pub async fn answer_all(mut stream: impl AsyncRead + AsyncWrite + Unpin, answer:
     }
 }
 
-/// The next request with its body; none where the other side has gone.
+/// Reads the next request with its body. Returns `None` if the client has closed the connection.
 pub async fn read_request(stream: &mut (impl AsyncRead + Unpin)) -> Option<String> {
     let mut read = Vec::new();
     while !read.ends_with(b"\r\n\r\n") {

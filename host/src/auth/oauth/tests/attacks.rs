@@ -1,4 +1,4 @@
-//! Tokens that were not given out as they are, or are not for here and now.
+//! Forged, tampered, expired and misdirected tokens.
 
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use hmac::{Hmac, Mac};
@@ -11,7 +11,7 @@ fn part(value: &Value) -> String {
     URL_SAFE_NO_PAD.encode(value.to_string())
 }
 
-/// The claims of a good token of this client.
+/// The claims of a valid token of this client.
 fn claims(client: &CreatedClient) -> Value {
     json!({
         "iss": ISSUER, "aud": "notes/acme", "sub": &*client.row.id, "client_id": &*client.row.id,
@@ -31,13 +31,13 @@ async fn with_client(algorithm: Algorithm) -> (OAuth, CreatedClient) {
 }
 
 #[tokio::test]
-async fn claims_that_do_not_fit_open_nothing_however_well_they_are_signed() {
+async fn token_with_invalid_claims_is_rejected() {
     let (oauth, client) = with_client(Algorithm::EdDsa).await;
     let other = oauth.create_client(new_client("things"), NOW).await.unwrap();
     let key = oauth.own_keys.current().unwrap();
-    let good = claims(&client);
-    assert!(opens(&oauth, &key.sign(ACCESS_TOKEN, &good).unwrap(), NOW).await);
-    assert!(opens(&oauth, &key.sign("application/AT+JWT", &good).unwrap(), NOW).await);
+    let valid = claims(&client);
+    assert!(is_valid(&oauth, &key.sign(ACCESS_TOKEN, &valid).unwrap(), NOW).await);
+    assert!(is_valid(&oauth, &key.sign("application/AT+JWT", &valid).unwrap(), NOW).await);
     let seconds = NOW / 1_000;
     for (name, value) in [
         ("aud", json!("things/acme")),
@@ -60,59 +60,59 @@ async fn claims_that_do_not_fit_open_nothing_however_well_they_are_signed() {
         ("scope", json!(["read"])),
         ("scope", json!("read\"write")),
     ] {
-        let token = key.sign(ACCESS_TOKEN, &with(good.clone(), name, value.clone())).unwrap();
-        assert!(!opens(&oauth, &token, NOW).await, "{name}: {value}");
+        let token = key.sign(ACCESS_TOKEN, &with(valid.clone(), name, value.clone())).unwrap();
+        assert!(!is_valid(&oauth, &token, NOW).await, "{name}: {value}");
     }
     for kind in ["JWT", "jwt", "", "secevent+jwt", "client-authentication+jwt"] {
-        assert!(!opens(&oauth, &key.sign(kind, &good).unwrap(), NOW).await, "{kind}");
+        assert!(!is_valid(&oauth, &key.sign(kind, &valid).unwrap(), NOW).await, "{kind}");
     }
 }
 
 #[tokio::test]
-async fn a_token_ends_when_it_says() {
+async fn token_expires_at_its_time() {
     let (oauth, client) = with_client(Algorithm::EdDsa).await;
     let token = token(&oauth, &client).await;
     let end = NOW + 600_000 + TOKEN_LEEWAY_MS;
-    assert!(opens(&oauth, &token, NOW).await && opens(&oauth, &token, end - 1).await);
-    assert!(!opens(&oauth, &token, end).await);
+    assert!(is_valid(&oauth, &token, NOW).await && is_valid(&oauth, &token, end - 1).await);
+    assert!(!is_valid(&oauth, &token, end).await);
 }
 
 #[tokio::test]
-async fn a_signature_of_nobody_opens_nothing() {
+async fn token_without_a_valid_signature_is_rejected() {
     let (oauth, client) = with_client(Algorithm::Es256).await;
-    let (good, claims) = (token(&oauth, &client).await, claims(&client));
+    let (valid, claims) = (token(&oauth, &client).await, claims(&client));
     let key = oauth.own_keys.current().unwrap();
-    let [header, payload, signature] = good.split('.').collect::<Vec<_>>()[..] else { panic!() };
-    let foreign = |algorithm| signing::SigningKey::load(algorithm, &signing::make(algorithm).unwrap()).unwrap();
-    let none = |name: &str| part(&json!({ "alg": name, "typ": "at+jwt", "kid": key.id }));
+    let [header, payload, signature] = valid.split('.').collect::<Vec<_>>()[..] else { panic!() };
+    let foreign = |algorithm| signing::SigningKey::load(algorithm, &signing::generate(algorithm).unwrap()).unwrap();
+    let unsigned = |name: &str| part(&json!({ "alg": name, "typ": "at+jwt", "kid": key.id }));
     let richer = part(&with(claims.clone(), "scope", json!("read write admin")));
     let mut tampered = signature.to_owned();
     tampered.replace_range(0..1, if signature.starts_with('A') { "B" } else { "A" });
     for forged in [
-        format!("{}.{payload}.", none("none")),
-        format!("{}.{payload}.", none("None")),
-        format!("{}.{payload}.{signature}", none("none")),
-        format!("{}.{payload}.{signature}", none("ES384")),
+        format!("{}.{payload}.", unsigned("none")),
+        format!("{}.{payload}.", unsigned("None")),
+        format!("{}.{payload}.{signature}", unsigned("none")),
+        format!("{}.{payload}.{signature}", unsigned("ES384")),
         format!("{header}.{payload}."),
         format!("{header}.{payload}"),
         format!("{header}.{payload}.{tampered}"),
         format!("{header}.{richer}.{signature}"),
         format!("{header}.{payload}.{signature}="),
         format!("{header}.{payload}.{signature}.x"),
-        format!("{good}.{good}"),
+        format!("{valid}.{valid}"),
         "..".to_owned(),
         "a.b.c".to_owned(),
         foreign(Algorithm::Es256).sign("at+jwt", &claims).unwrap(),
         foreign(Algorithm::EdDsa).sign("at+jwt", &claims).unwrap(),
     ] {
-        assert!(!opens(&oauth, &forged, NOW).await, "{forged}");
+        assert!(!is_valid(&oauth, &forged, NOW).await, "{forged}");
     }
-    assert!(opens(&oauth, &good, NOW).await);
+    assert!(is_valid(&oauth, &valid, NOW).await);
 }
 
-/// The public key as the secret of an HMAC: as bytes, as JSON, as text.
+/// Signs an HMAC with the public key as secret: as bytes, as JSON, as text.
 #[tokio::test]
-async fn a_public_key_is_never_a_shared_secret() {
+async fn public_key_is_never_used_as_a_shared_secret() {
     for algorithm in Algorithm::ALL {
         let (oauth, client) = with_client(algorithm).await;
         let jwk = oauth.jwks(NOW)["keys"][0].clone();
@@ -123,27 +123,27 @@ async fn a_public_key_is_never_a_shared_secret() {
             let mut mac = Hmac::<Sha256>::new_from_slice(&secret).unwrap();
             mac.update(signed.as_bytes());
             let forged = format!("{signed}.{}", URL_SAFE_NO_PAD.encode(mac.finalize().into_bytes()));
-            assert!(!opens(&oauth, &forged, NOW).await, "{algorithm:?}");
+            assert!(!is_valid(&oauth, &forged, NOW).await, "{algorithm:?}");
         }
     }
 }
 
-/// A header that names another algorithm than the key's, brings its own key, or names none of ours.
+/// Headers with another algorithm than the key's, with an embedded key, or with an unknown key.
 #[tokio::test]
-async fn the_header_does_not_choose_the_key() {
+async fn header_does_not_choose_the_key() {
     let (oauth, client) = with_client(Algorithm::EdDsa).await;
-    let mine = signing::SigningKey::load(Algorithm::EdDsa, &signing::make(Algorithm::EdDsa).unwrap()).unwrap();
+    let other = signing::SigningKey::load(Algorithm::EdDsa, &signing::generate(Algorithm::EdDsa).unwrap()).unwrap();
     let ours = oauth.own_keys.current().unwrap();
     let payload = part(&claims(&client));
     for header in [
         json!({ "alg": "EdDSA", "typ": "at+jwt", "kid": ours.id }),
-        json!({ "alg": "EdDSA", "typ": "at+jwt", "kid": mine.id, "jwk": mine.jwk() }),
-        json!({ "alg": "EdDSA", "typ": "at+jwt", "kid": ours.id, "jwk": mine.jwk() }),
-        json!({ "alg": "EdDSA", "typ": "at+jwt", "kid": mine.id, "jku": "http://127.0.0.1:1/jwks" }),
+        json!({ "alg": "EdDSA", "typ": "at+jwt", "kid": other.id, "jwk": other.jwk() }),
+        json!({ "alg": "EdDSA", "typ": "at+jwt", "kid": ours.id, "jwk": other.jwk() }),
+        json!({ "alg": "EdDSA", "typ": "at+jwt", "kid": other.id, "jku": "http://127.0.0.1:1/jwks" }),
         json!({ "alg": "EdDSA", "typ": "at+jwt" }),
     ] {
-        let forged = mine.sign_with(&header, &payload);
-        assert!(!opens(&oauth, &forged, NOW).await, "{header}");
+        let forged = other.sign_with(&header, &payload);
+        assert!(!is_valid(&oauth, &forged, NOW).await, "{header}");
     }
     for header in [
         json!({ "alg": "EdDSA", "typ": "at+jwt" }),
@@ -153,24 +153,24 @@ async fn the_header_does_not_choose_the_key() {
         json!({ "alg": "RS256", "typ": "at+jwt", "kid": ours.id }),
     ] {
         let forged = ours.sign_with(&header, &payload);
-        assert!(!opens(&oauth, &forged, NOW).await, "{header}");
+        assert!(!is_valid(&oauth, &forged, NOW).await, "{header}");
     }
     assert!(
-        opens(&oauth, &ours.sign_with(&json!({ "alg": "EdDSA", "typ": "at+jwt", "kid": ours.id }), &payload), NOW)
+        is_valid(&oauth, &ours.sign_with(&json!({ "alg": "EdDSA", "typ": "at+jwt", "kid": ours.id }), &payload), NOW)
             .await
     );
 }
 
 #[tokio::test]
-async fn what_is_too_long_is_not_looked_at() {
+async fn oversized_token_is_rejected() {
     let (oauth, client) = with_client(Algorithm::EdDsa).await;
     let key = oauth.own_keys.current().unwrap();
     let long = with(claims(&client), "x", json!("x".repeat(crate::limits::SIGNED_TOKEN_BYTES_MAX)));
-    assert!(!opens(&oauth, &key.sign(ACCESS_TOKEN, &long).unwrap(), NOW).await);
+    assert!(!is_valid(&oauth, &key.sign(ACCESS_TOKEN, &long).unwrap(), NOW).await);
 }
 
 impl signing::SigningKey {
-    /// Under a header of one's own making.
+    /// Signs under a custom header.
     fn sign_with(&self, header: &Value, payload: &str) -> String {
         let signed = format!("{}.{payload}", part(header));
         format!("{signed}.{}", URL_SAFE_NO_PAD.encode(self.signature(signed.as_bytes()).unwrap()))

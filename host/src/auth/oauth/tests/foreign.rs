@@ -1,4 +1,4 @@
-//! Tokens of an issuer besides the host.
+//! Tokens of external issuers.
 
 use futures_util::FutureExt;
 use tokio::{
@@ -15,7 +15,7 @@ use crate::{
 const BANK: &str = "https://id.bank.example";
 
 fn key() -> SigningKey {
-    SigningKey::load(Algorithm::Rs256, &signing::make(Algorithm::Rs256).unwrap()).unwrap()
+    SigningKey::load(Algorithm::Rs256, &signing::generate(Algorithm::Rs256).unwrap()).unwrap()
 }
 
 fn issuer(key: &SigningKey, tenant_claim: Option<&str>) -> Issuer {
@@ -32,12 +32,12 @@ fn issuer(key: &SigningKey, tenant_claim: Option<&str>) -> Issuer {
     }
 }
 
-async fn taking_all(issuers: Vec<Issuer>) -> OAuth {
+async fn open_with_issuers(issuers: Vec<Issuer>) -> OAuth {
     open(Settings { issuers, ..settings(Algorithm::EdDsa) }, &Arc::default()).await
 }
 
-async fn taking(key: &SigningKey, tenant_claim: Option<&str>) -> OAuth {
-    taking_all(vec![issuer(key, tenant_claim)]).await
+async fn open_with_issuer(key: &SigningKey, tenant_claim: Option<&str>) -> OAuth {
+    open_with_issuers(vec![issuer(key, tenant_claim)]).await
 }
 
 fn claims() -> Value {
@@ -54,32 +54,32 @@ fn with(name: &str, value: Value) -> Value {
 }
 
 #[tokio::test]
-async fn a_token_stands_for_the_tenant_of_its_client() {
+async fn token_has_the_tenant_of_its_client() {
     let key = key();
-    let oauth = taking(&key, None).await;
+    let oauth = open_with_issuer(&key, None).await;
     let principal = oauth.authenticate(&key.sign("at+jwt", &claims()).unwrap(), "notes", NOW).await.unwrap();
     assert_eq!((&*principal.tenant, principal.environment), ("acme/live", "live"));
     assert_eq!((&*principal.subject, &principal.scopes[..]), ("bank:known", &["read".to_owned()][..]));
     let unknown = key.sign("at+jwt", &with("client_id", json!("unknown"))).unwrap();
-    assert!(!opens(&oauth, &unknown, NOW).await, "its claim is not believed unless it is named");
+    assert!(!is_valid(&oauth, &unknown, NOW).await, "its claim is ignored unless it is configured");
 }
 
 #[tokio::test]
-async fn a_claim_says_the_tenant_where_it_is_named() {
+async fn configured_claim_sets_the_tenant() {
     let key = key();
-    let oauth = taking(&key, Some("tenant")).await;
+    let oauth = open_with_issuer(&key, Some("tenant")).await;
     let unknown = key.sign("at+jwt", &with("client_id", json!("unknown"))).unwrap();
     let principal = oauth.authenticate(&unknown, "notes", NOW).await.unwrap();
     assert_eq!(&*principal.tenant, "globex/test");
     for tenant in [json!("globex"), json!("globex/prod"), json!("a/b/test"), json!(""), json!(["globex/test"])] {
         let mut claims = with("client_id", json!("unknown"));
         claims["tenant"] = tenant.clone();
-        assert!(!opens(&oauth, &key.sign("at+jwt", &claims).unwrap(), NOW).await, "{tenant}");
+        assert!(!is_valid(&oauth, &key.sign("at+jwt", &claims).unwrap(), NOW).await, "{tenant}");
     }
 }
 
 #[tokio::test]
-async fn one_issuer_may_speak_for_several_audiences() {
+async fn issuer_may_have_several_audiences() {
     let key = key();
     let other = Issuer {
         name: "other".into(),
@@ -87,7 +87,7 @@ async fn one_issuer_may_speak_for_several_audiences() {
         clients: BTreeMap::from([("known".to_owned(), "globex/live".to_owned())]),
         ..issuer(&key, None)
     };
-    let oauth = taking_all(vec![issuer(&key, None), other]).await;
+    let oauth = open_with_issuers(vec![issuer(&key, None), other]).await;
     for (audience, tenant) in [("https://api.example/notes", "acme/live"), ("notes/globex", "globex/live")] {
         let token = key.sign("at+jwt", &with("aud", json!(audience))).unwrap();
         assert_eq!(&*oauth.authenticate(&token, "notes", NOW).await.unwrap().tenant, tenant);
@@ -95,9 +95,9 @@ async fn one_issuer_may_speak_for_several_audiences() {
 }
 
 #[tokio::test]
-async fn what_is_not_for_here_opens_nothing() {
+async fn tokens_for_another_audience_issuer_or_plugin_are_rejected() {
     let key = key();
-    let oauth = taking(&key, None).await;
+    let oauth = open_with_issuer(&key, None).await;
     for (name, value) in [
         ("aud", json!("notes")),
         ("iss", json!("https://id.other.example")),
@@ -106,19 +106,19 @@ async fn what_is_not_for_here_opens_nothing() {
         ("client_id", json!("")),
     ] {
         let token = key.sign("at+jwt", &with(name, value.clone())).unwrap();
-        assert!(!opens(&oauth, &token, NOW).await, "{name}: {value}");
+        assert!(!is_valid(&oauth, &token, NOW).await, "{name}: {value}");
     }
-    assert!(!opens(&oauth, &key.sign("JWT", &claims()).unwrap(), NOW).await);
+    assert!(!is_valid(&oauth, &key.sign("JWT", &claims()).unwrap(), NOW).await);
     let own = oauth.own_keys.current().unwrap();
     assert!(
-        !opens(&oauth, &own.sign("at+jwt", &claims()).unwrap(), NOW).await,
-        "the host does not speak for the issuer"
+        !is_valid(&oauth, &own.sign("at+jwt", &claims()).unwrap(), NOW).await,
+        "the host cannot issue tokens of the issuer"
     );
     let token = key.sign("at+jwt", &claims()).unwrap();
     assert!(oauth.authenticate(&token, "things", NOW).await.is_err());
 }
 
-/// Reads a request for keys and answers it with this one.
+/// Reads a request for keys and responds with this key.
 async fn send_key(mut stream: TcpStream, key: &SigningKey) {
     let mut head = Vec::new();
     while !head.ends_with(b"\r\n\r\n") {
@@ -132,7 +132,7 @@ async fn send_key(mut stream: TcpStream, key: &SigningKey) {
 async fn with_url(key: &SigningKey) -> (OAuth, TcpListener) {
     let server = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/keys", server.local_addr().unwrap());
-    (taking_all(vec![Issuer { keys: KeySource::Url(url), ..issuer(key, None) }]).await, server)
+    (open_with_issuers(vec![Issuer { keys: KeySource::Url(url), ..issuer(key, None) }]).await, server)
 }
 
 #[tokio::test]
@@ -164,7 +164,7 @@ async fn token_of_a_known_key_does_not_wait_for_newer_keys() {
     later["exp"] = json!(old / 1_000 + 60);
     let token = key.sign("at+jwt", &later).unwrap();
     oauth.authenticate(&token, "notes", old).await.unwrap();
-    // The issuer has removed the key: its tokens are refused as soon as that is known.
+    // The issuer has removed the key: its tokens are rejected once the keys are fetched again.
     let other = self::key();
     send_key(server.accept().await.unwrap().0, &other).await;
     let mut number = 0;
@@ -178,16 +178,16 @@ async fn token_of_a_known_key_does_not_wait_for_newer_keys() {
     }
 }
 
-/// The issuer signs what would be a good token of the host, were it the host.
+/// The issuer signs claims that would be valid in a token of the host.
 #[tokio::test]
-async fn another_issuer_does_not_speak_for_the_host() {
+async fn external_issuer_cannot_issue_tokens_of_the_host() {
     let key = key();
-    let oauth = taking(&key, None).await;
+    let oauth = open_with_issuer(&key, None).await;
     let client = oauth.create_client(new_client("notes"), NOW).await.unwrap();
     let id = json!(&*client.row.id);
     let mut claims = with("sub", id.clone());
     (claims["iss"], claims["aud"], claims["client_id"]) = (json!(ISSUER), json!("notes/acme"), id.clone());
-    assert!(!opens(&oauth, &key.sign("at+jwt", &claims).unwrap(), NOW).await);
+    assert!(!is_valid(&oauth, &key.sign("at+jwt", &claims).unwrap(), NOW).await);
     let named_like_it = key.sign("at+jwt", &with("client_id", id)).unwrap();
-    assert!(!opens(&oauth, &named_like_it, NOW).await);
+    assert!(!is_valid(&oauth, &named_like_it, NOW).await);
 }

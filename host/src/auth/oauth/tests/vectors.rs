@@ -1,4 +1,4 @@
-//! Examples of the standards: RFC 7515 (A.3), RFC 8037 (A.2 to A.4).
+//! Examples from RFC 7515 (A.3) and RFC 8037 (A.2 to A.4).
 
 use super::*;
 use crate::auth::oauth::jws::Jws;
@@ -23,22 +23,22 @@ const ES256: &str = "eyJhbGciOiJFUzI1NiJ9.eyJpc3MiOiJqb2UiLA0KICJleHAiOjEzMDA4MT
 const EDDSA: &str = "eyJhbGciOiJFZERTQSJ9.RXhhbXBsZSBvZiBFZDI1NTE5IHNpZ25pbmc.hgyY0il_MGCjP0JzlnLWG1PPOt7-09PGcvMg3AIbQR6dWbhijcNR4ki4iylGjg5BhVsPt9g7sVvpAr_MuM0KAg";
 
 #[test]
-fn signatures_of_the_standards_verify() {
+fn signatures_of_the_rfcs_verify() {
     assert!(verifies(p256(), ES256));
     assert!(verifies(ed25519(), EDDSA));
     assert!(!verifies(p256(), EDDSA) && !verifies(ed25519(), ES256));
 }
 
 #[test]
-fn a_private_key_of_the_standards_is_refused_as_a_public_one() {
+fn private_key_of_the_rfcs_is_rejected_as_a_public_key() {
     let mut key = ed25519();
     key["d"] = json!("nWGxne_9WmC6hEr0kuwsxERJxWl7MmkZcDusAxyuf2A");
-    let refused = KeySet::parse(&json!({ "keys": [key] }).to_string()).unwrap_err();
-    assert!(refused.contains("private key"));
+    let error = KeySet::parse(&json!({ "keys": [key] }).to_string()).unwrap_err();
+    assert!(error.contains("private key"));
 }
 
 #[test]
-fn keys_that_are_not_for_signing_or_of_other_kinds_are_passed_over() {
+fn keys_of_other_uses_or_types_are_skipped() {
     let with = |name: &str, value: &str| {
         let mut key = p256();
         key[name] = json!(value);

@@ -1,4 +1,4 @@
-//! Connections between calls: which are kept, for how long, and what happens when they turn out to be dead.
+//! Idle connections: which are kept, for how long, and what happens if they are closed.
 
 use std::time::Duration;
 
@@ -13,10 +13,10 @@ use super::{
     receiver::{OK, Receiver, answer_all, read_request},
     *,
 };
-use crate::limits::{OUTBOUND_IDLE_MS, OUTBOUND_IDLE_PER_PLACE_MAX};
+use crate::limits::{OUTBOUND_IDLE_MS, OUTBOUND_IDLE_PER_ORIGIN_MAX};
 
 #[tokio::test]
-async fn calls_to_one_place_share_a_connection() {
+async fn calls_to_one_origin_share_a_connection() {
     let receiver = Receiver::answering(OK).await;
     let client = client();
     for _ in 0..20 {
@@ -27,17 +27,17 @@ async fn calls_to_one_place_share_a_connection() {
 }
 
 #[tokio::test]
-async fn after_a_rush_only_so_many_connections_are_kept() {
+async fn number_of_idle_connections_per_origin_is_bounded() {
     let receiver = Receiver::answering(OK).await;
     let (client, rule, call) = (client(), loopback(), call_at(receiver.address));
-    let answers = join_all((0..OUTBOUND_IDLE_PER_PLACE_MAX * 3).map(|_| client.send(&call, &rule))).await;
+    let answers = join_all((0..OUTBOUND_IDLE_PER_ORIGIN_MAX * 3).map(|_| client.send(&call, &rule))).await;
     assert!(answers.iter().all(Result::is_ok));
-    assert!(receiver.connections() > OUTBOUND_IDLE_PER_PLACE_MAX);
-    assert_eq!(client.idle_connections(), OUTBOUND_IDLE_PER_PLACE_MAX);
+    assert!(receiver.connections() > OUTBOUND_IDLE_PER_ORIGIN_MAX);
+    assert_eq!(client.idle_connections(), OUTBOUND_IDLE_PER_ORIGIN_MAX);
 }
 
 #[tokio::test]
-async fn a_connection_that_waited_too_long_is_closed() {
+async fn connection_that_was_idle_for_too_long_is_closed() {
     let (gone, seen) = oneshot::channel();
     let gone = Mutex::new(Some(gone));
     let gone = Arc::new(gone);
@@ -62,7 +62,7 @@ async fn a_connection_that_waited_too_long_is_closed() {
 }
 
 #[tokio::test]
-async fn a_connection_that_waited_too_long_is_not_used() {
+async fn connection_that_was_idle_for_too_long_is_not_reused() {
     let receiver = Receiver::answering(OK).await;
     let client = client();
     client.send(&call_at(receiver.address), &loopback()).await.unwrap();
@@ -73,8 +73,8 @@ async fn a_connection_that_waited_too_long_is_not_used() {
     assert_eq!((receiver.connections(), client.idle_connections()), (2, 1));
 }
 
-/// Answers one request on each connection; then reads `further` more, says so, and hangs up.
-async fn hanging_up_after(further: usize) -> (Receiver, mpsc::UnboundedReceiver<()>) {
+/// Answers one request on each connection, then reads `further` more, closes the connection and sends a message.
+async fn closing_after(further: usize) -> (Receiver, mpsc::UnboundedReceiver<()>) {
     let (hung_up, seen) = mpsc::unbounded_channel();
     let receiver = Receiver::start(move |_, mut stream: TcpStream| {
         let hung_up = hung_up.clone();
@@ -93,8 +93,8 @@ async fn hanging_up_after(further: usize) -> (Receiver, mpsc::UnboundedReceiver<
 }
 
 #[tokio::test]
-async fn a_server_that_closes_an_idle_connection_fails_no_call() {
-    let (receiver, mut hung_up) = hanging_up_after(0).await;
+async fn idle_connection_closed_by_the_server_fails_no_call() {
+    let (receiver, mut hung_up) = closing_after(0).await;
     let client = client();
     for number in 1..=3 {
         client.send(&call_at(receiver.address), &loopback()).await.unwrap();
@@ -104,8 +104,8 @@ async fn a_server_that_closes_an_idle_connection_fails_no_call() {
 }
 
 #[tokio::test]
-async fn a_kept_connection_that_closes_on_the_request_is_replaced_once() {
-    let (receiver, _) = hanging_up_after(1).await;
+async fn idle_connection_that_closes_on_the_request_is_replaced_once() {
+    let (receiver, _) = closing_after(1).await;
     let client = client();
     for number in 1..=3 {
         client.send(&call_at(receiver.address), &loopback()).await.expect("on a new connection");
@@ -114,14 +114,14 @@ async fn a_kept_connection_that_closes_on_the_request_is_replaced_once() {
 }
 
 #[tokio::test]
-async fn a_request_is_not_repeated_on_a_connection_of_its_own() {
+async fn request_on_a_new_connection_is_not_retried() {
     let receiver = Receiver::start(async |_, mut stream: TcpStream| drop(read_request(&mut stream).await)).await;
-    let failure = client().send(&call_at(receiver.address), &loopback()).await.unwrap_err();
-    assert_eq!((failure.class, receiver.connections()), (FailureClass::Reset, 1));
+    let error = client().send(&call_at(receiver.address), &loopback()).await.unwrap_err();
+    assert_eq!((error.class, receiver.connections()), (OutboundErrorClass::Reset, 1));
 }
 
 #[tokio::test]
-async fn a_request_is_not_repeated_once_an_answer_has_begun() {
+async fn request_is_not_retried_after_a_response_has_begun() {
     let receiver = Receiver::start(async |_, mut stream: TcpStream| {
         read_request(&mut stream).await;
         stream.write_all(OK).await.unwrap();
@@ -131,12 +131,12 @@ async fn a_request_is_not_repeated_once_an_answer_has_begun() {
     .await;
     let client = client();
     client.send(&call_at(receiver.address), &loopback()).await.unwrap();
-    let failure = client.send(&call_at(receiver.address), &loopback()).await.unwrap_err();
-    assert_eq!((failure.class, receiver.connections()), (FailureClass::Reset, 1));
+    let error = client.send(&call_at(receiver.address), &loopback()).await.unwrap_err();
+    assert_eq!((error.class, receiver.connections()), (OutboundErrorClass::Reset, 1));
 }
 
 #[tokio::test]
-async fn a_connection_is_kept_only_after_a_whole_answer_that_leaves_it_open() {
+async fn connection_is_kept_only_after_a_whole_response_that_leaves_it_open() {
     let answers: [&[u8]; 5] = [
         b"HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: 2\r\n\r\nok",
         b"HTTP/1.0 200 OK\r\ncontent-length: 2\r\n\r\nok",
@@ -154,15 +154,15 @@ async fn a_connection_is_kept_only_after_a_whole_answer_that_leaves_it_open() {
 }
 
 #[tokio::test]
-async fn a_call_that_is_given_up_takes_its_connection_with_it() {
+async fn dropped_call_closes_its_connection() {
     let (gone, seen) = oneshot::channel();
-    let (asked, waits) = oneshot::channel();
-    let both = Arc::new(Mutex::new(Some((asked, gone))));
+    let (received, request_received) = oneshot::channel();
+    let both = Arc::new(Mutex::new(Some((received, gone))));
     let receiver = Receiver::start(move |_, mut stream: TcpStream| {
-        let (asked, gone) = both.lock().take().unwrap();
+        let (received, gone) = both.lock().take().unwrap();
         async move {
             read_request(&mut stream).await.unwrap();
-            asked.send(()).unwrap();
+            received.send(()).unwrap();
             assert_eq!(read_request(&mut stream).await, None);
             gone.send(()).unwrap();
         }
@@ -170,15 +170,15 @@ async fn a_call_that_is_given_up_takes_its_connection_with_it() {
     .await;
     let (client, rule, call) = (client(), loopback(), call_at(receiver.address));
     tokio::select! {
-        _ = client.send(&call, &rule) => panic!("nobody answers"),
-        _ = waits => {}
+        _ = client.send(&call, &rule) => panic!("the server does not respond"),
+        _ = request_received => {}
     }
     seen.await.expect("the receiver sees its end");
     assert_eq!(client.idle_connections(), 0);
 }
 
 #[tokio::test]
-async fn request_goes_out_as_it_is_with_the_headers_of_the_connection_set_right() {
+async fn request_is_sent_unchanged_except_for_connection_headers() {
     let (sent, mut seen) = mpsc::unbounded_channel();
     let receiver = Receiver::start(move |_, mut stream: TcpStream| {
         let sent = sent.clone();
@@ -214,7 +214,7 @@ async fn request_goes_out_as_it_is_with_the_headers_of_the_connection_set_right(
 }
 
 #[tokio::test]
-async fn connection_that_the_receiver_does_not_close_is_reset_and_leaves_its_port() {
+async fn connection_that_the_receiver_does_not_close_is_reset_and_releases_its_port() {
     let (reset, mut seen) = mpsc::channel(1);
     let receiver = Receiver::start(move |_, mut stream| {
         let reset = reset.clone();

@@ -1,18 +1,18 @@
-//! Addresses that calls go below: a base that somebody named once, and a path that a plugin says for each call. Pure.
+//! URLs below a base URL: the base is configured once, and a plugin chooses a path for each call. Pure.
 //!
-//! Invariant: whatever the path is, scheme, host, port and the path of the base stay what they are.
+//! Invariant: no path changes the scheme, host, port or path prefix of the base.
 
 use percent_encoding::percent_decode;
 
 use super::{
     address::AddressRule,
-    target::{Scheme, Target, UrlRefusal, check_url},
+    target::{Scheme, Target, UrlError, check_url},
 };
 use crate::limits::OUTBOUND_URL_BYTES_MAX;
 
-/// Why this cannot be put below an address. The words are for the author of a plugin.
+/// Why a path cannot be appended to a base URL. The messages are for the author of a plugin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum PathRefusal {
+pub enum PathError {
     #[error("the path is longer than {OUTBOUND_URL_BYTES_MAX} bytes")]
     TooLong,
     #[error("the path holds blanks, control characters or backslashes")]
@@ -23,22 +23,22 @@ pub enum PathRefusal {
     Climbs,
 }
 
-/// As [`check_url`], and without a query: paths come after it.
-pub fn check_base_url(text: &str, rule: &AddressRule, scheme: Scheme) -> Result<Target, UrlRefusal> {
+/// Checks a URL as [`check_url`] does. It must not have a query, because paths are appended to it.
+pub fn check_base_url(text: &str, rule: &AddressRule, scheme: Scheme) -> Result<Target, UrlError> {
     let target = check_url(text, rule, scheme)?;
-    if text.contains('?') { Err(UrlRefusal::Query) } else { Ok(target) }
+    if text.contains('?') { Err(UrlError::Query) } else { Ok(target) }
 }
 
-/// The address of `path` below `base`, still to be checked. The path may begin with a slash, and carry a query.
-pub fn join(base: &str, path: &str) -> Result<String, PathRefusal> {
+/// Appends `path` to `base`. The path may begin with a slash and contain a query. The result is still to be checked.
+pub fn join(base: &str, path: &str) -> Result<String, PathError> {
     if path.len() > OUTBOUND_URL_BYTES_MAX {
-        return Err(PathRefusal::TooLong);
+        return Err(PathError::TooLong);
     }
     if path.chars().any(|c| c.is_whitespace() || c.is_control() || c == '\\') {
-        return Err(PathRefusal::Blanks);
+        return Err(PathError::Blanks);
     }
     if path.contains('#') {
-        return Err(PathRefusal::Fragment);
+        return Err(PathError::Fragment);
     }
     let (before, _query) = path.split_once('?').unwrap_or((path, ""));
     check_segments(before)?;
@@ -49,15 +49,16 @@ pub fn join(base: &str, path: &str) -> Result<String, PathRefusal> {
     Ok(format!("{base}/{}", path.strip_prefix('/').unwrap_or(path)))
 }
 
-/// Servers and proxies decode percents, some of them twice, before they look at dots.
-fn check_segments(path: &str) -> Result<(), PathRefusal> {
+/// Rejects "." and ".." also if they are percent-encoded: some servers and proxies decode a path twice before resolving
+/// them.
+fn check_segments(path: &str) -> Result<(), PathError> {
     let mut bytes = path.as_bytes().to_vec();
     loop {
         if bytes.iter().any(u8::is_ascii_control) {
-            return Err(PathRefusal::Blanks);
+            return Err(PathError::Blanks);
         }
         if bytes.split(|byte| matches!(byte, b'/' | b'\\')).any(is_dots) {
-            return Err(PathRefusal::Climbs);
+            return Err(PathError::Climbs);
         }
         let decoded: Vec<u8> = percent_decode(&bytes).collect();
         if decoded.len() == bytes.len() {
@@ -67,7 +68,7 @@ fn check_segments(path: &str) -> Result<(), PathRefusal> {
     }
 }
 
-/// Some servers take "..;x" for "..".
+/// Returns true for "." and "..". Some servers treat "..;x" as "..".
 fn is_dots(segment: &[u8]) -> bool {
     matches!(segment.split(|byte| *byte == b';').next(), Some(b"." | b".."))
 }
@@ -83,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_comes_below_the_base() {
+    fn path_is_appended_to_the_base() {
         for (base, path, expected) in [
             (BASE, "/things/7?a=b&c=%2F", "https://api.example/v1/things/7?a=b&c=%2F"),
             (BASE, "things", "https://api.example/v1/things"),
@@ -98,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_that_climbs_or_hides_something_is_refused() {
+    fn path_with_dot_segments_or_invalid_characters_is_rejected() {
         for path in [
             "/..",
             "/../x",
@@ -111,32 +112,32 @@ mod tests {
             "/..%5cx",
             "/..;a=b/x",
         ] {
-            assert_eq!(join(BASE, path), Err(PathRefusal::Climbs), "{path}");
+            assert_eq!(join(BASE, path), Err(PathError::Climbs), "{path}");
         }
         for path in ["/a b", "/a\r\nx: y", "/a\\b", "/a\u{0}", "/a%0d%0ab", "/\u{2028}"] {
-            assert_eq!(join(BASE, path), Err(PathRefusal::Blanks), "{path:?}");
+            assert_eq!(join(BASE, path), Err(PathError::Blanks), "{path:?}");
         }
-        assert_eq!(join(BASE, "/a#b"), Err(PathRefusal::Fragment));
-        assert_eq!(join(BASE, &"a".repeat(OUTBOUND_URL_BYTES_MAX + 1)), Err(PathRefusal::TooLong));
+        assert_eq!(join(BASE, "/a#b"), Err(PathError::Fragment));
+        assert_eq!(join(BASE, &"a".repeat(OUTBOUND_URL_BYTES_MAX + 1)), Err(PathError::TooLong));
     }
 
     #[test]
-    fn a_base_has_no_query() {
+    fn base_must_not_have_a_query() {
         assert_eq!(
-            check_base_url("https://api.example/?a=b", &everywhere(), Scheme::HttpToo).unwrap_err(),
-            UrlRefusal::Query
+            check_base_url("https://api.example/?a=b", &everywhere(), Scheme::HttpOrHttps).unwrap_err(),
+            UrlError::Query
         );
     }
 
     proptest::proptest! {
-        /// Whatever a plugin says, it is the same server, below the same path.
+        /// Any accepted path stays on the same server and below the same path.
         #[test]
-        fn no_path_leaves_its_base(path in r#"([/.;?&=@:%#\\a-z]|%2[efEF]|%5[cC]|%25|http://|\PC){0,30}"#) {
-            let base = check_base_url(BASE, &everywhere(), Scheme::HttpToo).unwrap();
+        fn no_path_escapes_its_base(path in r#"([/.;?&=@:%#\\a-z]|%2[efEF]|%5[cC]|%25|http://|\PC){0,30}"#) {
+            let base = check_base_url(BASE, &everywhere(), Scheme::HttpOrHttps).unwrap();
             if let Ok(text) = join(BASE, &path)
-                && let Ok(target) = check_url(&text, &everywhere(), Scheme::HttpToo)
+                && let Ok(target) = check_url(&text, &everywhere(), Scheme::HttpOrHttps)
             {
-                assert_eq!(target.place(), base.place());
+                assert_eq!(target.origin(), base.origin());
                 assert!(target.path().path() == "/v1" || target.path().path().starts_with("/v1/"), "{target:?}");
             }
         }

@@ -1,5 +1,5 @@
-//! Settings that may stand in several places: a flag, a variable, the file. The first that is there counts; each of
-//! them is checked.
+//! Settings that may be given as a flag, a variable, or in the file. The first one given takes effect; each one is
+//! checked.
 
 use std::{
     net::SocketAddr,
@@ -7,47 +7,48 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::{mistakes::Mistakes, section::Placed};
+use super::{mistakes::Mistakes, section::Located};
 
-/// One setting as it was found, the strongest place first.
-pub struct Places<'a> {
+/// One setting with its value in each layer. A flag overrides a variable, which overrides the file.
+pub struct LayeredSetting<'a> {
     /// "--listen" and its value.
     pub flag: (&'static str, Option<&'a str>),
     /// "TENON_LISTEN" and its value.
     pub variable: (&'static str, Option<&'a str>),
     /// "listen" and its value.
-    pub file: (&'static str, Option<Placed<String>>),
+    pub file: (&'static str, Option<Located<String>>),
 }
 
-enum Place {
+enum Layer {
     Named(&'static str),
     File(&'static str, Range<usize>),
 }
 
-impl Place {
-    fn complain(&self, text: &str, mistakes: &Mistakes<'_>) {
+impl Layer {
+    fn report(&self, text: &str, mistakes: &Mistakes<'_>) {
         match self {
-            Place::Named(name) => mistakes.elsewhere(format!("{name} {text}")),
-            Place::File(key, span) => mistakes.at(span, format!("`{key}` {text}")),
+            Layer::Named(name) => mistakes.unlocated(format!("{name} {text}")),
+            Layer::File(key, span) => mistakes.at(span, format!("`{key}` {text}")),
         }
     }
 }
 
-impl Places<'_> {
-    /// Checks every place with `read` and returns what the strongest one says; `in_file` tells where it stood.
-    fn settle<T>(self, mistakes: &Mistakes<'_>, read: impl Fn(&str, bool) -> Result<T, String>) -> Option<T> {
+impl LayeredSetting<'_> {
+    /// Parses the value of every layer with `read` and returns the first one. `read` receives whether the value is in
+    /// the file.
+    fn resolve<T>(self, mistakes: &Mistakes<'_>, read: impl Fn(&str, bool) -> Result<T, String>) -> Option<T> {
         let named = [self.flag, self.variable].into_iter();
-        let named = named.filter_map(|(name, value)| Some((Place::Named(name), value?.to_owned())));
-        let (key, placed) = self.file;
-        let filed = placed.map(|placed| (Place::File(key, placed.span), placed.value));
-        let mut settled = None;
-        for (place, value) in named.chain(filed) {
-            match read(&value, matches!(place, Place::File(..))) {
-                Ok(value) => settled = settled.or(Some(value)),
-                Err(text) => place.complain(&text, mistakes),
+        let named = named.filter_map(|(name, value)| Some((Layer::Named(name), value?.to_owned())));
+        let (key, value) = self.file;
+        let in_file = value.map(|value| (Layer::File(key, value.span), value.value));
+        let mut resolved = None;
+        for (layer, value) in named.chain(in_file) {
+            match read(&value, matches!(layer, Layer::File(..))) {
+                Ok(value) => resolved = resolved.or(Some(value)),
+                Err(text) => layer.report(&text, mistakes),
             }
         }
-        settled
+        resolved
     }
 
     pub fn address(self, mistakes: &Mistakes<'_>, default: SocketAddr) -> SocketAddr {
@@ -59,26 +60,27 @@ impl Places<'_> {
                 )
             })
         };
-        self.settle(mistakes, read).unwrap_or(default)
+        self.resolve(mistakes, read).unwrap_or(default)
     }
 
-    /// A path in the file is relative to the folder of the file; elsewhere it is relative to the current folder.
+    /// Resolves a folder. A path in the file is relative to the folder of the file, and otherwise to the current
+    /// folder.
     pub fn folder(self, mistakes: &Mistakes<'_>, of_file: &Path, default: &str) -> PathBuf {
         let read = |text: &str, in_file| match text {
             "" => Err("must be a folder, and is empty.".to_owned()),
             _ if in_file => Ok(of_file.join(text)),
             _ => Ok(PathBuf::from(text)),
         };
-        self.settle(mistakes, read).unwrap_or_else(|| PathBuf::from(default))
+        self.resolve(mistakes, read).unwrap_or_else(|| PathBuf::from(default))
     }
 
-    /// "sqlite:PATH". Relative paths as in [`Places::folder`].
+    /// Resolves a database URL, "sqlite:PATH". Relative paths are resolved as in [`LayeredSetting::folder`].
     pub fn database(self, mistakes: &Mistakes<'_>, of_file: &Path, default: &Path) -> String {
         let read = |text: &str, in_file| {
             let path = database_path(text)?;
             Ok(if in_file { of_file.join(path) } else { PathBuf::from(path) })
         };
-        let path = self.settle(mistakes, read).unwrap_or_else(|| default.to_owned());
+        let path = self.resolve(mistakes, read).unwrap_or_else(|| default.to_owned());
         format!("sqlite:{}", path.display())
     }
 }

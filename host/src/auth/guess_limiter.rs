@@ -1,7 +1,7 @@
 //! Limits the rate of wrong credentials from one address.
 //!
-//! Owns a count for each address: so many failures at once, so many a second from then on. A network of IPv6 (/64) counts
-//! as one address. In memory of this process only. Never sees a credential: callers report that one was wrong.
+//! Counts failures by address: a burst at once, then a fixed rate per second. An IPv6 /64 network counts as one
+//! address. The counts are in memory of this process only. Credentials are not passed to this module.
 
 use std::{
     collections::HashMap,
@@ -14,14 +14,14 @@ use tokio::time::Instant;
 
 use crate::limits::{GUESSES_REPORTED_MS, GUESSING_ADDRESSES_MAX};
 
-/// Failures that one address may have.
+/// Number of failures that one address may have.
 #[derive(Clone, Copy, Debug)]
 pub struct Allowance {
     pub at_once: u32,
     pub per_second: u32,
 }
 
-/// An address that has used up its allowance.
+/// Rejection of an address that has used up its allowance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Blocked {
     /// Whole seconds, at least one.
@@ -30,34 +30,34 @@ pub struct Blocked {
     pub is_report_due: bool,
 }
 
-pub struct Guesses {
-    /// Between two failures that are allowed for ever.
+pub struct GuessLimiter {
+    /// Interval between two failures that is always allowed.
     period: Duration,
-    /// Time that failures at once add up to before the address is blocked.
+    /// Accumulated time of failures at which the address is blocked.
     capacity: Duration,
     slots: Mutex<HashMap<IpAddr, Slot>>,
 }
 
 struct Slot {
-    /// Time at which all failures so far no longer count.
+    /// Time at which no failure so far counts any more.
     clear_at: Instant,
     reported_at: Option<Instant>,
 }
 
-impl Guesses {
-    pub fn new(allowance: Allowance) -> Guesses {
+impl GuessLimiter {
+    pub fn new(allowance: Allowance) -> GuessLimiter {
         let period = Duration::from_secs(1) / allowance.per_second.max(1);
-        Guesses { period, capacity: period * allowance.at_once.max(1), slots: Mutex::default() }
+        GuessLimiter { period, capacity: period * allowance.at_once.max(1), slots: Mutex::default() }
     }
 
-    /// Counts a failure, unless the address has to wait anyway.
-    pub fn note_failure(&self, address: IpAddr, now: Instant) -> Option<Blocked> {
+    /// Counts a failure, or returns how long the address has to wait.
+    pub fn record_failure(&self, address: IpAddr, now: Instant) -> Option<Blocked> {
         let mut slots = self.slots.lock();
         if slots.len() >= GUESSING_ADDRESSES_MAX {
             slots.retain(|_, slot| slot.clear_at > now);
         }
         if slots.len() >= GUESSING_ADDRESSES_MAX {
-            // Memory comes first: everybody begins again.
+            // Memory must stay bounded: all counts are reset.
             slots.clear();
         }
         let slot = slots.entry(network(address)).or_insert(Slot { clear_at: now, reported_at: None });
@@ -91,8 +91,8 @@ impl Blocked {
     }
 }
 
-/// Returns the address that failures count for. IPv6 counts by network, which holds more addresses than can be counted.
-/// Returns the address that stands for all addresses of one peer: of IPv6 its /64.
+/// Returns the address that failures count for: an IPv6 address is replaced by its /64, because one peer may own all of
+/// its addresses.
 pub fn network(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(address) => {
@@ -112,37 +112,37 @@ mod tests {
     }
 
     #[test]
-    fn failures_beyond_the_allowance_have_to_wait_and_are_reported_once() {
-        let (guesses, now) = (Guesses::new(Allowance { at_once: 3, per_second: 1 }), Instant::now());
+    fn failures_beyond_the_allowance_wait_and_are_reported_once() {
+        let (limiter, now) = (GuessLimiter::new(Allowance { at_once: 3, per_second: 1 }), Instant::now());
         let (one, other) = (address("10.0.0.1"), address("10.0.0.2"));
         for _ in 0..3 {
-            assert_eq!(guesses.note_failure(one, now), None);
+            assert_eq!(limiter.record_failure(one, now), None);
         }
-        assert_eq!(guesses.note_failure(one, now), Some(Blocked { retry_after_seconds: 1, is_report_due: true }));
-        assert_eq!(guesses.note_failure(one, now), Some(Blocked { retry_after_seconds: 1, is_report_due: false }));
-        assert_eq!(guesses.note_failure(other, now), None);
+        assert_eq!(limiter.record_failure(one, now), Some(Blocked { retry_after_seconds: 1, is_report_due: true }));
+        assert_eq!(limiter.record_failure(one, now), Some(Blocked { retry_after_seconds: 1, is_report_due: false }));
+        assert_eq!(limiter.record_failure(other, now), None);
         let later = now + Duration::from_secs(1);
-        assert_eq!(guesses.note_failure(one, later), None);
-        assert!(guesses.note_failure(one, later).is_some(), "one a second from then on");
-        assert_eq!(guesses.note_failure(one, later + Duration::from_secs(3)), None);
+        assert_eq!(limiter.record_failure(one, later), None);
+        assert!(limiter.record_failure(one, later).is_some(), "one per second from then on");
+        assert_eq!(limiter.record_failure(one, later + Duration::from_secs(3)), None);
     }
 
     #[test]
     fn network_of_ipv6_is_one_address_and_mapped_ipv4_another() {
-        let (guesses, now) = (Guesses::new(Allowance { at_once: 1, per_second: 1 }), Instant::now());
-        guesses.note_failure(address("2001:db8:1:2::1"), now);
-        guesses.note_failure(address("10.0.0.1"), now);
-        assert!(guesses.note_failure(address("2001:db8:1:2:ffff::9"), now).is_some());
-        assert!(guesses.note_failure(address("::ffff:10.0.0.1"), now).is_some());
-        assert_eq!(guesses.note_failure(address("2001:db8:1:3::1"), now), None);
+        let (limiter, now) = (GuessLimiter::new(Allowance { at_once: 1, per_second: 1 }), Instant::now());
+        limiter.record_failure(address("2001:db8:1:2::1"), now);
+        limiter.record_failure(address("10.0.0.1"), now);
+        assert!(limiter.record_failure(address("2001:db8:1:2:ffff::9"), now).is_some());
+        assert!(limiter.record_failure(address("::ffff:10.0.0.1"), now).is_some());
+        assert_eq!(limiter.record_failure(address("2001:db8:1:3::1"), now), None);
     }
 
     #[test]
     fn number_of_addresses_in_memory_is_bounded() {
-        let (guesses, now) = (Guesses::new(Allowance { at_once: 1, per_second: 1 }), Instant::now());
+        let (limiter, now) = (GuessLimiter::new(Allowance { at_once: 1, per_second: 1 }), Instant::now());
         for number in 0..u32::try_from(GUESSING_ADDRESSES_MAX).unwrap() + 10 {
-            guesses.note_failure(IpAddr::V4(number.into()), now);
+            limiter.record_failure(IpAddr::V4(number.into()), now);
         }
-        assert!(guesses.slots.lock().len() <= GUESSING_ADDRESSES_MAX);
+        assert!(limiter.slots.lock().len() <= GUESSING_ADDRESSES_MAX);
     }
 }

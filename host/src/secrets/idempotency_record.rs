@@ -1,6 +1,6 @@
-//! Answers kept for idempotency keys. The caller's key is the secret: the host keeps neither it nor anything that it
-//! could open the answer with before the caller comes back. A copy of the database alone shows no answer, as long as
-//! callers choose keys that cannot be guessed.
+//! Answers stored for idempotency keys. The caller's key is the secret: the host stores neither the key nor anything
+//! else that could open the answer before the caller repeats the request. A copy of the database alone reveals no
+//! answer, as long as callers choose keys that cannot be guessed.
 
 use zeroize::Zeroizing;
 
@@ -8,13 +8,13 @@ use super::{SecretError, aead};
 
 const FORMAT: u8 = 1;
 
-/// What an idempotency key is valid in; two of them never open each other's answers.
+/// Scope of an idempotency key. A key never opens an answer of another scope.
 #[derive(Clone, Copy, Debug)]
 pub struct AnswerContext<'a> {
     pub plugin: &'a str,
     /// "organization/environment".
     pub tenant: &'a str,
-    /// Stable over the rotation of API keys.
+    /// Does not change when an API key is rotated.
     pub owner: &'a str,
 }
 
@@ -24,7 +24,7 @@ impl AnswerContext<'_> {
     }
 }
 
-/// Format (1 byte), nonce (24), ciphertext with tag.
+/// Seals an answer: format (1 byte), nonce (24), ciphertext with tag.
 pub fn seal_answer(idempotency_key: &str, context: AnswerContext<'_>, plain: &[u8]) -> Result<Vec<u8>, SecretError> {
     let bound = context.bound();
     let key = aead::derive_key(idempotency_key.as_bytes(), &bound, b"sealing answers, 1")?;
@@ -34,13 +34,13 @@ pub fn seal_answer(idempotency_key: &str, context: AnswerContext<'_>, plain: &[u
     Ok(out)
 }
 
-/// The reverse of [`seal_answer`].
+/// Opens the output of [`seal_answer`].
 pub fn open_answer(
     idempotency_key: &str,
     context: AnswerContext<'_>,
     sealed: &[u8],
 ) -> Result<Zeroizing<Vec<u8>>, SecretError> {
-    let Some((&FORMAT, sealed)) = sealed.split_first() else { return Err(SecretError::Refused) };
+    let Some((&FORMAT, sealed)) = sealed.split_first() else { return Err(SecretError::CannotOpen) };
     let bound = context.bound();
     let key = aead::derive_key(idempotency_key.as_bytes(), &bound, b"sealing answers, 1")?;
     aead::open(sealed, &key, &bound)

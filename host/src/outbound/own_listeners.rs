@@ -1,7 +1,7 @@
-//! The host's own listeners, which no call reaches, even if the rule of the call allows their addresses.
+//! The host's own listeners. No call reaches them, even if the rule of the call allows their addresses.
 //!
-//! Judged by the address that is connected to, so that neither a name nor another address of this machine leads there. A
-//! port that a proxy or a router forwards to the host cannot be seen from here: the hop count ends such a loop.
+//! The address that is connected to is checked, so that neither a name nor another address of this machine leads there.
+//! A port that a proxy or a router forwards to the host cannot be detected here: the hop count ends such a loop.
 
 use std::{
     net::{IpAddr, SocketAddr, UdpSocket},
@@ -19,8 +19,8 @@ impl OwnListeners {
         self.0.store(Arc::new(listeners));
     }
 
-    /// Returns true if one of them accepts a connection to this address.
-    pub(super) fn take(&self, ip: IpAddr, port: u16) -> bool {
+    /// Returns true if one of the listeners accepts a connection to this address.
+    pub(super) fn accept(&self, ip: IpAddr, port: u16) -> bool {
         let ip = ip.to_canonical();
         self.0.load().iter().any(|own| own.port() == port && is_reached(own.ip().to_canonical(), ip))
     }
@@ -41,14 +41,14 @@ fn is_local(ip: IpAddr) -> bool {
 mod tests {
     use super::*;
 
-    fn taken(own: &str, target: &str) -> bool {
+    fn is_own(own: &str, target: &str) -> bool {
         let (listeners, target): (OwnListeners, SocketAddr) = (OwnListeners::default(), target.parse().unwrap());
         listeners.set(vec![own.parse().unwrap()]);
-        listeners.take(target.ip(), target.port())
+        listeners.accept(target.ip(), target.port())
     }
 
     #[test]
-    fn address_that_leads_to_a_listener_of_the_host_is_recognised() {
+    fn address_that_leads_to_a_listener_of_the_host_is_detected() {
         for (own, target) in [
             ("127.0.0.1:80", "127.0.0.1:80"),
             ("127.0.0.1:80", "0.0.0.0:80"),
@@ -61,12 +61,12 @@ mod tests {
             ("[::]:80", "[::]:80"),
             ("203.0.113.7:80", "203.0.113.7:80"),
         ] {
-            assert!(taken(own, target), "{own} {target}");
+            assert!(is_own(own, target), "{own} {target}");
         }
     }
 
     #[test]
-    fn other_ports_and_other_machines_are_not() {
+    fn other_ports_and_machines_are_not_own_listeners() {
         for (own, target) in [
             ("127.0.0.1:80", "127.0.0.1:81"),
             ("0.0.0.0:80", "127.0.0.1:81"),
@@ -75,17 +75,17 @@ mod tests {
             ("127.0.0.1:80", "127.0.0.2:80"),
             ("203.0.113.7:80", "0.0.0.0:80"),
         ] {
-            assert!(!taken(own, target), "{own} {target}");
+            assert!(!is_own(own, target), "{own} {target}");
         }
     }
 
     #[test]
     fn address_of_an_interface_reaches_a_listener_on_all_addresses() {
-        // The address of the interface that leads to the outside; without one there is nothing to test.
+        // Uses the address of the interface with the default route. Without one there is nothing to test.
         let socket = UdpSocket::bind("0.0.0.0:0").unwrap();
         if socket.connect("203.0.113.7:9").is_ok() {
             let own = socket.local_addr().unwrap().ip();
-            assert!(taken("0.0.0.0:80", &format!("{own}:80")), "{own}");
+            assert!(is_own("0.0.0.0:80", &format!("{own}:80")), "{own}");
         }
     }
 }
