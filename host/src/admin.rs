@@ -1,27 +1,30 @@
-//! The operators' listener: what runs, swaps, keys, webhooks, checks, health, metrics.
+//! The operators' listener: plugin status, deploys, keys, webhooks, checks, health and metrics.
 //!
-//! Never serves an interface of a plugin, and never does the work itself: it checks who asks, reads the question, calls
-//! `Operations`, and words the answer.
+//! The listener authenticates a request, parses it, calls `Operations` and renders the result. It never serves the
+//! interface of a plugin, and it implements no operation itself.
 //!
-//! - `operations`: what operators can ask for, as a trait that `boot` connects. `wire`: its JSON, shared with `cli`.
-//! - `guard`: token, Host, Origin. `token`: the file that holds the token. `problem`: errors. `routes`: the table.
-//! - `secret_json`: answers that show a secret. `actions`: what operators did, in the log, and what they did not get, in their journal.
-//! - `plugins`, `keys`, `clients`, `checks`, `webhooks`, `tasks`, `outbox`, `audit`, `backups`, `seeds`, `chains`: the handlers.
-//!   `asked`: what they are asked, read out of a request.
+//! - `operations`: the trait with all operator requests. `boot` implements it. `wire`: its JSON types, shared with
+//!   `cli`.
+//! - `guard`: checks of the token and of the Host and Origin headers. `token`: the file that holds the token.
+//! - `routes`: the route table. `inputs`: extractors of path, query and body. `error`: error responses.
+//! - `secret_json`: responses that contain a secret.
+//! - `actions`: the log line of each operator action, and the journal line of each action that failed.
+//! - `plugins`, `keys`, `clients`, `checks`, `webhooks`, `tasks`, `outbox`, `audit`, `backups`, `seeds`, `chains`: the
+//!   handlers.
 
 mod actions;
-mod asked;
 mod audit;
 mod backups;
 mod chains;
 mod checks;
 mod clients;
+mod error;
 mod guard;
+mod inputs;
 mod keys;
 pub mod operations;
 mod outbox;
 mod plugins;
-mod problem;
 mod routes;
 mod secret_json;
 mod seeds;
@@ -31,7 +34,7 @@ mod webhooks;
 pub mod wire;
 
 pub use guard::Guard;
-pub use operations::{Operations, Refusal};
+pub use operations::{AdminError, Operations};
 pub use plugins::OPERATOR_HEADER;
 pub use routes::router;
 

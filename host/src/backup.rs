@@ -1,11 +1,13 @@
-//! Backups: a folder with all that a host keeps and cannot make again, and the way back from it.
+//! Backup and restore of the data that a host cannot recreate.
 //!
-//! Owns the form of that folder: `tenon.db`, `components/HASH.wasm`, and `manifest.json`, which says of each file how long it
-//! is and what it hashes to. Never holds a key of the operator: secrets inside of the database stay sealed.
-//! Invariants: a folder under its final name is whole and was read again; nothing of a data folder changes before all of the
-//! backup was found to be as it was written.
+//! A backup is a folder with `tenon.db`, `components/HASH.wasm`, and `manifest.json`, which lists the length and the
+//! hash of each file. It contains no master key: secrets in the database stay sealed.
 //!
-//! - `write`: the folder. `restore`: the way back. `manifest`: what is in it. `files`: copied and hashed. `progress`: how far.
+//! Invariants: a backup under its final name is complete and was verified. A restore changes the data folder only after
+//! the whole backup was verified against its manifest.
+//!
+//! - `write`: writes a backup. `restore`: restores it. `manifest`: the manifest file. `files`: file copies and hashes.
+//! - `progress`: progress reports and cancellation.
 
 mod files;
 mod manifest;
@@ -19,8 +21,8 @@ use std::{
 };
 
 pub use manifest::{Checks, FileEntry, Manifest};
-pub use progress::{Progress, Seen};
-pub use restore::{Restore, Restored, restore};
+pub use progress::{Progress, ProgressSnapshot};
+pub use restore::{RestoreRequest, RestoreResult, restore};
 pub use write::{Plan, prepare, write};
 
 use crate::db::DbError;
@@ -31,15 +33,15 @@ const MANIFEST_FILE: &str = "manifest.json";
 
 #[derive(Debug, thiserror::Error)]
 pub enum BackupError {
-    /// It cannot be done as things are, and nothing was changed: a sentence for the operator.
+    /// A precondition is not met, and nothing was changed. The text is a sentence for the operator.
     #[error("{0}")]
-    Refused(String),
+    Precondition(String),
     #[error("{path}: {source}", path = path.display())]
     File { path: PathBuf, source: io::Error },
     #[error(transparent)]
     Database(#[from] DbError),
-    #[error("it was broken off")]
-    BrokenOff,
+    #[error("the backup was cancelled")]
+    Cancelled,
 }
 
 impl BackupError {
@@ -49,16 +51,16 @@ impl BackupError {
     }
 }
 
-/// Hex SHA-256 of a file. Blocking.
+/// Returns the hex SHA-256 of a file. Blocking.
 pub fn hash_file(path: &Path) -> io::Result<String> {
     Ok(files::hash(path, &Progress::default())?.sha256)
 }
 
-/// Runs what blocks its thread on one that may be.
+/// Runs blocking work on the blocking thread pool.
 async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, BackupError> + Send + 'static,
 ) -> Result<T, BackupError> {
-    tokio::task::spawn_blocking(work).await.unwrap_or(Err(BackupError::BrokenOff))
+    tokio::task::spawn_blocking(work).await.unwrap_or(Err(BackupError::Cancelled))
 }
 
 #[cfg(test)]

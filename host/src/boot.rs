@@ -1,43 +1,43 @@
-//! Builds the host top to bottom, stops it in reverse.
+//! Starts the subsystems of the host in dependency order, connects them, and stops them in reverse order.
 //!
-//! Owns the order of things and nothing else: what each room does is its own business.
+//! This module implements traits of other modules to connect them, but contains no logic of theirs.
 //!
-//! - `progress`: how far the plugins have come.
-//! - `rooms`: what is opened, and what connects it. `greeting`: what is printed then. `process`: signals and descriptors.
-//! - `serving`: the routes and the calls, as HTTP sees them. `performing`: the tasks of writing calls. `operations`: requests of
-//!   operators; `webhooks` and `tasks`: parts of it. `backups`: the one that is being written.
-//!   `seeds`, `chains`: parts of it, too. `networks`: the blockchains that there are.
-//!   `audit`: the tenants' journal; `clients`: what they ask of OAuth; `oauth`: what that is made of.
-//! - `outside`: what runs plugins, at once and later.
-//! - `stores`: what rooms ask of the database. `development`: the demo key. `upkeep`: what runs beside requests.
-//!   `folder`: what the data folder has lost. `examine`: `tenon db check`. `encryption`: TLS inwards and outwards.
+//! - `subsystems`: opens and connects the subsystems. `dependencies`: dependencies of the subsystems that call plugins.
+//! - `serving`: connects routes and plugin calls to HTTP. `performing`: runs the calls of requests.
+//! - `operations`: implements the operator requests, with `webhooks`, `tasks`, `seeds`, `chains`, `audit`, `clients`,
+//!   `backups`.
+//! - `stores`: implements the storage traits of other modules. `oauth`: settings and storage of OAuth.
+//! - `networks`: opens the blockchain networks. `encryption`: TLS of the listener and of outgoing connections.
+//! - `maintenance`: background tasks. `progress`: loading of the plugins. `banner`: text after the start.
+//! - `folder`: consistency of the data folder. `development`: the demo key. `process`: signals and resource limits.
+//! - `check`: `tenon plugin check`. `examine`: `tenon db check`. `allocator`: settings of the memory allocator.
 
-#![expect(clippy::disallowed_methods, reason = "the place where tasks are started; `stop` ends them")]
+#![expect(clippy::disallowed_methods, reason = "long-running tasks are started here; `stop` ends them")]
 
 mod allocator;
 pub mod audit;
 mod backups;
+mod banner;
 mod chains;
 mod check;
 mod clients;
+mod dependencies;
 mod development;
 mod encryption;
 mod examine;
 mod folder;
-mod greeting;
+mod maintenance;
 mod networks;
 mod oauth;
 mod operations;
-mod outside;
 mod performing;
 mod process;
 mod progress;
-mod rooms;
 mod seeds;
 mod serving;
 mod stores;
+mod subsystems;
 mod tasks;
-mod upkeep;
 mod webhooks;
 
 use std::{
@@ -58,7 +58,7 @@ use tokio::{
 use crate::{
     admin::token,
     budget::machine,
-    chains::Watching,
+    chains::ChainWatchers,
     clock::Clock,
     config::{Config, ConfigError, Environment, memory_plan::Plan},
     db::apply::Failpoint,
@@ -68,7 +68,7 @@ use crate::{
     http,
     limits::STOP_GRACE_MS,
     plugin::{call::Calls, compile::Program, native::Natives, registry::Registry},
-    stop::told,
+    shutdown::requested,
     tasks::Tasks,
 };
 
@@ -78,18 +78,18 @@ pub use backups::report as backup_report;
 pub use check::{check_component, check_plugins, compile_components};
 use encryption::load_tls;
 pub use examine::{CheckLine, CheckRemedy, CheckState, Examination, ExaminationReport, Pages, examine};
-use performing::{Ongoing, Performer};
+use maintenance::Maintenance;
+use performing::{DetachedCalls, Performer};
 use process::{HostSignals, survive_file_size_limit};
-pub use process::{disable_huge_pages, raise_descriptor_limit, signalled};
-use rooms::{Owners, Rooms, open_rooms};
+pub use process::{disable_huge_pages, raise_descriptor_limit, shutdown_signal};
 use serving::Serving;
 pub use serving::Table;
-use upkeep::Upkeep;
+use subsystems::{OwnerTasks, Subsystems, open_subsystems};
 
-/// What the command line has prepared.
+/// Inputs of a start, prepared by the command line.
 pub struct Start {
     pub config: Config,
-    /// Bound already, so that a taken port is named together with its flag.
+    /// Already bound, so that the error for a used port names its flag.
     pub interfaces: TcpListener,
     pub operators: TcpListener,
     /// Plugins that are compiled in; `tenon` has none.
@@ -103,38 +103,38 @@ pub struct Start {
 /// Reads the configuration again.
 pub type Reload = Box<dyn Fn() -> Result<Config, ConfigError> + Send + Sync>;
 
-/// A host that runs.
+/// A running host.
 pub struct Host {
-    /// Of the interfaces, of the operators.
+    /// Addresses of the interfaces and of the operators' listener.
     addresses: (SocketAddr, SocketAddr),
     demo_key: Option<(String, PathBuf)>,
     calls: Arc<Calls>,
-    ongoing: Ongoing,
+    detached_calls: DetachedCalls,
     stop: watch::Sender<bool>,
-    /// Ends the operators' listener, with the time at which it cuts what still runs.
+    /// Stops the operators' listener, with the time at which it cuts running requests.
     stop_operators: oneshot::Sender<Instant>,
-    http: JoinHandle<http::Stopped>,
-    admin: JoinHandle<http::Stopped>,
-    upkeep: Upkeep,
+    http: JoinHandle<http::ServeOutcome>,
+    admin: JoinHandle<http::ServeOutcome>,
+    maintenance: Maintenance,
     delivery: Delivery,
-    /// Tasks that call plugins without a request: `None` until the plugins are loaded.
+    /// Tasks that call plugins without a request. `None` until the plugins are loaded.
     tasks: Option<Tasks>,
-    watching: Option<Watching>,
+    chain_watchers: Option<ChainWatchers>,
     stopped: watch::Receiver<bool>,
     feed: JoinHandle<()>,
     backups: Backups,
-    rooms: Rooms,
-    owners: Owners,
+    subsystems: Subsystems,
+    owner_tasks: OwnerTasks,
 }
 
-/// Runs until the process is told to stop; a second signal ends it at once.
+/// Runs the host until the process receives a shutdown signal. A second signal ends it immediately.
 pub async fn serve(start: Start) -> anyhow::Result<()> {
     survive_file_size_limit()?;
     let mut signals = HostSignals::listen()?;
     let mut host = tokio::select! {
         biased;
         host = open(start, Clock::system()) => host?,
-        // Nothing was answered yet, so nothing has to be finished.
+        // No request was accepted yet, so no request has to finish.
         () = signals.next() => return Ok(()),
     };
     let loaded = tokio::select! {
@@ -143,33 +143,34 @@ pub async fn serve(start: Start) -> anyhow::Result<()> {
     };
     let ended = match loaded {
         Some(Ok(())) => {
-            // The host serves also if its output cannot be written: a closed terminal, a full disk.
-            let _unread = io::stdout().write_all(host.describe().await.as_bytes());
+            // The host serves even if its output cannot be written (closed terminal, full disk).
+            let _result = io::stdout().write_all(host.describe().await.as_bytes());
             tokio::select! {
                 () = signals.next() => Ok(()),
-                why = end_of_swaps(&mut host.owners.swaps) => Err(anyhow::anyhow!("{why}")),
+                reason = end_of_swaps(&mut host.owner_tasks.swaps) => Err(anyhow::anyhow!("{reason}")),
             }
         }
-        // Plugins serve already: their requests finish as well.
+        // Plugins serve already, so the stop below lets their requests finish.
         Some(Err(error)) => Err(error.context("starting timers and effects")),
         None => Ok(()),
     };
-    tracing::info!("stopping: running requests finish first; a second signal ends at once");
+    tracing::info!("stopping: running requests finish first; a second signal ends the host immediately");
     tokio::select! {
         () = host.stop() => ended,
-        () = signals.next() => anyhow::bail!("ended by a second signal; what was acknowledged is safe"),
+        () = signals.next() => anyhow::bail!("ended by a second signal; acknowledged changes are durable"),
     }
 }
 
-/// Opens everything and loads the plugins. A plugin that does not load does not keep the others from serving: `tenon plugin
-/// list` says why.
+/// Starts the host and loads the plugins. A plugin that fails to load does not prevent the others from serving; `tenon
+/// plugin list` shows the reason.
 pub async fn start(start: Start, clock: Clock) -> anyhow::Result<Host> {
     let mut host = open(start, clock).await?;
     host.load().await?;
     Ok(host)
 }
 
-/// Opens everything. Both listeners answer from then on, and each plugin serves as soon as it is ready.
+/// Opens the subsystems and both listeners. The listeners answer from then on, and each plugin serves as soon as it is
+/// ready.
 async fn open(start: Start, clock: Clock) -> anyhow::Result<Host> {
     let Start { config, interfaces, operators, natives, compiler, reload } = start;
     let addresses = (interfaces.local_addr()?, operators.local_addr()?);
@@ -178,72 +179,75 @@ async fn open(start: Start, clock: Clock) -> anyhow::Result<Host> {
     for warning in plan.warnings(&config) {
         tracing::warn!("{warning}");
     }
-    let (rooms, owners) = open_rooms(Arc::new(config), (natives, compiler), (reload, oauth), clock).await?;
-    // A destination may be a plugin of this host behind its public address; loops between them end by the count of hops.
-    rooms.client.refuse_listeners(vec![addresses.1]);
-    rooms.webhook_client.refuse_listeners(vec![addresses.0, addresses.1]);
-    let token = token::load_or_create(&rooms.config.data_dir)?;
-    let tls = load_tls(&rooms.config)?;
+    let (subsystems, owner_tasks) =
+        open_subsystems(Arc::new(config), (natives, compiler), (reload, oauth), clock).await?;
+    // A destination may be a plugin of this host behind its public address. The hop limit ends loops between plugins.
+    subsystems.client.block_listeners(vec![addresses.1]);
+    subsystems.webhook_client.block_listeners(vec![addresses.0, addresses.1]);
+    let token = token::load_or_create(&subsystems.config.data_dir)?;
+    let tls = load_tls(&subsystems.config)?;
     let (stop, stopped) = watch::channel(false);
-    let delivery = Delivery::start(rooms.delivery(), stopped.clone()).await?;
-    let upkeep = Upkeep::start(upkeep::Parts {
-        database: rooms.database.clone(),
-        keys: rooms.keys.clone(),
-        config: rooms.config.clone(),
-        clock: rooms.clock.clone(),
-        webhooks: rooms.metrics.delivery(),
-        tasks: rooms.metrics.tasks(),
+    let delivery = Delivery::start(subsystems.delivery(), stopped.clone()).await?;
+    let maintenance = Maintenance::start(maintenance::Parts {
+        database: subsystems.database.clone(),
+        keys: subsystems.keys.clone(),
+        config: subsystems.config.clone(),
+        clock: subsystems.clock.clone(),
+        webhooks: subsystems.metrics.delivery(),
+        tasks: subsystems.metrics.tasks(),
         tls: tls.clone(),
         stopped: stopped.clone(),
     });
-    let demo_key = development::demo_key(&rooms.config, &rooms.keys, rooms.clock.now()).await?;
-    let calls = rooms.calls(upkeep.disk());
-    let backups = rooms.backups();
-    let beside = (upkeep.disk(), delivery.views(), backups.clone(), tls.clone());
-    let router = rooms.operators(token, beside, stopped.clone());
-    let settings = rooms.config.http.clone();
+    let demo_key = development::demo_key(&subsystems.config, &subsystems.keys, subsystems.clock.now()).await?;
+    let calls = subsystems.calls(maintenance.disk());
+    let backups = subsystems.backups();
+    let shared = (maintenance.disk(), delivery.views(), backups.clone(), tls.clone());
+    let router = subsystems.operators(token, shared, stopped.clone());
+    let settings = subsystems.config.http.clone();
     let (stop_operators, operators_stopped) = oneshot::channel();
     let admin = tokio::spawn(http::serve_router(operators, settings, router, async move {
         operators_stopped.await.unwrap_or_else(|_host_is_gone| Instant::now())
     }));
-    let (feeds, feed) = Feeds::start(rooms.database.clone(), rooms.budget.clone(), &rooms.committer, stopped.clone());
-    let ongoing = Ongoing::default();
-    let performer = Performer { registry: rooms.registry.clone(), calls: calls.clone() };
-    let service = rooms.service(
-        Serving { performer, ongoing: ongoing.clone(), configured: rooms.configured.clone(), feeds },
+    let (feeds, feed) =
+        Feeds::start(subsystems.database.clone(), subsystems.budget.clone(), &subsystems.committer, stopped.clone());
+    let detached_calls = DetachedCalls::default();
+    let performer = Performer { registry: subsystems.registry.clone(), calls: calls.clone() };
+    let service = subsystems.service(
+        Serving { performer, detached_calls: detached_calls.clone(), configured: subsystems.configured.clone(), feeds },
         addresses.0,
     );
-    rooms.neighbours.open(serving::visits(&service, rooms.registry.clone()));
+    subsystems.plugin_calls.set_handler(serving::plugin_call_handler(&service, subsystems.registry.clone()));
     let http = tokio::spawn(http::serve(interfaces, tls, service, stopping(stopped.clone())));
     Ok(Host {
         addresses,
         demo_key,
         calls,
-        ongoing,
+        detached_calls,
         stop,
         stop_operators,
         http,
         admin,
-        upkeep,
+        maintenance,
         delivery,
         tasks: None,
-        watching: None,
+        chain_watchers: None,
         stopped,
         feed,
         backups,
-        rooms,
-        owners,
+        subsystems,
+        owner_tasks,
     })
 }
 
 impl Host {
-    /// Returns when each plugin has served or was refused once. Timers and effects run from then on: what they call is there.
+    /// Loads the plugins, then starts timers, effects and chain watchers, which call them. Each plugin has served or
+    /// was refused by then.
     async fn load(&mut self) -> anyhow::Result<()> {
-        progress::follow(&self.rooms.reloader, self.rooms.loader.progress()).await;
-        folder::report_lost_components(&self.rooms.config, &self.rooms.database).await;
-        // Each is stored at once: a stop awaits what has started, also where this ends between the two.
-        self.tasks = Some(Tasks::start(self.rooms.tasks(self.calls.clone()), self.stopped.clone()).await?);
-        self.watching = Some(Watching::start(self.rooms.watching(), self.stopped.clone()).await?);
+        progress::follow(&self.subsystems.reloader, self.subsystems.loader.progress()).await;
+        folder::report_lost_components(&self.subsystems.config, &self.subsystems.database).await;
+        // Each is stored immediately: if this future is dropped between the two, a stop still awaits the first.
+        self.tasks = Some(Tasks::start(self.subsystems.tasks(self.calls.clone()), self.stopped.clone()).await?);
+        self.chain_watchers = Some(ChainWatchers::start(self.subsystems.chain_watchers(), self.stopped.clone()).await?);
         Ok(())
     }
 
@@ -255,58 +259,58 @@ impl Host {
         self.addresses.1
     }
 
-    /// What requests run through, for those who measure it.
+    /// Returns the call pipeline, for benchmarks.
     pub fn calls(&self) -> (&Arc<Calls>, &Arc<Registry<Table>>) {
-        (&self.calls, &self.rooms.registry)
+        (&self.calls, &self.subsystems.registry)
     }
 
-    /// What calls to the outside run through.
+    /// Returns the client of destinations.
     pub fn destinations(&self) -> &Destinations {
-        &self.rooms.destinations
+        &self.subsystems.destinations
     }
 
-    /// Lets the next batch go wrong, for tests.
+    /// Makes the next batch fail, for tests.
     #[doc(hidden)]
     pub fn fail_next_batch(&self, failpoint: Failpoint) {
-        *self.owners.failpoints.0.lock() = Some(failpoint);
+        *self.owner_tasks.failpoints.0.lock() = Some(failpoint);
     }
 
-    /// In reverse: requests finish, nothing new is swapped, what was accepted becomes durable, the file is closed. Operators and probes
-    /// are answered until requests have finished.
+    /// Stops the subsystems in reverse order: finishes requests, ends swaps, makes accepted changes durable, closes the
+    /// database. The operators' listener answers until requests have finished.
     pub async fn stop(self) {
-        let until = Instant::now() + Duration::from_millis(self.rooms.config.http.shutdown_ms);
+        let until = Instant::now() + Duration::from_millis(self.subsystems.config.http.shutdown_ms);
         let _ = self.stop.send(true);
         let cut = match self.http.await {
-            Ok(http::Stopped { cut }) => cut,
+            Ok(http::ServeOutcome { cut }) => cut,
             Err(error) => {
                 tracing::error!("the listener failed: {error}");
                 0
             }
         };
-        if !self.ongoing.end(until).await {
-            tracing::warn!("calls that took longer than http.shutdown-ms were cut");
+        if !self.detached_calls.end(until).await {
+            tracing::warn!("cut calls that took longer than http.shutdown-ms");
         }
         self.backups.stop().await;
-        self.rooms.reloader.shutdown().await;
-        if let Some(swaps) = self.owners.swaps {
+        self.subsystems.reloader.shutdown().await;
+        if let Some(swaps) = self.owner_tasks.swaps {
             let _ = swaps.await;
         }
-        let last_answers = Instant::now() + Duration::from_millis(STOP_GRACE_MS);
-        let _ended = self.stop_operators.send(until.max(last_answers));
+        let grace = Instant::now() + Duration::from_millis(STOP_GRACE_MS);
+        let _ended = self.stop_operators.send(until.max(grace));
         let _ = self.admin.await;
-        self.upkeep.stop().await;
+        self.maintenance.stop().await;
         let _ = self.feed.await;
-        if let Some(watching) = self.watching {
-            watching.stop().await;
+        if let Some(watchers) = self.chain_watchers {
+            watchers.stop().await;
         }
         if let Some(tasks) = self.tasks {
             tasks.stop().await;
         }
         self.delivery.stop().await;
-        self.owners.committer.shutdown().await;
-        networks::close(self.rooms.simulated.as_deref()).await;
-        if let Err(error) = self.rooms.database.close().await {
-            tracing::warn!("the database was not closed in order, which harms nothing: {error}");
+        self.owner_tasks.committer.shutdown().await;
+        networks::close(self.subsystems.simulated.as_deref()).await;
+        if let Err(error) = self.subsystems.database.close().await {
+            tracing::warn!("failed to close the database; no data is lost: {error}");
         }
         match cut {
             0 => tracing::info!("stopped cleanly: every request finished, the database is closed"),
@@ -315,14 +319,15 @@ impl Host {
     }
 }
 
-/// Returns when the task that swaps ends though the host does not stop: nothing can be deployed any more. The reason is a sentence.
+/// Waits until the swap task ends although the host is not stopping, and returns the reason. No plugin can be deployed
+/// then.
 async fn end_of_swaps(swaps: &mut Option<JoinHandle<()>>) -> String {
     let Some(task) = swaps else { return std::future::pending().await };
-    let ended = task.await;
-    // A handle is awaited once.
+    let result = task.await;
+    // A handle must not be awaited twice.
     *swaps = None;
-    let why = ended.err().map_or("it returned".to_owned(), |error| error.to_string());
-    format!("the task that swaps plugins has ended ({why}); the host stops, so that it is started again")
+    let reason = result.err().map_or("it returned".to_owned(), |error| error.to_string());
+    format!("the task that swaps plugins has ended ({reason}); the host stops, so that its supervisor restarts it")
 }
 
 fn as_function(clock: &Clock) -> Arc<dyn Fn() -> u64 + Send + Sync> {
@@ -330,12 +335,12 @@ fn as_function(clock: &Clock) -> Arc<dyn Fn() -> u64 + Send + Sync> {
     Arc::new(move || clock.now())
 }
 
-/// The same for who keeps it.
+/// Waits for the shutdown. The returned future owns its receiver.
 async fn stopping(mut stopped: watch::Receiver<bool>) {
-    told(&mut stopped).await;
+    requested(&mut stopped).await;
 }
 
-/// Development prints what production would not.
+/// Returns true in development, where the host prints the demo key.
 fn is_development(config: &Config) -> bool {
     config.environment == Environment::Development
 }
@@ -345,10 +350,10 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn panic_of_the_task_that_swaps_ends_the_host() {
+    async fn panic_of_the_swap_task_is_detected() {
         let mut swaps = Some(tokio::spawn(async { panic!("in a test") }));
-        let why = end_of_swaps(&mut swaps).await;
-        assert!(why.contains("panicked"), "{why}");
-        assert!(swaps.is_none(), "stopping the host does not await it again");
+        let reason = end_of_swaps(&mut swaps).await;
+        assert!(reason.contains("panicked"), "{reason}");
+        assert!(swaps.is_none(), "a stop must not await the handle again");
     }
 }

@@ -1,11 +1,13 @@
-//! The command line: what people and scripts say to Tenon.
+//! The command line of Tenon.
 //!
-//! Never does what it asks for, but `serve`, `listen`, `config`, `plugin check`, `plugin compile`, `restore`, `db`, `completions` and `man`, and `backup` and `audit` where no host runs:
-//! everything else goes to the operators' listener. Exit code 0: done; 1: refused or failed; 2: the command line itself is wrong.
+//! Most commands send requests to the operators' listener of a running host. `serve`, `listen`, `config`, `plugin
+//! check`, `plugin compile`, `restore`, `db`, `completions` and `man` run in this process. `backup` and `audit` do so
+//! if no host runs. Exit codes: 0 success; 1 failure; 2 invalid command line.
 //!
-//! - one file for each group of sub-commands. `client`: the operators' listener; `oauth_client`: clients of OAuth. `table`, `show`: output for people; `since`: times from them.
-//! - `input`: files that arguments name.
-//! - `banner`: what `serve` prints when it is ready. `error`: what went wrong, in words.
+//! - Each group of sub-commands has its own file. `render` modules produce the text output.
+//! - `client`: HTTP client of the operators' listener. `oauth_client`: commands for OAuth clients.
+//! - `table`, `output`: text output. `time_argument`: times in arguments. `input`: files that arguments name.
+//! - `banner`: text that `serve` prints when it is ready. `error`: errors of commands.
 
 mod audit;
 mod backup;
@@ -26,16 +28,16 @@ mod manual;
 mod oauth;
 mod oauth_client;
 mod outbox;
+mod output;
 mod ownership;
 mod plugin;
 mod restore;
 mod secrets;
 mod seed;
 mod serve;
-mod show;
-mod since;
 mod table;
 mod task;
+mod time_argument;
 mod webhook;
 
 use std::{io::Write, process::ExitCode};
@@ -50,8 +52,8 @@ pub use error::CliError;
 #[command(
     name = "tenon",
     version,
-    about = "A host for WebAssembly plugins that carry the rules of HTTP interfaces",
-    after_help = "Example:\n  tenon serve --config plugins.toml\n  tenon key create --plugin notes --tenant acme --environment test\n\nEvery command has an example of its own: tenon help key create"
+    about = "A host for WebAssembly plugins that implement HTTP APIs",
+    after_help = "Example:\n  tenon serve --config plugins.toml\n  tenon key create --plugin notes --tenant acme --environment test\n\nThe help of every command has examples: tenon help key create"
 )]
 struct Cli {
     #[command(subcommand)]
@@ -82,30 +84,32 @@ enum Command {
     Config(config::Config),
     Completions(manual::Completions),
     Man(manual::Man),
-    /// Compile one component; started by the host alone
+    /// Compile one component (internal: only the host starts it)
     #[command(name = compile::child::COMMAND, hide = true, after_help = "Example:\n  tenon serve starts it")]
     CompileComponent,
 }
 
-/// What a command leaves behind: text for standard output, and whether it found what it was asked to find.
+/// Result of a command.
 #[derive(Debug, PartialEq, Eq)]
 struct Outcome {
+    /// Text for standard output.
     text: String,
-    good: bool,
+    /// Exit code 0 if true, otherwise 1.
+    success: bool,
 }
 
 impl Outcome {
-    fn good(text: String) -> Outcome {
-        Outcome { text, good: true }
+    fn success(text: String) -> Outcome {
+        Outcome { text, success: true }
     }
 }
 
-/// Reads the command line, does it, prints, and says how it went.
+/// Runs the command line, prints its output and returns the exit code.
 pub fn run() -> ExitCode {
     run_with(Natives::new())
 }
 
-/// The same for a program that has plugins compiled in.
+/// Runs the command line of a program with compiled-in plugins.
 pub fn run_with(natives: Natives) -> ExitCode {
     let matches = Cli::command().get_matches();
     let outcome = match Cli::from_arg_matches(&matches) {
@@ -114,14 +118,14 @@ pub fn run_with(natives: Natives) -> ExitCode {
     };
     match outcome {
         Ok(outcome) => {
-            // A reader that has seen enough (`| head`) is no failure of ours.
+            // A closed pipe (`| head`) is not a failure.
             let _ = std::io::stdout().write_all(outcome.text.as_bytes());
-            if outcome.good { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+            if outcome.success { ExitCode::SUCCESS } else { ExitCode::FAILURE }
         }
         Err(error) => {
-            let text = match wants_json(&matches) {
-                true => error.json(),
-                false => format!("tenon: {}", show::printable_lines(&error.to_string())),
+            let text = match is_json_requested(&matches) {
+                true => error.to_json(),
+                false => format!("tenon: {}", output::printable_lines(&error.to_string())),
             };
             let _ = writeln!(std::io::stderr(), "{text}");
             ExitCode::FAILURE
@@ -129,10 +133,10 @@ pub fn run_with(natives: Natives) -> ExitCode {
     }
 }
 
-/// Whether the command that was typed has a flag `--json`, and it was given.
-fn wants_json(matches: &ArgMatches) -> bool {
-    let given = matches.try_get_one::<bool>("json").ok().flatten();
-    given == Some(&true) || matches.subcommand().is_some_and(|(_, inner)| wants_json(inner))
+/// Returns true if the command or a sub-command has the flag `--json` set.
+fn is_json_requested(matches: &ArgMatches) -> bool {
+    let flag = matches.try_get_one::<bool>("json").ok().flatten();
+    flag == Some(&true) || matches.subcommand().is_some_and(|(_, inner)| is_json_requested(inner))
 }
 
 impl Command {
@@ -142,7 +146,7 @@ impl Command {
             Command::Config(config) => wait(config.run()),
             Command::Completions(completions) => completions.run(),
             Command::Man(man) => man.run(),
-            Command::CompileComponent => compile::child::run().map(Outcome::good).map_err(CliError::Failed),
+            Command::CompileComponent => compile::child::run().map(Outcome::success).map_err(CliError::Failed),
             Command::Key(key) => wait(key.run()),
             Command::Client(client) => wait(client.run()),
             Command::Oauth(oauth) => wait(oauth.run()),
@@ -165,11 +169,11 @@ impl Command {
     }
 }
 
-/// Runs a command that asks one question: a thread of its own would be wasted on it.
+/// Runs an asynchronous command on the current thread. Most commands send one request and need no worker threads.
 fn wait(command: impl Future<Output = Result<Outcome, CliError>>) -> Result<Outcome, CliError> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let runtime = runtime.map_err(|error| CliError::Failed(format!("the system gives no runtime: {error}")))?;
-    // Boxed, because otherwise the whole command is compiled into each loop of the runtime.
+    let runtime = runtime.map_err(|error| CliError::Failed(format!("failed to start the async runtime: {error}")))?;
+    // Boxed: otherwise the whole command is compiled into each loop of the runtime.
     runtime.block_on(command.boxed_local())
 }
 

@@ -1,7 +1,8 @@
-//! Records of operators' requests: one line of the log for each request that changes something, and a line of the operators'
-//! journal for each refused one. An accepted request already has its line, written in the transaction of the action.
+//! Records of operators' requests: one line of the log for each request that changes something, and a line of the
+//! operators' journal for each refused one. An accepted request already has its line, written in the transaction of the
+//! action.
 //!
-//! Invariant: each route that is no GET has a name here (a test goes over them).
+//! Invariant: each route that is not a GET has a name here (a test enumerates them).
 
 use std::{net::IpAddr, sync::Arc};
 
@@ -13,13 +14,13 @@ use axum::{
 use http::{Method, StatusCode};
 
 use super::{
-    operations::{Operations, RefusedAction},
+    error::ErrorMessage,
+    operations::{FailedAction, Operations},
     plugins::operator,
-    problem::Explained,
 };
 use crate::{changes::operator_action::ActionOutcome, limits::REFUSED_ACTION_CHARS_MAX};
 
-/// Returns the journal's name of what a request does. `None`: it only reads.
+/// Returns the name under which the journal lists a request, or `None` if the request only reads.
 fn find_action(method: &Method, pattern: &str) -> Option<&'static str> {
     let action = match (method.as_str(), pattern) {
         ("GET" | "HEAD" | "OPTIONS", _) | ("POST", "/v1/plugins/{plugin}/check") => return None,
@@ -46,13 +47,13 @@ fn find_action(method: &Method, pattern: &str) -> Option<&'static str> {
     Some(action)
 }
 
-/// Swaps note their refusals themselves.
+/// Returns true for swaps. Their failures are recorded by the reloader.
 fn is_swap(action: &str) -> bool {
     matches!(action, "deploy" | "rollback")
 }
 
-/// The layer around every route, behind the guard.
-pub async fn note<O: Operations>(State(operations): State<Arc<O>>, request: Request, next: Next) -> Response {
+/// Logs an action and records it if it failed. Middleware of every route, behind the guard.
+pub async fn record<O: Operations>(State(operations): State<Arc<O>>, request: Request, next: Next) -> Response {
     let pattern = request.extensions().get::<MatchedPath>().map(MatchedPath::as_str);
     let Some(action) = pattern.and_then(|pattern| find_action(request.method(), pattern)) else {
         return next.run(request).await;
@@ -70,9 +71,9 @@ pub async fn note<O: Operations>(State(operations): State<Arc<O>>, request: Requ
         _ => None,
     };
     if let Some(outcome) = outcome {
-        let why = response.extensions().get::<Explained>().map_or("", |Explained(why)| why.as_str());
-        let why = why.chars().take(REFUSED_ACTION_CHARS_MAX).collect();
-        operations.note_refused(RefusedAction { action, operator, outcome, why }).await;
+        let reason = response.extensions().get::<ErrorMessage>().map_or("", |ErrorMessage(message)| message.as_str());
+        let reason = reason.chars().take(REFUSED_ACTION_CHARS_MAX).collect();
+        operations.record_failed_action(FailedAction { action, operator, outcome, reason }).await;
     }
     response
 }
@@ -82,11 +83,11 @@ mod tests {
     use super::*;
     use crate::changes::operator_action::ACTIONS;
 
-    /// The table of routes as it stands in the source: axum does not list its own.
+    /// Source of the route table. axum does not list the routes of a router.
     const ROUTES: &str = include_str!("routes.rs");
 
     #[test]
-    fn every_route_that_changes_something_has_a_name_for_the_journal() {
+    fn every_mutating_route_has_a_journal_action() {
         let (text, mut named) = (ROUTES.replace(char::is_whitespace, ""), 0);
         for route in text.split(".route(\"").skip(1) {
             let (pattern, handlers) = route.split_once("\",").unwrap();

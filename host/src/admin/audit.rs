@@ -1,4 +1,4 @@
-//! The tenants' journal: its lines, and whether its chains are what was written.
+//! Handlers of the tenants' journal: its lines, and the verification of its hash chains.
 
 use std::sync::Arc;
 
@@ -7,14 +7,14 @@ use http::Uri;
 use serde::Deserialize;
 
 use super::{
-    asked::read_options,
-    operations::{ChainsQuestion, LinesQuestion, Operations},
-    problem::Rejection,
-    webhooks::within,
-    wire::{AuditLine, ChainStatus, Moment, Page},
+    error::HttpError,
+    inputs::read_options,
+    operations::{AuditChainsQuery, AuditLinesQuery, Operations},
+    webhooks::check_limit,
+    wire::{AuditLine, ChainStatus, Page, TimestampText},
 };
 
-type Answer<T> = Result<Json<T>, Rejection>;
+type JsonResult<T> = Result<Json<T>, HttpError>;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -24,8 +24,8 @@ pub struct LinesOptions {
     operation: Option<String>,
     subject: Option<String>,
     request: Option<String>,
-    since: Option<Moment>,
-    until: Option<Moment>,
+    since: Option<TimestampText>,
+    until: Option<TimestampText>,
     after: Option<i64>,
     limit: Option<u32>,
 }
@@ -38,19 +38,19 @@ pub struct ChainsOptions {
     after: Option<String>,
 }
 
-pub async fn lines<O: Operations>(State(operations): State<Arc<O>>, uri: Uri) -> Answer<Page<AuditLine>> {
+pub async fn lines<O: Operations>(State(operations): State<Arc<O>>, uri: Uri) -> JsonResult<Page<AuditLine>> {
     let hint = "The options are plugin, tenant (acme/test), operation, subject, request, since and until \
                 (2026-01-02T03:04:05Z), after, and limit=1..1000.";
     let options: LinesOptions = read_options(&uri, hint)?;
-    let limit = within(options.limit, hint)?;
+    let limit = check_limit(options.limit, hint)?;
     let LinesOptions { plugin, tenant, operation, subject, request, since, until, after, .. } = options;
-    let question = LinesQuestion { plugin, tenant, operation, subject, request, since, until, after, limit };
-    Ok(Json(operations.audit_lines(question).await?))
+    let query = AuditLinesQuery { plugin, tenant, operation, subject, request, since, until, after, limit };
+    Ok(Json(operations.audit_lines(query).await?))
 }
 
-/// Follows as many lines as one answer has time for; `next` goes on from there.
-pub async fn chains<O: Operations>(State(operations): State<Arc<O>>, uri: Uri) -> Answer<Page<ChainStatus>> {
+/// Verifies a limited number of lines. `next` in the response continues from there.
+pub async fn chains<O: Operations>(State(operations): State<Arc<O>>, uri: Uri) -> JsonResult<Page<ChainStatus>> {
     let hint = "The options are plugin, tenant (acme/test), and after.";
     let ChainsOptions { plugin, tenant, after } = read_options(&uri, hint)?;
-    Ok(Json(operations.audit_chains(ChainsQuestion { plugin, tenant, after }).await?))
+    Ok(Json(operations.audit_chains(AuditChainsQuery { plugin, tenant, after }).await?))
 }

@@ -1,4 +1,4 @@
-//! Backups: begin one, and see how far it is.
+//! Handlers of backups: start one, and report its status.
 
 use std::sync::Arc;
 
@@ -9,24 +9,24 @@ use axum::{
 use http::StatusCode;
 
 use super::{
-    asked::read_json,
+    error::HttpError,
+    inputs::read_json,
     operations::Operations,
     plugins::operator,
-    problem::Rejection,
     wire::{BackupStatus, NewBackup},
 };
 
-/// Answers before it is written: `GET` says when it is.
+/// Starts a backup and responds while it is being written. `GET` reports its progress.
 pub async fn start<O: Operations>(
     State(operations): State<Arc<O>>,
     request: Request,
-) -> Result<(StatusCode, Json<BackupStatus>), Rejection> {
-    let who = operator(request.headers());
-    let wish: NewBackup =
-        read_json(request, "Send folder, the absolute path of a folder that is not there yet.").await?;
-    Ok((StatusCode::ACCEPTED, Json(operations.start_backup(wish, who).await?)))
+) -> Result<(StatusCode, Json<BackupStatus>), HttpError> {
+    let operator = operator(request.headers());
+    let backup: NewBackup =
+        read_json(request, "Send folder, the absolute path of a folder that does not exist yet.").await?;
+    Ok((StatusCode::ACCEPTED, Json(operations.start_backup(backup, operator).await?)))
 }
 
-pub async fn status<O: Operations>(State(operations): State<Arc<O>>) -> Result<Json<BackupStatus>, Rejection> {
+pub async fn status<O: Operations>(State(operations): State<Arc<O>>) -> Result<Json<BackupStatus>, HttpError> {
     Ok(Json(operations.backup().await?))
 }

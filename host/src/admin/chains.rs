@@ -1,4 +1,4 @@
-//! Networks of blockchains: which there are, what stands on them, and what is done to simulated ones.
+//! Handlers of blockchain networks: status, balances, transactions, and the control of simulated networks.
 
 use std::sync::Arc;
 
@@ -10,14 +10,14 @@ use http::{HeaderMap, Uri};
 use serde::Deserialize;
 
 use super::{
-    asked::{read_json, read_options},
-    operations::{BalanceQuestion, Operations, TransactionQuestion},
+    error::HttpError,
+    inputs::{read_json, read_options},
+    operations::{BalanceQuery, Operations, TransactionQuery},
     plugins::operator,
-    problem::Rejection,
     wire::{BalanceReport, ControlReport, NetworkControl, NetworkSide, NetworkStatus, TransactionStatus},
 };
 
-type Answer<T> = Result<Json<T>, Rejection>;
+type JsonResult<T> = Result<Json<T>, HttpError>;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -37,30 +37,30 @@ pub struct TransactionOptions {
     hash: String,
 }
 
-pub async fn list<O: Operations>(State(operations): State<Arc<O>>) -> Answer<Vec<NetworkStatus>> {
+pub async fn list<O: Operations>(State(operations): State<Arc<O>>) -> JsonResult<Vec<NetworkStatus>> {
     Ok(Json(operations.networks().await?))
 }
 
-pub async fn balance<O: Operations>(State(operations): State<Arc<O>>, uri: Uri) -> Answer<BalanceReport> {
+pub async fn balance<O: Operations>(State(operations): State<Arc<O>>, uri: Uri) -> JsonResult<BalanceReport> {
     let hint = "The options are blockchain, network (test, main), and address.";
     let BalanceOptions { blockchain, network, address } = read_options(&uri, hint)?;
-    Ok(Json(operations.network_balance(BalanceQuestion { blockchain, network, address }).await?))
+    Ok(Json(operations.network_balance(BalanceQuery { blockchain, network, address }).await?))
 }
 
-pub async fn transaction<O: Operations>(State(operations): State<Arc<O>>, uri: Uri) -> Answer<TransactionStatus> {
+pub async fn transaction<O: Operations>(State(operations): State<Arc<O>>, uri: Uri) -> JsonResult<TransactionStatus> {
     let hint = "The options are blockchain, network (test, main), and hash.";
     let TransactionOptions { blockchain, network, hash } = read_options(&uri, hint)?;
-    Ok(Json(operations.network_transaction(TransactionQuestion { blockchain, network, hash }).await?))
+    Ok(Json(operations.network_transaction(TransactionQuery { blockchain, network, hash }).await?))
 }
 
 pub async fn control<O: Operations>(
     State(operations): State<Arc<O>>,
     headers: HeaderMap,
     request: Request,
-) -> Answer<ControlReport> {
+) -> JsonResult<ControlReport> {
     let hint = "Send blockchain, network (test, main) and control: an object whose kind is give (address, amount, token), \
                 mine (blocks), reorganise (depth, drop), fail (count), stick (count), release, slow (ms), \
                 silent (silence: off, lost, taken) or off.";
-    let wish: NetworkControl = read_json(request, hint).await?;
-    Ok(Json(operations.control_network(wish, operator(&headers)).await?))
+    let control: NetworkControl = read_json(request, hint).await?;
+    Ok(Json(operations.control_network(control, operator(&headers)).await?))
 }

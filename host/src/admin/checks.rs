@@ -1,4 +1,4 @@
-//! Health, metrics, and what operators check or repair.
+//! Handlers of health, readiness, metrics, the ledger check and the rotation of secrets.
 
 use std::sync::Arc;
 
@@ -10,13 +10,14 @@ use axum::{
 use http::{HeaderMap, StatusCode, header};
 
 use super::{
+    error::HttpError,
     operations::Operations,
     plugins::operator,
-    problem::Rejection,
     wire::{LedgerReport, RotationReport},
 };
 
-/// The process runs and answers. Asks nothing else, so that a full disk does not get the host restarted.
+/// Answers 200 while the process runs. It checks nothing else, so that a full disk does not cause a restart of the
+/// host.
 pub async fn health() -> &'static str {
     "ok\n"
 }
@@ -27,18 +28,18 @@ pub async fn readiness<O: Operations>(State(operations): State<Arc<O>>) -> Respo
     (status, Json(readiness)).into_response()
 }
 
-pub async fn metrics<O: Operations>(State(operations): State<Arc<O>>) -> Result<Response, Rejection> {
+pub async fn metrics<O: Operations>(State(operations): State<Arc<O>>) -> Result<Response, HttpError> {
     let text = operations.metrics()?;
     Ok(([(header::CONTENT_TYPE, prometheus::TEXT_FORMAT)], text).into_response())
 }
 
-pub async fn ledger<O: Operations>(State(operations): State<Arc<O>>) -> Result<Json<LedgerReport>, Rejection> {
+pub async fn ledger<O: Operations>(State(operations): State<Arc<O>>) -> Result<Json<LedgerReport>, HttpError> {
     Ok(Json(operations.check_ledger().await?))
 }
 
 pub async fn rotate_secrets<O: Operations>(
     State(operations): State<Arc<O>>,
     headers: HeaderMap,
-) -> Result<Json<RotationReport>, Rejection> {
+) -> Result<Json<RotationReport>, HttpError> {
     Ok(Json(operations.rotate_secrets(operator(&headers)).await?))
 }

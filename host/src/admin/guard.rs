@@ -1,10 +1,11 @@
-//! Who may ask: the token for everything that operators do; health and metrics are open.
+//! Authentication of the operators' listener. Operator requests need the token. Health and metrics are open.
 //!
-//! A page in an operator's browser can send requests to this listener, also under a name of its own that points here.
-//! So a request with an Origin is refused, and so is a Host that is neither an IP address, nor localhost, nor named in
-//! `admin-hosts`.
-//! Wrong tokens are counted by address: an address that guesses is answered with 429. The right token always passes: it has
-//! 256 bits, so refusing it would protect nothing.
+//! A page in an operator's browser can send requests to this listener, also through a DNS name of its own that resolves
+//! to it (DNS rebinding). The guard therefore rejects requests with an Origin header, and requests whose Host is
+//! neither an IP address, nor localhost, nor listed in `admin-hosts`.
+//!
+//! The guard counts wrong tokens by address, and an address with too many gets 429. A correct token always passes: it
+//! has 256 bits, so rejecting it would not prevent guessing.
 
 use std::{
     net::{IpAddr, Ipv4Addr},
@@ -20,43 +21,48 @@ use http::{HeaderMap, StatusCode, Uri, header, uri::Authority};
 use subtle::ConstantTimeEq;
 use tokio::time::Instant;
 
-use super::problem::Rejection;
+use super::error::HttpError;
 use crate::{
-    auth::guesses::{Allowance, Blocked, Guesses},
+    auth::guess_limiter::{Allowance, Blocked, GuessLimiter},
     limits::{OPERATOR_GUESSES_AT_ONCE, OPERATOR_GUESSES_PER_SECOND},
     secrets::SecretText,
 };
 
-/// Readable without the token: they name plugins and numbers, and probes have no token.
-const OPEN: [&str; 3] = ["/healthz", "/readyz", "/metrics"];
+/// Paths that need no token. They expose only plugin names and numbers, and probes have no token.
+const OPEN_PATHS: [&str; 3] = ["/healthz", "/readyz", "/metrics"];
 
 pub struct Guard {
     token: SecretText,
     hosts: Vec<String>,
-    guesses: Guesses,
+    guesses: GuessLimiter,
 }
 
 impl Guard {
-    /// `hosts`: lower case names besides localhost and IP addresses.
+    /// Creates a guard. `hosts` are lower-case names that are accepted besides localhost and IP addresses.
     pub fn new(token: SecretText, hosts: Vec<String>) -> Guard {
         let allowance = Allowance { at_once: OPERATOR_GUESSES_AT_ONCE, per_second: OPERATOR_GUESSES_PER_SECOND };
-        Guard { token, hosts, guesses: Guesses::new(allowance) }
+        Guard { token, hosts, guesses: GuessLimiter::new(allowance) }
     }
 
-    fn check(&self, uri: &Uri, headers: &HeaderMap, peer: IpAddr) -> Result<(), Rejection> {
+    fn check(&self, uri: &Uri, headers: &HeaderMap, peer: IpAddr) -> Result<(), HttpError> {
         if headers.contains_key(header::ORIGIN) {
             let hint = "Use the command `tenon`, or a program that sends no Origin header.";
-            return Err(Rejection::new(StatusCode::FORBIDDEN, "from-a-browser", "Browsers are not served here.", hint));
+            return Err(HttpError::new(
+                StatusCode::FORBIDDEN,
+                "from-a-browser",
+                "Requests from browsers are rejected.",
+                hint,
+            ));
         }
         if !self.knows_host(uri, headers) {
             let hint = "Use an IP address or localhost, or add the name to admin-hosts in plugins.toml.";
-            let message = "The Host header names no host that this listener answers to.";
-            return Err(Rejection::new(StatusCode::FORBIDDEN, "unknown-host", message, hint));
+            let message = "The Host header does not name an accepted host.";
+            return Err(HttpError::new(StatusCode::FORBIDDEN, "unknown-host", message, hint));
         }
-        if OPEN.contains(&uri.path()) {
+        if OPEN_PATHS.contains(&uri.path()) {
             return Ok(());
         }
-        // Before anything is counted: a process at the same address must not lock operators out.
+        // The token is checked before guesses are counted: a process at the same address must not lock operators out.
         if self.has_token(headers) {
             return Ok(());
         }
@@ -66,7 +72,7 @@ impl Guard {
             return Err(too_many_guesses(blocked));
         }
         let hint = "Send `Authorization: Bearer` with the content of admin.token in the host's data folder.";
-        Err(Rejection::new(
+        Err(HttpError::new(
             StatusCode::UNAUTHORIZED,
             "unauthenticated",
             "The operators' token is missing or wrong.",
@@ -74,23 +80,23 @@ impl Guard {
         ))
     }
 
-    /// Returns `Some` if the failure exceeds the allowance. Any other failure is answered with 401.
+    /// Counts a wrong token. Returns `Some` if the address exceeded its allowance; otherwise the response is 401.
     fn note_guess(&self, peer: IpAddr) -> Option<Blocked> {
-        let blocked = self.guesses.note_failure(peer, Instant::now())?;
+        let blocked = self.guesses.record_failure(peer, Instant::now())?;
         if blocked.is_report_due {
-            tracing::warn!(%peer, "too many wrong operators' tokens: this address gets 429, one attempt a second is judged");
+            tracing::warn!(%peer, "rejecting wrong operator tokens from this address with 429; one attempt per second is checked");
         }
         Some(blocked)
     }
 
     fn knows_host(&self, uri: &Uri, headers: &HeaderMap) -> bool {
-        let mut named = headers.get_all(header::HOST).iter();
-        let text = match (named.next(), named.next()) {
+        let mut hosts = headers.get_all(header::HOST).iter();
+        let text = match (hosts.next(), hosts.next()) {
             (Some(host), None) => host.to_str().ok(),
             (None, _) => uri.authority().map(Authority::as_str),
             _ => None,
         };
-        // "evil@localhost" names a user and a host: a Host header has no user.
+        // A Host header has no user part. "evil@localhost" would parse as a user and a host.
         let text = text.filter(|text| !text.contains('@'));
         let Some(authority) = text.and_then(|text| text.parse::<Authority>().ok()) else { return false };
         let host = authority.host().to_ascii_lowercase();
@@ -99,8 +105,8 @@ impl Guard {
     }
 
     fn has_token(&self, headers: &HeaderMap) -> bool {
-        let mut given = headers.get_all(header::AUTHORIZATION).iter();
-        let (Some(value), None) = (given.next(), given.next()) else { return false };
+        let mut values = headers.get_all(header::AUTHORIZATION).iter();
+        let (Some(value), None) = (values.next(), values.next()) else { return false };
         let token = value.to_str().ok().and_then(|value| {
             let (scheme, token) = value.split_once(' ')?;
             scheme.eq_ignore_ascii_case("bearer").then_some(token.trim())
@@ -109,18 +115,18 @@ impl Guard {
     }
 }
 
-fn too_many_guesses(blocked: Blocked) -> Rejection {
-    let hint = "Send the content of admin.token, which is never slowed; a wrong token is judged after the seconds in Retry-After.";
-    let message = "This address has sent too many wrong operators' tokens.";
-    Rejection::new(StatusCode::TOO_MANY_REQUESTS, "too-many-guesses", message, hint).retry_after(blocked)
+fn too_many_guesses(blocked: Blocked) -> HttpError {
+    let hint = "Send the content of admin.token: a correct token is always accepted. Other tokens are checked again after Retry-After.";
+    let message = "This address sent too many wrong operator tokens.";
+    HttpError::new(StatusCode::TOO_MANY_REQUESTS, "too-many-guesses", message, hint).retry_after(blocked)
 }
 
-/// The layer in front of every route. A request without a peer (in tests) counts as one of this machine.
+/// Middleware in front of every route. A request without a peer address (in tests) counts as local.
 pub async fn admit(State(guard): State<Arc<Guard>>, request: Request, next: Next) -> Response {
     let peer = request.extensions().get::<ConnectInfo<IpAddr>>();
     let peer = peer.map_or(IpAddr::V4(Ipv4Addr::LOCALHOST), |ConnectInfo(peer)| *peer);
     match guard.check(request.uri(), request.headers(), peer) {
         Ok(()) => next.run(request).await,
-        Err(rejection) => rejection.into_response(),
+        Err(error) => error.into_response(),
     }
 }

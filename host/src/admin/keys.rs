@@ -1,4 +1,4 @@
-//! Keys of API consumers.
+//! Handlers of API keys.
 
 use std::sync::Arc;
 
@@ -9,27 +9,27 @@ use axum::{
 use http::{HeaderMap, StatusCode};
 
 use super::{
-    asked::{Name, read_json},
+    error::HttpError,
+    inputs::{Name, read_json},
     operations::Operations,
     plugins::operator,
-    problem::Rejection,
     secret_json::SecretJson,
     wire::{CreatedKey, KeyStatus, NewKey},
 };
 
-/// The answer holds the key: the only time that anybody sees it.
+/// Creates a key. Only this response contains its text.
 pub async fn create<O: Operations>(
     State(operations): State<Arc<O>>,
     request: Request,
-) -> Result<(StatusCode, SecretJson<CreatedKey>), Rejection> {
-    let who = operator(request.headers());
-    let hint = "Send plugin, tenant, environment (test or live), and if wanted scopes, allow_unknown_scopes, owner, \
+) -> Result<(StatusCode, SecretJson<CreatedKey>), HttpError> {
+    let operator = operator(request.headers());
+    let hint = "Send plugin, tenant, environment (test or live), and optionally scopes, allow_unknown_scopes, owner, \
                 expires_in_days, signs.";
     let key: NewKey = read_json(request, hint).await?;
-    Ok((StatusCode::CREATED, SecretJson(operations.create_key(key, who).await?)))
+    Ok((StatusCode::CREATED, SecretJson(operations.create_key(key, operator).await?)))
 }
 
-pub async fn list<O: Operations>(State(operations): State<Arc<O>>) -> Result<Json<Vec<KeyStatus>>, Rejection> {
+pub async fn list<O: Operations>(State(operations): State<Arc<O>>) -> Result<Json<Vec<KeyStatus>>, HttpError> {
     Ok(Json(operations.keys().await?))
 }
 
@@ -37,6 +37,6 @@ pub async fn revoke<O: Operations>(
     State(operations): State<Arc<O>>,
     Name(id): Name,
     headers: HeaderMap,
-) -> Result<Json<KeyStatus>, Rejection> {
+) -> Result<Json<KeyStatus>, HttpError> {
     Ok(Json(operations.revoke_key(id, operator(&headers)).await?))
 }

@@ -1,26 +1,28 @@
-//! What operators can ask for. `boot` implements it with the real rooms, tests with a fake.
+//! The requests of operators, as a trait. `boot` implements it for the running host, and tests implement it with a
+//! fake.
 
 use bytes::Bytes;
 
 use super::wire::{
     AttemptStatus, AuditLine, BackupStatus, BalanceReport, ChainStatus, CheckReport, ClientStatus, ControlReport,
-    CreatedClient, CreatedKey, DeliveryStatus, EndpointName, EndpointStatus, JournalLine, KeyStatus, LedgerReport,
-    Moment, NetworkControl, NetworkSide, NetworkStatus, NewBackup, NewClient, NewKey, OutboxMessage, Page,
-    PluginStatus, ProfileReport, Readiness, Recover, Redeliver, ResendReport, RotationReport, SeedCopy, SeedName,
-    SeedReport, SwapReport, TaskName, TaskReport, TaskSort, TaskStatus, TokenKeysReport, TransactionStatus,
+    CreatedClient, CreatedKey, DeliveryStatus, EndpointSelector, EndpointStatus, JournalLine, KeyStatus, LedgerReport,
+    NetworkControl, NetworkSide, NetworkStatus, NewBackup, NewClient, NewKey, OutboxMessage, Page, PluginStatus,
+    ProfileReport, Readiness, RecoverRequest, RedeliverRequest, ResendReport, RotationReport, SeedCopy, SeedOwner,
+    SeedReport, SwapReport, TaskKind, TaskReport, TaskSelector, TaskStatus, TimestampText, TokenKeysReport,
+    TransactionStatus,
 };
 use crate::changes::operator_action::ActionOutcome;
 
-/// Why an operator's wish was not done. The texts are for operators: they may name files and causes.
+/// Reason why an admin request failed. The messages are for operators: they may name files and causes.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Refusal {
-    /// There is no such plugin, key, endpoint or event.
+pub enum AdminError {
+    /// The plugin, key, endpoint or event does not exist.
     #[error("{message}")]
     NotFound { message: String, hint: String },
-    /// It cannot be done as things are; nothing was changed. `reasons` one by one, perhaps none.
+    /// The current state of the host does not allow the request. Nothing was changed. `reasons` may be empty.
     #[error("{message}")]
-    Refused { message: String, reasons: Vec<String>, hint: String },
-    /// The question itself is wrong.
+    Conflict { message: String, reasons: Vec<String>, hint: String },
+    /// The request is invalid.
     #[error("{message}")]
     Invalid { message: String, hint: String },
     /// The host or its database failed.
@@ -28,228 +30,271 @@ pub enum Refusal {
     Failed { message: String },
 }
 
+impl AdminError {
+    pub fn failed(cause: impl Into<String>) -> AdminError {
+        AdminError::Failed { message: cause.into() }
+    }
+}
+
 /// A component to publish.
 #[derive(Clone, Debug)]
 pub struct Deploy {
     pub plugin: String,
     pub component: Bytes,
-    /// Publish in spite of breaking differences.
+    /// Publishes despite breaking differences.
     pub allow_breaking: bool,
-    /// Make its indexes, however long that stops all writes.
+    /// Builds its indexes even if that blocks all writes for long.
     pub allow_slow_index: bool,
-    /// Who says so, for the journal. What the operator's program calls itself; not proven.
-    pub who: String,
+    /// Name of the operator for the journal, as the operator's program sent it. The name is not authenticated.
+    pub operator: String,
 }
 
-/// A profile of a serving plugin.
+/// Request for a profile of a serving plugin.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProfileRequest {
     pub plugin: String,
     /// From 1 to `limits::PROFILE_SECONDS_MAX`.
     pub seconds: u64,
-    /// For the journal.
-    pub who: String,
+    /// Name for the journal.
+    pub operator: String,
 }
 
-/// Which lines of the operators' journal, newest first.
+/// Filter of the operators' journal. The lines are listed newest first.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct JournalQuestion {
-    /// `None`: of all plugins.
+pub struct JournalQuery {
+    /// `None` selects all plugins.
     pub plugin: Option<String>,
-    /// `None`: of all operators.
+    /// `None` selects all operators.
     pub operator: Option<String>,
-    /// "create-key", …; `None`: all actions.
+    /// "create-key", …; `None` selects all actions.
     pub action: Option<String>,
-    /// From then on.
-    pub since: Option<Moment>,
-    /// Within `limits::ADMIN_JOURNAL_LINES_MAX`.
+    /// Earliest time, inclusive.
+    pub since: Option<TimestampText>,
+    /// At most `limits::ADMIN_JOURNAL_LINES_MAX`.
     pub limit: usize,
 }
 
-/// A request of an operator that was refused or failed.
+/// An operator request that was refused or failed, for the journal.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RefusedAction {
+pub struct FailedAction {
     pub action: &'static str,
     pub operator: String,
     pub outcome: ActionOutcome,
-    pub why: String,
+    pub reason: String,
 }
 
-/// Endpoints of webhooks, in the order in which they were made.
+/// Query for webhook endpoints, in the order of their creation.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct EndpointsQuestion {
-    pub filter: EndpointName,
-    /// The `next` of the page before.
+pub struct EndpointsQuery {
+    pub filter: EndpointSelector,
+    /// `next` of the previous page.
     pub after: Option<String>,
-    /// Within `limits::ADMIN_WEBHOOKS_MAX`.
+    /// At most `limits::ADMIN_WEBHOOKS_MAX`.
     pub limit: u32,
 }
 
-/// Deliveries, endpoint by endpoint, of each the newest first.
+/// Query for deliveries, grouped by endpoint and newest first.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct DeliveriesQuestion {
-    pub filter: EndpointName,
+pub struct DeliveriesQuery {
+    pub filter: EndpointSelector,
     pub state: Option<String>,
-    /// The `next` of the page before.
+    /// `next` of the previous page.
     pub after: Option<String>,
-    /// Within `limits::ADMIN_WEBHOOKS_MAX`.
+    /// At most `limits::ADMIN_WEBHOOKS_MAX`.
     pub limit: u32,
 }
 
-/// Attempts of one delivery.
+/// Query for the attempts of one delivery.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct AttemptsQuestion {
-    pub endpoint: EndpointName,
+pub struct AttemptsQuery {
+    pub endpoint: EndpointSelector,
     pub event: String,
 }
 
-/// Tasks of one kind, plugin by plugin and tenant by tenant.
+/// Query for tasks of one kind, ordered by plugin and tenant.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TasksQuestion {
-    pub kind: TaskSort,
+pub struct TasksQuery {
+    pub kind: TaskKind,
     pub plugin: Option<String>,
     pub tenant: Option<String>,
-    /// Only those that were given up.
+    /// Selects only tasks that were given up.
     pub given_up: bool,
-    /// The `next` of the page before.
+    /// `next` of the previous page.
     pub after: Option<String>,
-    /// Within `limits::ADMIN_WEBHOOKS_MAX`.
+    /// At most `limits::ADMIN_WEBHOOKS_MAX`.
     pub limit: u32,
 }
 
-/// Stored messages, the newest first.
+/// Query for stored messages, newest first.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct OutboxQuestion {
+pub struct OutboxQuery {
     pub plugin: Option<String>,
     /// "acme/test"
     pub tenant: Option<String>,
-    /// Within `limits::ADMIN_OUTBOX_MAX`.
+    /// At most `limits::ADMIN_OUTBOX_MAX`.
     pub limit: u32,
 }
 
-/// Lines of the tenants' journal, the newest first. `None`: whatever it is.
+/// Query for lines of the tenants' journal, newest first. `None` selects every value.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct LinesQuestion {
+pub struct AuditLinesQuery {
     pub plugin: Option<String>,
     /// "acme/test"
     pub tenant: Option<String>,
     pub operation: Option<String>,
     pub subject: Option<String>,
-    /// Id of a request.
+    /// Request id.
     pub request: Option<String>,
-    /// From then on.
-    pub since: Option<Moment>,
-    /// Before then.
-    pub until: Option<Moment>,
-    /// The `next` of the page before. With plugin and tenant: the number of a line.
+    /// Earliest time, inclusive.
+    pub since: Option<TimestampText>,
+    /// Latest time, exclusive.
+    pub until: Option<TimestampText>,
+    /// `next` of the previous page. With plugin and tenant, it is a line number.
     pub after: Option<i64>,
-    /// Within `limits::ADMIN_WEBHOOKS_MAX`.
+    /// At most `limits::ADMIN_WEBHOOKS_MAX`.
     pub limit: u32,
 }
 
-/// Chains of the tenants' journal, each followed to its end.
+/// Query for the hash chains of the tenants' journal, each verified to its end.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct ChainsQuestion {
+pub struct AuditChainsQuery {
     pub plugin: Option<String>,
     /// "acme/test"
     pub tenant: Option<String>,
-    /// The `next` of the page before.
+    /// `next` of the previous page.
     pub after: Option<String>,
 }
 
-/// What an address has.
+/// Query for the balances of an address.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct BalanceQuestion {
+pub struct BalanceQuery {
     pub blockchain: String,
     pub network: NetworkSide,
     pub address: String,
 }
 
-/// One transaction.
+/// Query for one transaction.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TransactionQuestion {
+pub struct TransactionQuery {
     pub blockchain: String,
     pub network: NetworkSide,
     pub hash: String,
 }
 
 pub trait Operations: Send + Sync + 'static {
-    fn plugins(&self) -> impl Future<Output = Result<Vec<PluginStatus>, Refusal>> + Send;
-    fn deploy(&self, deploy: Deploy) -> impl Future<Output = Result<SwapReport, Refusal>> + Send;
-    /// A deploy up to *publish*: nothing changes but the cache of compiled code.
-    fn check(&self, plugin: String, component: Bytes) -> impl Future<Output = Result<CheckReport, Refusal>> + Send;
-    /// Publishes the generation that served before.
-    fn rollback(&self, plugin: String, who: String) -> impl Future<Output = Result<SwapReport, Refusal>> + Send;
+    fn plugins(&self) -> impl Future<Output = Result<Vec<PluginStatus>, AdminError>> + Send;
+    fn deploy(&self, deploy: Deploy) -> impl Future<Output = Result<SwapReport, AdminError>> + Send;
+    /// Runs a deploy up to, but not including, *publish*. Only the cache of compiled code changes.
+    fn check(&self, plugin: String, component: Bytes) -> impl Future<Output = Result<CheckReport, AdminError>> + Send;
+    /// Publishes the previous generation.
+    fn rollback(&self, plugin: String, operator: String)
+    -> impl Future<Output = Result<SwapReport, AdminError>> + Send;
     /// Returns when the profile has ended. Dropping the future ends it.
-    fn profile(&self, request: ProfileRequest) -> impl Future<Output = Result<ProfileReport, Refusal>> + Send;
-    fn journal(&self, question: JournalQuestion) -> impl Future<Output = Result<Vec<JournalLine>, Refusal>> + Send;
-    fn create_key(&self, key: NewKey, who: String) -> impl Future<Output = Result<CreatedKey, Refusal>> + Send;
-    fn keys(&self) -> impl Future<Output = Result<Vec<KeyStatus>, Refusal>> + Send;
-    /// From the next request on the key opens nothing.
-    fn revoke_key(&self, id: String, who: String) -> impl Future<Output = Result<KeyStatus, Refusal>> + Send;
+    fn profile(&self, request: ProfileRequest) -> impl Future<Output = Result<ProfileReport, AdminError>> + Send;
+    fn journal(&self, query: JournalQuery) -> impl Future<Output = Result<Vec<JournalLine>, AdminError>> + Send;
+    fn create_key(&self, key: NewKey, operator: String) -> impl Future<Output = Result<CreatedKey, AdminError>> + Send;
+    fn keys(&self) -> impl Future<Output = Result<Vec<KeyStatus>, AdminError>> + Send;
+    /// Revokes a key. The next request with it is rejected.
+    fn revoke_key(&self, id: String, operator: String) -> impl Future<Output = Result<KeyStatus, AdminError>> + Send;
     fn create_client(
         &self,
         client: NewClient,
-        who: String,
-    ) -> impl Future<Output = Result<CreatedClient, Refusal>> + Send;
-    fn clients(&self) -> impl Future<Output = Result<Vec<ClientStatus>, Refusal>> + Send;
-    /// Another secret; the one before is good for a while.
-    fn rotate_client(&self, id: String, who: String) -> impl Future<Output = Result<CreatedClient, Refusal>> + Send;
-    /// From the next request on the client gets no tokens, and those that it has open nothing.
-    fn revoke_client(&self, id: String, who: String) -> impl Future<Output = Result<ClientStatus, Refusal>> + Send;
-    /// Another key signs tokens from now on.
-    fn rotate_token_keys(&self, who: String) -> impl Future<Output = Result<TokenKeysReport, Refusal>> + Send;
+        operator: String,
+    ) -> impl Future<Output = Result<CreatedClient, AdminError>> + Send;
+    fn clients(&self) -> impl Future<Output = Result<Vec<ClientStatus>, AdminError>> + Send;
+    /// Replaces the secret. The previous secret stays valid for a limited time.
+    fn rotate_client(
+        &self,
+        id: String,
+        operator: String,
+    ) -> impl Future<Output = Result<CreatedClient, AdminError>> + Send;
+    /// Revokes a client. From the next request on it gets no tokens, and its existing tokens are rejected.
+    fn revoke_client(
+        &self,
+        id: String,
+        operator: String,
+    ) -> impl Future<Output = Result<ClientStatus, AdminError>> + Send;
+    /// Replaces the key that signs access tokens.
+    fn rotate_token_keys(&self, operator: String) -> impl Future<Output = Result<TokenKeysReport, AdminError>> + Send;
     fn webhook_endpoints(
         &self,
-        question: EndpointsQuestion,
-    ) -> impl Future<Output = Result<Page<EndpointStatus>, Refusal>> + Send;
+        query: EndpointsQuery,
+    ) -> impl Future<Output = Result<Page<EndpointStatus>, AdminError>> + Send;
     fn webhook_deliveries(
         &self,
-        question: DeliveriesQuestion,
-    ) -> impl Future<Output = Result<Page<DeliveryStatus>, Refusal>> + Send;
+        query: DeliveriesQuery,
+    ) -> impl Future<Output = Result<Page<DeliveryStatus>, AdminError>> + Send;
     fn webhook_attempts(
         &self,
-        question: AttemptsQuestion,
-    ) -> impl Future<Output = Result<Vec<AttemptStatus>, Refusal>> + Send;
-    /// `who`: for the journal.
-    fn redeliver(&self, wish: Redeliver, who: String) -> impl Future<Output = Result<ResendReport, Refusal>> + Send;
-    fn recover(&self, wish: Recover, who: String) -> impl Future<Output = Result<ResendReport, Refusal>> + Send;
-    fn tasks(&self, question: TasksQuestion) -> impl Future<Output = Result<Page<TaskStatus>, Refusal>> + Send;
-    fn retry_task(&self, name: TaskName, who: String) -> impl Future<Output = Result<TaskReport, Refusal>> + Send;
-    fn drop_task(&self, name: TaskName, who: String) -> impl Future<Output = Result<TaskReport, Refusal>> + Send;
-    fn outbox(&self, question: OutboxQuestion) -> impl Future<Output = Result<Vec<OutboxMessage>, Refusal>> + Send;
-    fn audit_lines(&self, question: LinesQuestion) -> impl Future<Output = Result<Page<AuditLine>, Refusal>> + Send;
-    fn audit_chains(&self, question: ChainsQuestion)
-    -> impl Future<Output = Result<Page<ChainStatus>, Refusal>> + Send;
-    fn check_ledger(&self) -> impl Future<Output = Result<LedgerReport, Refusal>> + Send;
-    fn rotate_secrets(&self, who: String) -> impl Future<Output = Result<RotationReport, Refusal>> + Send;
-    /// Returns when it has begun, or cannot.
-    fn start_backup(&self, wish: NewBackup, who: String) -> impl Future<Output = Result<BackupStatus, Refusal>> + Send;
-    /// Of the one that is being written, or was written last.
-    fn backup(&self) -> impl Future<Output = Result<BackupStatus, Refusal>> + Send;
-    /// Which plugins and tenants have one.
-    fn seeds(&self) -> impl Future<Output = Result<Vec<SeedName>, Refusal>> + Send;
-    /// In the journal before it is given out.
-    fn export_seed(&self, name: SeedName, who: String) -> impl Future<Output = Result<SeedCopy, Refusal>> + Send;
-    /// For a tenant that has none, or the same.
-    fn import_seed(&self, copy: SeedCopy, who: String) -> impl Future<Output = Result<SeedReport, Refusal>> + Send;
-    fn networks(&self) -> impl Future<Output = Result<Vec<NetworkStatus>, Refusal>> + Send;
-    fn network_balance(&self, question: BalanceQuestion)
-    -> impl Future<Output = Result<BalanceReport, Refusal>> + Send;
+        query: AttemptsQuery,
+    ) -> impl Future<Output = Result<Vec<AttemptStatus>, AdminError>> + Send;
+    fn redeliver(
+        &self,
+        request: RedeliverRequest,
+        operator: String,
+    ) -> impl Future<Output = Result<ResendReport, AdminError>> + Send;
+    fn recover(
+        &self,
+        request: RecoverRequest,
+        operator: String,
+    ) -> impl Future<Output = Result<ResendReport, AdminError>> + Send;
+    fn tasks(&self, query: TasksQuery) -> impl Future<Output = Result<Page<TaskStatus>, AdminError>> + Send;
+    fn retry_task(
+        &self,
+        task: TaskSelector,
+        operator: String,
+    ) -> impl Future<Output = Result<TaskReport, AdminError>> + Send;
+    fn drop_task(
+        &self,
+        task: TaskSelector,
+        operator: String,
+    ) -> impl Future<Output = Result<TaskReport, AdminError>> + Send;
+    fn outbox(&self, query: OutboxQuery) -> impl Future<Output = Result<Vec<OutboxMessage>, AdminError>> + Send;
+    fn audit_lines(&self, query: AuditLinesQuery) -> impl Future<Output = Result<Page<AuditLine>, AdminError>> + Send;
+    fn audit_chains(
+        &self,
+        query: AuditChainsQuery,
+    ) -> impl Future<Output = Result<Page<ChainStatus>, AdminError>> + Send;
+    fn check_ledger(&self) -> impl Future<Output = Result<LedgerReport, AdminError>> + Send;
+    fn rotate_secrets(&self, operator: String) -> impl Future<Output = Result<RotationReport, AdminError>> + Send;
+    /// Starts a backup. Returns as soon as it runs or was refused.
+    fn start_backup(
+        &self,
+        request: NewBackup,
+        operator: String,
+    ) -> impl Future<Output = Result<BackupStatus, AdminError>> + Send;
+    /// Returns the status of the running backup, or of the last one.
+    fn backup(&self) -> impl Future<Output = Result<BackupStatus, AdminError>> + Send;
+    /// Lists the plugins and tenants that have a seed.
+    fn seeds(&self) -> impl Future<Output = Result<Vec<SeedOwner>, AdminError>> + Send;
+    /// Returns a seed. The export is recorded in the journal first.
+    fn export_seed(
+        &self,
+        owner: SeedOwner,
+        operator: String,
+    ) -> impl Future<Output = Result<SeedCopy, AdminError>> + Send;
+    /// Imports a seed for a tenant that has none. A tenant that has this seed is left unchanged.
+    fn import_seed(
+        &self,
+        copy: SeedCopy,
+        operator: String,
+    ) -> impl Future<Output = Result<SeedReport, AdminError>> + Send;
+    fn networks(&self) -> impl Future<Output = Result<Vec<NetworkStatus>, AdminError>> + Send;
+    fn network_balance(&self, query: BalanceQuery) -> impl Future<Output = Result<BalanceReport, AdminError>> + Send;
     fn network_transaction(
         &self,
-        question: TransactionQuestion,
-    ) -> impl Future<Output = Result<TransactionStatus, Refusal>> + Send;
-    /// Of a simulated network.
+        query: TransactionQuery,
+    ) -> impl Future<Output = Result<TransactionStatus, AdminError>> + Send;
+    /// Controls a simulated network.
     fn control_network(
         &self,
-        wish: NetworkControl,
-        who: String,
-    ) -> impl Future<Output = Result<ControlReport, Refusal>> + Send;
-    /// Writes a line of the journal; a failure is logged.
-    fn note_refused(&self, refused: RefusedAction) -> impl Future<Output = ()> + Send;
-    /// Whether requests should be sent here: writer alive, plugins loaded, enough disk, not shutting down.
+        request: NetworkControl,
+        operator: String,
+    ) -> impl Future<Output = Result<ControlReport, AdminError>> + Send;
+    /// Writes a journal line. A storage failure is logged.
+    fn record_failed_action(&self, failed: FailedAction) -> impl Future<Output = ()> + Send;
+    /// Reports whether load balancers may send requests: writer alive, plugins loaded, enough disk, not shutting down.
     fn readiness(&self) -> impl Future<Output = Readiness> + Send;
-    /// The text of a scrape.
-    fn metrics(&self) -> Result<String, Refusal>;
+    /// Renders the metrics in the Prometheus text format.
+    fn metrics(&self) -> Result<String, AdminError>;
 }

@@ -1,4 +1,4 @@
-//! Plugins that serve, deploys, rollbacks, their journal, and profiles.
+//! Handlers of plugins: status, deploys, checks, rollbacks, profiles, and the operators' journal.
 
 use std::sync::Arc;
 
@@ -7,19 +7,19 @@ use http::{HeaderMap, Uri};
 use serde::Deserialize;
 
 use super::{
-    asked::{Component, Name, read_options},
-    operations::{Deploy, JournalQuestion, Operations, ProfileRequest},
-    problem::Rejection,
-    wire::{CheckReport, JournalLine, Moment, PluginStatus, ProfileReport, SwapReport},
+    error::HttpError,
+    inputs::{Component, Name, read_options},
+    operations::{Deploy, JournalQuery, Operations, ProfileRequest},
+    wire::{CheckReport, JournalLine, PluginStatus, ProfileReport, SwapReport, TimestampText},
 };
 use crate::limits;
 
-/// The header in which an operator's program says who uses it.
+/// Header with the operator's name, set by the operator's program.
 pub const OPERATOR_HEADER: &str = "x-tenon-operator";
 
-type Answer<T> = Result<Json<T>, Rejection>;
+type JsonResult<T> = Result<Json<T>, HttpError>;
 
-pub async fn list<O: Operations>(State(operations): State<Arc<O>>) -> Answer<Vec<PluginStatus>> {
+pub async fn list<O: Operations>(State(operations): State<Arc<O>>) -> JsonResult<Vec<PluginStatus>> {
     Ok(Json(operations.plugins().await?))
 }
 
@@ -37,21 +37,21 @@ pub async fn deploy<O: Operations>(
     Name(plugin): Name,
     uri: Uri,
     headers: HeaderMap,
-    component: Result<Component, Rejection>,
-) -> Answer<SwapReport> {
+    component: Result<Component, HttpError>,
+) -> JsonResult<SwapReport> {
     let hint = "The options are allow-breaking and allow-slow-index, true or false.";
     let options: DeployOptions = read_options(&uri, hint)?;
     let Component(component) = component?;
     let DeployOptions { allow_breaking, allow_slow_index } = options;
-    let deploy = Deploy { plugin, component, allow_breaking, allow_slow_index, who: operator(&headers) };
+    let deploy = Deploy { plugin, component, allow_breaking, allow_slow_index, operator: operator(&headers) };
     Ok(Json(operations.deploy(deploy).await?))
 }
 
 pub async fn check<O: Operations>(
     State(operations): State<Arc<O>>,
     Name(plugin): Name,
-    component: Result<Component, Rejection>,
-) -> Answer<CheckReport> {
+    component: Result<Component, HttpError>,
+) -> JsonResult<CheckReport> {
     let Component(component) = component?;
     Ok(Json(operations.check(plugin, component).await?))
 }
@@ -60,7 +60,7 @@ pub async fn rollback<O: Operations>(
     State(operations): State<Arc<O>>,
     Name(plugin): Name,
     headers: HeaderMap,
-) -> Answer<SwapReport> {
+) -> JsonResult<SwapReport> {
     Ok(Json(operations.rollback(plugin, operator(&headers)).await?))
 }
 
@@ -70,21 +70,21 @@ pub struct ProfileOptions {
     seconds: Option<u64>,
 }
 
-/// Answers when the profile has ended. If the client disconnects, the profile ends.
+/// Responds when the profile has ended. If the client disconnects, the profile ends.
 pub async fn profile<O: Operations>(
     State(operations): State<Arc<O>>,
     Name(plugin): Name,
     uri: Uri,
     headers: HeaderMap,
-) -> Answer<ProfileReport> {
+) -> JsonResult<ProfileReport> {
     let max = limits::PROFILE_SECONDS_MAX;
     let hint = format!("The option is seconds=1..{max}.");
     let options: ProfileOptions = read_options(&uri, &hint)?;
     let seconds = options.seconds.unwrap_or(limits::PROFILE_SECONDS_DEFAULT);
     if !(1..=max).contains(&seconds) {
-        return Err(Rejection::invalid(format!("seconds cannot be {seconds}."), hint));
+        return Err(HttpError::invalid(format!("seconds must be from 1 to {max}, not {seconds}."), hint));
     }
-    Ok(Json(operations.profile(ProfileRequest { plugin, seconds, who: operator(&headers) }).await?))
+    Ok(Json(operations.profile(ProfileRequest { plugin, seconds, operator: operator(&headers) }).await?))
 }
 
 #[derive(Deserialize)]
@@ -93,11 +93,11 @@ pub struct JournalOptions {
     plugin: Option<String>,
     operator: Option<String>,
     action: Option<String>,
-    since: Option<Moment>,
+    since: Option<TimestampText>,
     limit: Option<usize>,
 }
 
-pub async fn journal<O: Operations>(State(operations): State<Arc<O>>, uri: Uri) -> Answer<Vec<JournalLine>> {
+pub async fn journal<O: Operations>(State(operations): State<Arc<O>>, uri: Uri) -> JsonResult<Vec<JournalLine>> {
     let max = limits::ADMIN_JOURNAL_LINES_MAX;
     let hint = format!(
         "The options are plugin=NAME, operator=NAME, action=NAME, since (2026-01-02T03:04:05Z) and limit=1..{max}."
@@ -105,16 +105,16 @@ pub async fn journal<O: Operations>(State(operations): State<Arc<O>>, uri: Uri) 
     let options: JournalOptions = read_options(&uri, &hint)?;
     let limit = options.limit.unwrap_or(limits::ADMIN_JOURNAL_LINES_DEFAULT);
     if !(1..=max).contains(&limit) {
-        return Err(Rejection::invalid(format!("limit cannot be {limit}."), hint));
+        return Err(HttpError::invalid(format!("limit must be from 1 to {max}, not {limit}."), hint));
     }
     let JournalOptions { plugin, operator, action, since, .. } = options;
-    Ok(Json(operations.journal(JournalQuestion { plugin, operator, action, since, limit }).await?))
+    Ok(Json(operations.journal(JournalQuery { plugin, operator, action, since, limit }).await?))
 }
 
-/// What the operator's program calls itself: letters that can do no harm in a log or on a terminal.
+/// Returns the operator's name from the header, reduced to characters that are safe in logs and on terminals.
 pub(super) fn operator(headers: &HeaderMap) -> String {
-    let given = headers.get(OPERATOR_HEADER).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    let sane = given.chars().filter(|c| c.is_ascii_alphanumeric() || "-_.@+".contains(*c));
-    let name: String = sane.take(limits::OPERATOR_NAME_CHARS_MAX).collect();
+    let value = headers.get(OPERATOR_HEADER).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let safe = value.chars().filter(|c| c.is_ascii_alphanumeric() || "-_.@+".contains(*c));
+    let name: String = safe.take(limits::OPERATOR_NAME_CHARS_MAX).collect();
     if name.is_empty() { "operator".to_owned() } else { name }
 }

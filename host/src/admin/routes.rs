@@ -1,4 +1,4 @@
-//! The table of the operators' listener.
+//! Route table of the operators' listener.
 
 use std::sync::Arc;
 
@@ -12,12 +12,11 @@ use http::StatusCode;
 
 use super::{
     actions, audit, backups, chains, checks, clients,
+    error::HttpError,
     guard::{self, Guard},
     keys,
     operations::Operations,
-    outbox, plugins,
-    problem::Rejection,
-    seeds, tasks, webhooks,
+    outbox, plugins, seeds, tasks, webhooks,
 };
 use crate::limits;
 
@@ -65,17 +64,17 @@ pub fn router<O: Operations>(operations: Arc<O>, guard: Guard) -> Router {
         .fallback(async || not_found())
         .method_not_allowed_fallback(async || not_allowed())
         .layer(DefaultBodyLimit::max(limits::ADMIN_BODY_BYTES_MAX))
-        .layer(middleware::from_fn_with_state(Arc::clone(&operations), actions::note::<O>))
+        .layer(middleware::from_fn_with_state(Arc::clone(&operations), actions::record::<O>))
         .layer(middleware::from_fn_with_state(Arc::new(guard), guard::admit))
         .with_state(operations)
 }
 
-fn not_found() -> Rejection {
-    let hint = "docs/operators.md lists what there is. The interfaces of the plugins are on the other listener.";
-    Rejection::new(StatusCode::NOT_FOUND, "not-found", "The operators' listener has nothing at this path.", hint)
+fn not_found() -> HttpError {
+    let hint = "docs/operators/reference.md lists the routes. The interfaces of the plugins are on the other listener.";
+    HttpError::new(StatusCode::NOT_FOUND, "not-found", "The operators' listener has no route with this path.", hint)
 }
 
-fn not_allowed() -> Rejection {
-    let hint = "The Allow header names the methods that there are.";
-    Rejection::new(StatusCode::METHOD_NOT_ALLOWED, "method-not-allowed", "This path has no such method.", hint)
+fn not_allowed() -> HttpError {
+    let hint = "The Allow header lists the allowed methods.";
+    HttpError::new(StatusCode::METHOD_NOT_ALLOWED, "method-not-allowed", "This path does not allow the method.", hint)
 }

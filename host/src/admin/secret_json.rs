@@ -1,4 +1,4 @@
-//! Answers that show a secret once: wiped when they have been sent, and not copied on the way.
+//! JSON responses that contain a secret. The bytes are not copied, and they are wiped after the response was sent.
 
 use axum::{
     body::Body,
@@ -7,7 +7,7 @@ use axum::{
 use http::{StatusCode, header};
 use serde::Serialize;
 
-use super::problem::Rejection;
+use super::error::HttpError;
 use crate::secrets::wiped;
 
 pub struct SecretJson<T>(pub T);
@@ -19,7 +19,7 @@ impl<T: Serialize> IntoResponse for SecretJson<T> {
             Ok(bytes) => (headers, Body::from(bytes)).into_response(),
             Err(error) => {
                 let (status, message) = (StatusCode::INTERNAL_SERVER_ERROR, error.to_string());
-                Rejection::new(status, "failed", message, "The log of the host says more.").into_response()
+                HttpError::new(status, "failed", message, "See the log of the host.").into_response()
             }
         }
     }

@@ -1,4 +1,4 @@
-//! Seeds: who has one, and their words, which no error repeats and nobody on the way may keep.
+//! Handlers of seeds. No error message repeats the words of a seed, and no cache may store a response.
 
 use std::sync::Arc;
 
@@ -10,35 +10,35 @@ use axum::{
 use http::{HeaderMap, header};
 
 use super::{
-    asked::{read_json, read_secret_json},
+    error::HttpError,
+    inputs::{read_json, read_secret_json},
     operations::Operations,
     plugins::operator,
-    problem::Rejection,
     secret_json::SecretJson,
-    wire::{SeedCopy, SeedName},
+    wire::{SeedCopy, SeedOwner},
 };
 
-/// Of every answer here.
-const NOT_KEPT: [(header::HeaderName, &str); 1] = [(header::CACHE_CONTROL, "no-store")];
+/// Header of every response in this file.
+const NO_STORE: [(header::HeaderName, &str); 1] = [(header::CACHE_CONTROL, "no-store")];
 
-pub async fn list<O: Operations>(State(operations): State<Arc<O>>) -> Result<Response, Rejection> {
-    Ok((NOT_KEPT, Json(operations.seeds().await?)).into_response())
+pub async fn list<O: Operations>(State(operations): State<Arc<O>>) -> Result<Response, HttpError> {
+    Ok((NO_STORE, Json(operations.seeds().await?)).into_response())
 }
 
 pub async fn export<O: Operations>(
     State(operations): State<Arc<O>>,
     headers: HeaderMap,
     request: Request,
-) -> Result<Response, Rejection> {
-    let name: SeedName = read_json(request, "Send plugin and tenant (acme/test).").await?;
-    Ok(SecretJson(operations.export_seed(name, operator(&headers)).await?).into_response())
+) -> Result<Response, HttpError> {
+    let owner: SeedOwner = read_json(request, "Send plugin and tenant (acme/test).").await?;
+    Ok(SecretJson(operations.export_seed(owner, operator(&headers)).await?).into_response())
 }
 
 pub async fn import<O: Operations>(
     State(operations): State<Arc<O>>,
     headers: HeaderMap,
     request: Request,
-) -> Result<Response, Rejection> {
+) -> Result<Response, HttpError> {
     let copy: SeedCopy = read_secret_json(request, "Send plugin, tenant (acme/test) and phrase.").await?;
-    Ok((NOT_KEPT, Json(operations.import_seed(copy, operator(&headers)).await?)).into_response())
+    Ok((NO_STORE, Json(operations.import_seed(copy, operator(&headers)).await?)).into_response())
 }

@@ -1,4 +1,4 @@
-//! Tasks and effects: what waits, what was given up, once more, never again.
+//! Handlers of tasks and effects: list, retry, drop.
 
 use std::sync::Arc;
 
@@ -10,20 +10,20 @@ use http::{HeaderMap, Uri};
 use serde::Deserialize;
 
 use super::{
-    asked::{read_json, read_options},
-    operations::{Operations, TasksQuestion},
+    error::HttpError,
+    inputs::{read_json, read_options},
+    operations::{Operations, TasksQuery},
     plugins::operator,
-    problem::Rejection,
-    webhooks::within,
-    wire::{Page, TaskName, TaskReport, TaskSort, TaskStatus},
+    webhooks::check_limit,
+    wire::{Page, TaskKind, TaskReport, TaskSelector, TaskStatus},
 };
 
-type Answer<T> = Result<Json<T>, Rejection>;
+type JsonResult<T> = Result<Json<T>, HttpError>;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TasksOptions {
-    kind: TaskSort,
+    kind: TaskKind,
     plugin: Option<String>,
     tenant: Option<String>,
     #[serde(default)]
@@ -32,30 +32,30 @@ pub struct TasksOptions {
     limit: Option<u32>,
 }
 
-pub async fn list<O: Operations>(State(operations): State<Arc<O>>, uri: Uri) -> Answer<Page<TaskStatus>> {
+pub async fn list<O: Operations>(State(operations): State<Arc<O>>, uri: Uri) -> JsonResult<Page<TaskStatus>> {
     let hint =
         "The options are kind (timer, effect), plugin, tenant (acme/test), given_up=true, after, and limit=1..1000.";
     let TasksOptions { kind, plugin, tenant, given_up, after, limit } = read_options(&uri, hint)?;
-    let question = TasksQuestion { kind, plugin, tenant, given_up, after, limit: within(limit, hint)? };
-    Ok(Json(operations.tasks(question).await?))
+    let query = TasksQuery { kind, plugin, tenant, given_up, after, limit: check_limit(limit, hint)? };
+    Ok(Json(operations.tasks(query).await?))
 }
 
-const NAMED: &str = "Send kind (timer, effect) and id; plugin and tenant where several have that id.";
+const SELECTOR_HINT: &str = "Send kind (timer, effect) and id, and plugin and tenant if several have that id.";
 
 pub async fn retry<O: Operations>(
     State(operations): State<Arc<O>>,
     headers: HeaderMap,
     request: Request,
-) -> Answer<TaskReport> {
-    let name: TaskName = read_json(request, NAMED).await?;
-    Ok(Json(operations.retry_task(name, operator(&headers)).await?))
+) -> JsonResult<TaskReport> {
+    let task: TaskSelector = read_json(request, SELECTOR_HINT).await?;
+    Ok(Json(operations.retry_task(task, operator(&headers)).await?))
 }
 
 pub async fn remove<O: Operations>(
     State(operations): State<Arc<O>>,
     headers: HeaderMap,
     request: Request,
-) -> Answer<TaskReport> {
-    let name: TaskName = read_json(request, NAMED).await?;
-    Ok(Json(operations.drop_task(name, operator(&headers)).await?))
+) -> JsonResult<TaskReport> {
+    let task: TaskSelector = read_json(request, SELECTOR_HINT).await?;
+    Ok(Json(operations.drop_task(task, operator(&headers)).await?))
 }

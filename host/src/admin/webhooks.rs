@@ -1,4 +1,4 @@
-//! Webhooks: endpoints, deliveries, attempts, and what is to be sent again.
+//! Handlers of webhooks: endpoints, deliveries, attempts, redelivery and recovery.
 
 use std::sync::Arc;
 
@@ -10,15 +10,18 @@ use http::{HeaderMap, Uri};
 use serde::Deserialize;
 
 use super::{
-    asked::{read_json, read_options},
-    operations::{AttemptsQuestion, DeliveriesQuestion, EndpointsQuestion, Operations},
+    error::HttpError,
+    inputs::{read_json, read_options},
+    operations::{AttemptsQuery, DeliveriesQuery, EndpointsQuery, Operations},
     plugins::operator,
-    problem::Rejection,
-    wire::{AttemptStatus, DeliveryStatus, EndpointName, EndpointStatus, Page, Recover, Redeliver, ResendReport},
+    wire::{
+        AttemptStatus, DeliveryStatus, EndpointSelector, EndpointStatus, Page, RecoverRequest, RedeliverRequest,
+        ResendReport,
+    },
 };
 use crate::limits::{ADMIN_WEBHOOKS_DEFAULT, ADMIN_WEBHOOKS_MAX};
 
-type Answer<T> = Result<Json<T>, Rejection>;
+type JsonResult<T> = Result<Json<T>, HttpError>;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -50,53 +53,58 @@ pub struct AttemptsOptions {
     event: String,
 }
 
-pub async fn endpoints<O: Operations>(State(operations): State<Arc<O>>, uri: Uri) -> Answer<Page<EndpointStatus>> {
+pub async fn endpoints<O: Operations>(State(operations): State<Arc<O>>, uri: Uri) -> JsonResult<Page<EndpointStatus>> {
     let hint = "The options are plugin, tenant (acme/test), endpoint, after, and limit=1..1000.";
     let EndpointsOptions { plugin, tenant, endpoint, after, limit } = read_options(&uri, hint)?;
-    let question =
-        EndpointsQuestion { filter: EndpointName { plugin, tenant, endpoint }, after, limit: within(limit, hint)? };
-    Ok(Json(operations.webhook_endpoints(question).await?))
+    let query = EndpointsQuery {
+        filter: EndpointSelector { plugin, tenant, endpoint },
+        after,
+        limit: check_limit(limit, hint)?,
+    };
+    Ok(Json(operations.webhook_endpoints(query).await?))
 }
 
-pub async fn deliveries<O: Operations>(State(operations): State<Arc<O>>, uri: Uri) -> Answer<Page<DeliveryStatus>> {
+pub async fn deliveries<O: Operations>(State(operations): State<Arc<O>>, uri: Uri) -> JsonResult<Page<DeliveryStatus>> {
     let hint = "The options are plugin, tenant (acme/test), endpoint, state (pending, retrying, delivered, failed), after, \
                 and limit=1..1000.";
     let DeliveriesOptions { plugin, tenant, endpoint, state, after, limit } = read_options(&uri, hint)?;
-    let filter = EndpointName { plugin, tenant, endpoint };
-    let question = DeliveriesQuestion { filter, state, after, limit: within(limit, hint)? };
-    Ok(Json(operations.webhook_deliveries(question).await?))
+    let filter = EndpointSelector { plugin, tenant, endpoint };
+    let query = DeliveriesQuery { filter, state, after, limit: check_limit(limit, hint)? };
+    Ok(Json(operations.webhook_deliveries(query).await?))
 }
 
-pub async fn attempts<O: Operations>(State(operations): State<Arc<O>>, uri: Uri) -> Answer<Vec<AttemptStatus>> {
-    let hint = "The options are endpoint and event, and plugin and tenant where several endpoints have that id.";
+pub async fn attempts<O: Operations>(State(operations): State<Arc<O>>, uri: Uri) -> JsonResult<Vec<AttemptStatus>> {
+    let hint = "The options are endpoint and event, and plugin and tenant if several endpoints have that id.";
     let AttemptsOptions { plugin, tenant, endpoint, event } = read_options(&uri, hint)?;
-    let endpoint = EndpointName { plugin, tenant, endpoint: Some(endpoint) };
-    Ok(Json(operations.webhook_attempts(AttemptsQuestion { endpoint, event }).await?))
+    let endpoint = EndpointSelector { plugin, tenant, endpoint: Some(endpoint) };
+    Ok(Json(operations.webhook_attempts(AttemptsQuery { endpoint, event }).await?))
 }
 
 pub async fn redeliver<O: Operations>(
     State(operations): State<Arc<O>>,
     headers: HeaderMap,
     request: Request,
-) -> Answer<ResendReport> {
-    let wish: Redeliver = read_json(request, "Send endpoint and event; plugin and tenant if wanted.").await?;
-    Ok(Json(operations.redeliver(wish, operator(&headers)).await?))
+) -> JsonResult<ResendReport> {
+    let hint = "Send endpoint and event, and optionally plugin and tenant.";
+    let redelivery: RedeliverRequest = read_json(request, hint).await?;
+    Ok(Json(operations.redeliver(redelivery, operator(&headers)).await?))
 }
 
 pub async fn recover<O: Operations>(
     State(operations): State<Arc<O>>,
     headers: HeaderMap,
     request: Request,
-) -> Answer<ResendReport> {
-    let hint = "Send endpoint and since (2026-01-02T03:04:05Z); plugin and tenant if wanted.";
-    let wish: Recover = read_json(request, hint).await?;
-    Ok(Json(operations.recover(wish, operator(&headers)).await?))
+) -> JsonResult<ResendReport> {
+    let hint = "Send endpoint and since (2026-01-02T03:04:05Z), and optionally plugin and tenant.";
+    let recovery: RecoverRequest = read_json(request, hint).await?;
+    Ok(Json(operations.recover(recovery, operator(&headers)).await?))
 }
 
-pub(super) fn within(limit: Option<u32>, hint: &str) -> Result<u32, Rejection> {
+/// Returns the page size, or an error if it is out of range.
+pub(super) fn check_limit(limit: Option<u32>, hint: &str) -> Result<u32, HttpError> {
     let limit = limit.unwrap_or(ADMIN_WEBHOOKS_DEFAULT);
     if (1..=ADMIN_WEBHOOKS_MAX).contains(&limit) {
         return Ok(limit);
     }
-    Err(Rejection::invalid(format!("limit cannot be {limit}."), hint))
+    Err(HttpError::invalid(format!("limit must be from 1 to {ADMIN_WEBHOOKS_MAX}, not {limit}."), hint))
 }

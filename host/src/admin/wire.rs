@@ -1,5 +1,6 @@
-//! The JSON of the operators' listener, read by `tenon` and by programs of operators. Converted by hand from and to what
-//! the rooms use, so that neither hinders the other.
+//! JSON types of the operators' listener, used by `tenon` and by operators' programs.
+//!
+//! They are converted by hand from and to the types of the host, so that both can change independently.
 
 mod audit;
 mod backups;
@@ -14,7 +15,7 @@ mod webhooks;
 
 use serde::{Deserialize, Serialize, de::Error};
 
-pub use audit::{AuditLine, ChainFlaw, ChainStatus, FlawSort};
+pub use audit::{AuditLine, ChainFlaw, ChainStatus, FlawKind};
 pub use backups::{BackupReport, BackupState, BackupStatus, NewBackup, RestoreReport};
 pub use chains::{
     AssetStatus, Balance, BalanceReport, Control, ControlReport, FaultStatus, MovementStatus, NetworkControl,
@@ -23,11 +24,11 @@ pub use chains::{
 pub use clients::{ClientStatus, CreatedClient, NewClient, TokenKeysReport};
 pub use outbox::OutboxMessage;
 pub use profile::{FunctionStatus, ProfileEnd, ProfileReport};
-pub use seeds::{SeedCopy, SeedName, SeedReport};
-pub use tasks::{CallStatus, TaskName, TaskReport, TaskSort, TaskStatus};
+pub use seeds::{SeedCopy, SeedOwner, SeedReport};
+pub use tasks::{CallStatus, TaskKind, TaskReport, TaskSelector, TaskStatus};
 pub use webhooks::{
-    AttemptStatus, DeliveryStatus, DisabledStatus, EndpointName, EndpointStatus, LiveStatus, Page, Recover, Redeliver,
-    ResendReport,
+    AttemptStatus, DeliveryStatus, DisabledStatus, EndpointSelector, EndpointStatus, LiveStatus, Page, RecoverRequest,
+    RedeliverRequest, ResendReport,
 };
 
 use crate::clock::Timestamp;
@@ -35,47 +36,47 @@ use crate::secrets::SecretText;
 
 /// A point in time: milliseconds here, "2026-01-02T03:04:05.678Z" in JSON.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Moment(pub Timestamp);
+pub struct TimestampText(pub Timestamp);
 
-impl std::fmt::Display for Moment {
-    /// Always three digits of a second, so that columns of them line up.
+impl std::fmt::Display for TimestampText {
+    /// Writes three fractional digits, so that timestamps align in columns.
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let milliseconds = i64::try_from(self.0).unwrap_or(i64::MAX);
         match jiff::Timestamp::from_millisecond(milliseconds) {
-            Ok(moment) => write!(out, "{moment:.3}"),
-            // Beyond the calendar: what is written must be readable again.
+            Ok(timestamp) => write!(out, "{timestamp:.3}"),
+            // Out of the range of `jiff`. The text must remain parseable.
             Err(_) => write!(out, "{:.3}", jiff::Timestamp::MAX),
         }
     }
 }
 
-impl Serialize for Moment {
+impl Serialize for TimestampText {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(self)
     }
 }
 
-impl<'de> Deserialize<'de> for Moment {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Moment, D::Error> {
+impl<'de> Deserialize<'de> for TimestampText {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<TimestampText, D::Error> {
         let text = String::deserialize(deserializer)?;
-        let moment: jiff::Timestamp = text.parse().map_err(D::Error::custom)?;
-        Ok(Moment(u64::try_from(moment.as_millisecond()).unwrap_or_default()))
+        let timestamp: jiff::Timestamp = text.parse().map_err(D::Error::custom)?;
+        Ok(TimestampText(u64::try_from(timestamp.as_millisecond()).unwrap_or_default()))
     }
 }
 
-/// A plugin of plugins.toml and what serves its requests.
+/// A plugin of plugins.toml and the version that serves its requests.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PluginStatus {
     pub name: String,
     pub mount: String,
     pub state: PluginState,
-    /// Why it does not serve, or why the last swap was refused; empty where all is well.
+    /// Reasons why it does not serve, or why the last swap was refused. Empty if there is no problem.
     pub reasons: Vec<String>,
-    /// What serves now; `None` where nothing does.
+    /// `None` if no version serves.
     pub serving: Option<ServingStatus>,
-    /// What a rollback would publish, ready in memory.
+    /// The version in memory that a rollback would publish.
     pub parked: Option<VersionStatus>,
-    /// Where nothing is parked: hex SHA-256 of what a rollback would load from the data folder.
+    /// If no version is parked: hex SHA-256 of the component that a rollback would load from the data folder.
     pub kept: Option<String>,
 }
 
@@ -86,9 +87,9 @@ pub enum PluginState {
     Serving,
     /// Answers requests on the new generation, while calls still run on the old one.
     Draining,
-    /// A new generation is being prepared; the old one, if there is one, serves.
+    /// A new generation is being prepared. The previous one, if any, serves.
     Preparing,
-    /// Nothing serves: it was never published.
+    /// No version was ever published.
     Down,
 }
 
@@ -97,11 +98,11 @@ pub struct ServingStatus {
     pub version: String,
     /// Hex SHA-256 of the component.
     pub hash: String,
-    /// Build profile of the component, by its manifest: "plugin-release"; empty if the manifest has none.
+    /// Build profile of the component from its manifest, such as "plugin-release". Empty if the manifest has none.
     #[serde(default)]
     pub build: String,
     pub generation: u64,
-    pub since: Moment,
+    pub since: TimestampText,
     pub in_flight: u64,
 }
 
@@ -112,14 +113,14 @@ pub struct VersionStatus {
     pub hash: String,
 }
 
-/// A swap that was published.
+/// Result of a swap that was published.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SwapReport {
     pub plugin: String,
     pub from: Option<VersionStatus>,
     pub to: VersionStatus,
     pub generation: u64,
-    /// Differences that an operator should know of.
+    /// Differences that are relevant to operators.
     pub notes: Vec<String>,
     pub steps: Vec<StepTime>,
 }
@@ -131,7 +132,7 @@ pub struct StepTime {
     pub microseconds: u64,
 }
 
-/// What `tenon plugin check` found.
+/// Result of `tenon plugin check`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CheckReport {
     pub plugin: String,
@@ -139,15 +140,15 @@ pub struct CheckReport {
     pub passed: bool,
     /// Hex SHA-256 of the component.
     pub hash: String,
-    /// `None` where it never came to say it.
+    /// `None` if the component was refused before its manifest was read.
     pub version: Option<String>,
-    /// Why it would be refused.
+    /// Reasons for which it would be refused.
     pub reasons: Vec<String>,
     pub notes: Vec<String>,
     pub steps: Vec<StepTime>,
 }
 
-/// A component that `tenon plugin compile` prepared for the next start.
+/// Result of `tenon plugin compile` for one component.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CompileReport {
     pub plugin: String,
@@ -160,13 +161,13 @@ pub struct CompileReport {
     pub steps: Vec<StepTime>,
 }
 
-/// Place of a component.
+/// Source of a component.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum CompileSource {
     /// The file that plugins.toml names.
     File,
-    /// The data folder: it was published last.
+    /// The data folder, from which it was published last.
     Published,
 }
 
@@ -174,31 +175,32 @@ pub enum CompileSource {
 #[serde(rename_all = "kebab-case")]
 pub enum CompileOutcome {
     Compiled,
-    /// Compiled code of it was there already.
+    /// The cache had its compiled code already.
     Cached,
-    /// It would not be published.
+    /// A deploy would refuse it.
     Refused,
 }
 
-/// One line of the operators' journal.
+/// A line of the operators' journal.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct JournalLine {
-    pub at: Moment,
-    pub who: String,
+    pub at: TimestampText,
+    #[serde(rename = "who")]
+    pub operator: String,
     pub plugin: String,
     /// "deploy", "rollback", "remove", "redeliver", …
     pub action: String,
     /// Hex SHA-256 of the components.
     pub from: Option<String>,
     pub to: Option<String>,
-    /// "published" or "refused" for swaps, else "done".
+    /// "published" or "refused" for swaps, otherwise "done".
     pub outcome: String,
-    /// Why not; or what it was done to.
+    /// Reasons of a failure, or the target of the action.
     pub reasons: Vec<String>,
     pub steps: Vec<StepTime>,
 }
 
-/// A key to make.
+/// Request to create an API key.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct NewKey {
@@ -208,15 +210,15 @@ pub struct NewKey {
     pub environment: KeyEnvironment,
     #[serde(default)]
     pub scopes: Vec<String>,
-    /// Also scopes that no route of the plugin asks for (yet).
+    /// Accepts scopes that no route of the plugin requires (yet).
     #[serde(default)]
     pub allow_unknown_scopes: bool,
-    /// Id of a key that this one is to follow; both open the same until one is revoked.
+    /// Id of the key that this key replaces. Both are valid until one is revoked.
     #[serde(default)]
     pub owner: Option<String>,
     #[serde(default)]
     pub expires_in_days: Option<u32>,
-    /// Whether webhooks may be signed with it; a sealed copy is kept.
+    /// Allows signing webhooks with the key. The host stores a sealed copy.
     #[serde(default)]
     pub signs: bool,
 }
@@ -237,7 +239,7 @@ impl KeyEnvironment {
     }
 }
 
-/// The only time that the key is shown.
+/// A created key. Only this response contains its secret text.
 #[derive(Clone, PartialEq, Serialize, Deserialize)]
 pub struct CreatedKey {
     pub id: String,
@@ -251,35 +253,35 @@ pub struct CreatedKey {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KeyStatus {
     pub id: String,
-    /// "*": all plugins.
+    /// "*" means all plugins.
     pub plugin: String,
     pub tenant: String,
     pub environment: KeyEnvironment,
-    /// None: it may do everything.
+    /// Empty means unrestricted.
     pub scopes: Vec<String>,
-    /// A sealed copy of it is kept, and signs webhooks where the interface says so.
+    /// The host stores a sealed copy, which signs webhooks if the interface signs with API keys.
     pub signs: bool,
     /// "api-key" or "token".
     #[serde(default = "api_key")]
     pub kind: String,
-    /// What the plugin calls it that handed it out; none: an operator made it.
+    /// Label from the plugin that issued it. `None` if an operator created it.
     #[serde(default)]
     pub label: Option<String>,
-    /// What that plugin attached to it.
+    /// Attributes from the plugin that issued it.
     #[serde(default)]
     pub attributes: Vec<(String, String)>,
     pub owner: String,
-    pub created_at: Moment,
-    pub expires_at: Option<Moment>,
-    pub last_used_at: Option<Moment>,
-    pub revoked_at: Option<Moment>,
+    pub created_at: TimestampText,
+    pub expires_at: Option<TimestampText>,
+    pub last_used_at: Option<TimestampText>,
+    pub revoked_at: Option<TimestampText>,
 }
 
 fn api_key() -> String {
     "api-key".to_owned()
 }
 
-/// Sums of all balances; each must be zero.
+/// Sums of all balances. Each must be zero.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LedgerReport {
     pub balanced: bool,
@@ -291,35 +293,35 @@ pub struct LedgerSum {
     pub plugin: String,
     pub tenant: String,
     pub asset: String,
-    /// Whole minor units in decimal: it may be larger than a number of JSON.
+    /// Minor units as a decimal integer. The value may exceed the range of JSON numbers.
     pub sum: String,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RotationReport {
-    /// Id of the master key that seals now.
+    /// Id of the current master key.
     pub key: String,
     pub sealed_again: usize,
     pub current: usize,
-    /// Names of secrets that no key of the host opens.
+    /// Names of secrets that no master key of the host can unseal.
     pub left: Vec<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Readiness {
     pub ready: bool,
-    /// Why not.
+    /// Reasons why the host is not ready.
     pub reasons: Vec<String>,
 }
 
-/// Every answer that is not a 2xx.
+/// Body of every response whose status is not 2xx.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Problem {
-    /// Stable, for programs.
+pub struct ErrorBody {
+    /// Stable error code for programs.
     pub error: String,
-    /// What happened, in a sentence.
+    /// One sentence about what happened.
     pub message: String,
-    /// What to do; may be empty.
+    /// Advice about what to do next. May be empty.
     pub hint: String,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reasons: Vec<String>,

@@ -1,4 +1,4 @@
-//! Files and folders that only their owner can read, copied, hashed, and on disk when it is said so. Blocking.
+//! Private files and folders: creation, durable copies, hashes. Blocking.
 
 use std::{
     fs::{self, DirBuilder, File, OpenOptions},
@@ -12,19 +12,19 @@ use sha2::{Digest, Sha256};
 use super::Progress;
 use crate::{limits::COPY_CHUNK_BYTES, regular_file};
 
-/// How long it is and what it hashes to, in hex.
+/// Length and hex SHA-256 of a file.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Content {
     pub bytes: u64,
     pub sha256: String,
 }
 
-/// A new file.
+/// Creates a new file that only its owner can access.
 pub fn create(path: &Path) -> io::Result<File> {
     OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)
 }
 
-/// A new folder in one that is there.
+/// Creates a new folder that only its owner can access. Its parent must exist.
 pub fn create_folder(path: &Path) -> io::Result<()> {
     DirBuilder::new().mode(0o700).create(path)
 }
@@ -33,7 +33,7 @@ pub fn sync_folder(path: &Path) -> io::Result<()> {
     File::open(path)?.sync_all()
 }
 
-/// Into a new file.
+/// Copies to a new file and syncs it.
 pub fn copy(from: &Path, to: &Path, progress: &Progress) -> io::Result<Content> {
     let mut target = create(to)?;
     let content = read_through(from, progress, |chunk| target.write_all(chunk))?;
@@ -53,7 +53,7 @@ fn read_through(
     let (mut file, mut chunk) = (regular_file::open(path)?, vec![0; COPY_CHUNK_BYTES]);
     let (mut bytes, mut sha256) = (0, Sha256::new());
     loop {
-        if progress.is_broken_off() {
+        if progress.is_cancelled() {
             return Err(ErrorKind::Interrupted.into());
         }
         let read = match file.read(&mut chunk) {
@@ -68,7 +68,7 @@ fn read_through(
     }
 }
 
-/// Absent afterwards, whether it was there or not.
+/// Removes a file if it exists.
 pub fn remove_file(path: &Path) -> io::Result<()> {
     match fs::remove_file(path) {
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),

@@ -1,6 +1,6 @@
-//! What is in a backup, and what was found when it was read again.
+//! The manifest of a backup: its files, and the results of its verification.
 //!
-//! The text of the file is not believed: a path is one of the two that there are, a hash is a hash.
+//! The manifest file is untrusted input: only the two known forms of paths and well-formed hashes are accepted.
 
 use std::{
     io::{Read, Write},
@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::{BackupError, COMPONENTS_FOLDER, DATABASE_FILE, MANIFEST_FILE, files};
 use crate::{clock::Timestamp, limits::BACKUP_MANIFEST_BYTES_MAX, regular_file};
 
-/// Counts up when an older program could misread it.
+/// Format version. It is incremented when an older program could misinterpret the manifest.
 const FORMAT: u32 = 1;
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -20,7 +20,7 @@ pub struct Manifest {
     pub format: u32,
     /// Version of the program that wrote it.
     pub tenon: String,
-    /// "2026-01-02T03:04:05.678Z": everything that was acknowledged before is in it.
+    /// Time of the backup, "2026-01-02T03:04:05.678Z". It contains everything that was acknowledged before.
     pub made_at: String,
     /// Number of the last migration of the database.
     pub schema: u64,
@@ -31,22 +31,22 @@ pub struct Manifest {
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileEntry {
-    /// Inside of the folder.
+    /// Path relative to the backup folder.
     pub path: String,
     pub bytes: u64,
     pub sha256: String,
 }
 
-/// What was looked at in the copy.
+/// Results of the verification of the copy.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Checks {
-    /// Indexes were compared with their tables.
+    /// True if indexes were compared with their tables.
     pub thorough: bool,
-    /// Lines of the tenants' journals whose chains were followed.
+    /// Number of verified lines of the tenants' journals.
     pub journal_lines: u64,
-    /// Assets whose balances were added up.
+    /// Number of assets whose balances were summed.
     pub ledger_sums: u64,
-    /// What is not as it should be, in words. It is so in the database that was copied, too.
+    /// Inconsistencies, as sentences. The database that was copied has them as well.
     pub findings: Vec<String>,
 }
 
@@ -66,7 +66,7 @@ impl Manifest {
         }
     }
 
-    /// Bytes of all files.
+    /// Returns the total size of all files.
     pub fn bytes(&self) -> u64 {
         self.components.iter().map(|file| file.bytes).fold(self.database.bytes, u64::saturating_add)
     }
@@ -87,24 +87,29 @@ impl Manifest {
         let path = folder.join(MANIFEST_FILE);
         let mut text = String::new();
         let file = regular_file::open(&path).map_err(|error| {
-            BackupError::Refused(format!("{} is no backup: {MANIFEST_FILE} cannot be read ({error})", folder.display()))
+            BackupError::Precondition(format!(
+                "{} is not a backup: {MANIFEST_FILE} cannot be read ({error})",
+                folder.display()
+            ))
         })?;
         let read = file.take(BACKUP_MANIFEST_BYTES_MAX).read_to_string(&mut text);
         read.map_err(BackupError::file(&path))?;
-        let broken = |error| BackupError::Refused(format!("{} is damaged ({error})", path.display()));
-        let manifest: Manifest = serde_json::from_str(&text).map_err(broken)?;
+        let damaged = |error| BackupError::Precondition(format!("{} is damaged ({error})", path.display()));
+        let manifest: Manifest = serde_json::from_str(&text).map_err(damaged)?;
         if manifest.format != FORMAT {
-            return Err(BackupError::Refused(format!(
-                "{} was written by a newer Tenon ({}, format {}); restore it with that version",
+            return Err(BackupError::Precondition(format!(
+                "{} was written by a newer Tenon ({}, format {}). Restore it with that version",
                 folder.display(),
                 manifest.tenon,
                 manifest.format
             )));
         }
-        let strange = manifest.components.iter().find(|file| !file.is_component());
-        match strange.or((manifest.database.path != DATABASE_FILE).then_some(&manifest.database)) {
+        let invalid = manifest.components.iter().find(|file| !file.is_component());
+        match invalid.or((manifest.database.path != DATABASE_FILE).then_some(&manifest.database)) {
             None => Ok(manifest),
-            Some(file) => Err(BackupError::Refused(format!("{} names the file {:?}", path.display(), file.path))),
+            Some(file) => {
+                Err(BackupError::Precondition(format!("{} names the invalid file {:?}", path.display(), file.path)))
+            }
         }
     }
 }
@@ -116,7 +121,7 @@ impl FileEntry {
     }
 }
 
-/// Of the component with this hash.
+/// Returns the relative path of the component with this hash.
 pub(super) fn component_path(hash: &str) -> String {
     format!("{COMPONENTS_FOLDER}/{hash}.wasm")
 }

@@ -1,4 +1,4 @@
-//! How far a backup or a restore has come, seen from outside, and the word that it shall end.
+//! Progress of a backup or a restore, and its cancellation.
 
 use std::{
     path::{Path, PathBuf},
@@ -11,64 +11,65 @@ use std::{
 use parking_lot::Mutex;
 
 use super::BackupError;
-use crate::db::GoOn;
+use crate::db::ContinueFn;
 
 #[derive(Debug, Default)]
 pub struct Progress {
     stage: Mutex<Stage>,
-    broken_off: AtomicBool,
+    cancelled: AtomicBool,
 }
 
 #[derive(Clone, Debug, Default)]
 struct Stage {
     step: &'static str,
     bytes: u64,
-    /// What is being written: its length says how far.
+    /// The file that is being written. Its length is the number of bytes done.
     file: Option<PathBuf>,
 }
 
-/// Bytes are 0 where nobody can say.
+/// Progress at one point in time. Byte counts are 0 if unknown.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Seen {
+pub struct ProgressSnapshot {
     pub step: &'static str,
     pub bytes_done: u64,
     pub bytes_total: u64,
 }
 
 impl Progress {
-    pub fn look(&self) -> Seen {
+    pub fn snapshot(&self) -> ProgressSnapshot {
         let Stage { step, bytes, file } = self.stage.lock().clone();
         let length = file.and_then(|file| std::fs::metadata(file).ok()).map_or(0, |data| data.len());
-        Seen { step, bytes_done: length.min(bytes), bytes_total: bytes }
+        ProgressSnapshot { step, bytes_done: length.min(bytes), bytes_total: bytes }
     }
 
-    /// It ends soon, with `BackupError::BrokenOff`, and leaves nothing behind.
-    pub fn break_off(&self) {
-        self.broken_off.store(true, Relaxed);
+    /// Cancels the work. It soon ends with `BackupError::Cancelled` and removes its files.
+    pub fn cancel(&self) {
+        self.cancelled.store(true, Relaxed);
     }
 
+    /// Begins a step. Returns an error if the work was cancelled.
     pub fn begin(&self, step: &'static str) -> Result<(), BackupError> {
         *self.stage.lock() = Stage { step, bytes: 0, file: None };
-        self.go_on()
+        self.check()
     }
 
-    /// The same for the writing of one file of about so many bytes.
+    /// Begins a step that writes one file of about `bytes` bytes. Returns an error if the work was cancelled.
     pub(super) fn begin_file(&self, step: &'static str, file: &Path, bytes: u64) -> Result<(), BackupError> {
         *self.stage.lock() = Stage { step, bytes, file: Some(file.to_owned()) };
-        self.go_on()
+        self.check()
     }
 
-    pub(super) fn go_on(&self) -> Result<(), BackupError> {
-        if self.is_broken_off() { Err(BackupError::BrokenOff) } else { Ok(()) }
+    pub(super) fn check(&self) -> Result<(), BackupError> {
+        if self.is_cancelled() { Err(BackupError::Cancelled) } else { Ok(()) }
     }
 
-    /// Returns the check that the database makes while it reads.
-    pub fn continuation_check(self: &Arc<Progress>) -> GoOn {
+    /// Returns the check that the database calls while it reads. It returns false after a cancellation.
+    pub fn continuation_check(self: &Arc<Progress>) -> ContinueFn {
         let progress = self.clone();
-        Arc::new(move || !progress.is_broken_off())
+        Arc::new(move || !progress.is_cancelled())
     }
 
-    pub(super) fn is_broken_off(&self) -> bool {
-        self.broken_off.load(Relaxed)
+    pub(super) fn is_cancelled(&self) -> bool {
+        self.cancelled.load(Relaxed)
     }
 }

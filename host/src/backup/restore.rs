@@ -1,7 +1,7 @@
-//! The way back: a backup becomes the data of a folder in which no host runs.
+//! Restores a backup into a data folder in which no host runs.
 //!
-//! Components go first, since their names are their contents: more of them harm nobody. The database is written aside and
-//! takes its place in one step (`db::Replacement`).
+//! Components are copied first: they are named by their hash, so additional ones are harmless. The database is written
+//! to a temporary file and replaces the existing one atomically (`db::Replacement`).
 
 use std::{
     fs,
@@ -16,37 +16,41 @@ use super::{
 use crate::{
     changes::operator_action::OperatorAction,
     clock::Timestamp,
-    db::{Database, DbError, Old, Replacement, disk, swaps::SwapRow},
+    db::{Database, DbError, ExistingDatabase, Replacement, disk, swaps::SwapRow},
     limits::SPARE_DISK_BYTES,
 };
 
-/// What is to be restored, and where to.
+/// Request to restore a backup.
 #[derive(Clone, Debug)]
-pub struct Restore {
+pub struct RestoreRequest {
     pub backup: PathBuf,
     pub data_dir: PathBuf,
     /// "sqlite:PATH".
     pub database_url: String,
-    pub old: Old,
-    /// For the journal of operators.
-    pub who: String,
+    pub old: ExistingDatabase,
+    /// Operator name for the journal.
+    pub operator: String,
 }
 
 #[derive(Debug)]
-pub struct Restored {
+pub struct RestoreResult {
     pub manifest: Manifest,
     pub database: PathBuf,
-    /// Where the database is that was there before.
+    /// New path of the database that was replaced.
     pub replaced: Option<PathBuf>,
 }
 
-pub async fn restore(request: Restore, now: Timestamp, progress: &Arc<Progress>) -> Result<Restored, BackupError> {
+pub async fn restore(
+    request: RestoreRequest,
+    now: Timestamp,
+    progress: &Arc<Progress>,
+) -> Result<RestoreResult, BackupError> {
     let manifest = Manifest::read(&request.backup)?;
     Replacement::check(&request.database_url, request.old)?;
     verify(&request.backup, &manifest, progress).await?;
-    make_folder(&request.data_dir)?;
+    create_missing_folder(&request.data_dir)?;
     let replacement = Replacement::begin(&request.database_url, request.old).await?;
-    check_room(&request, &manifest, replacement.part())?;
+    check_free_space(&request, &manifest, replacement.part())?;
     progress.begin("components")?;
     let (from, to, listed) = (request.backup.clone(), request.data_dir.clone(), manifest.components.clone());
     blocking({
@@ -62,11 +66,11 @@ pub async fn restore(request: Restore, now: Timestamp, progress: &Arc<Progress>)
     })
     .await?;
     progress.begin("exchange")?;
-    let (database, replaced) = replacement.commit(&line(&request, &manifest, now)).await?;
-    Ok(Restored { manifest, database, replaced })
+    let (database, replaced) = replacement.commit(&journal_line(&request, &manifest, now)).await?;
+    Ok(RestoreResult { manifest, database, replaced })
 }
 
-/// Whether everything is as it was written.
+/// Verifies that all files match the manifest and that the database is intact.
 async fn verify(backup: &Path, manifest: &Manifest, progress: &Arc<Progress>) -> Result<(), BackupError> {
     progress.begin("verify")?;
     for file in manifest.components.iter().chain([&manifest.database]) {
@@ -78,12 +82,12 @@ async fn verify(backup: &Path, manifest: &Manifest, progress: &Arc<Progress>) ->
         .await?;
     }
     progress.begin("check")?;
-    let copy = Database::open_still(&backup.join(&manifest.database.path), progress.continuation_check()).await?;
+    let copy = Database::open_immutable(&backup.join(&manifest.database.path), progress.continuation_check()).await?;
     let pages = copy.check_pages().await?;
     copy.close().await?;
-    match pages.mistakes.first() {
+    match pages.problems.first() {
         None => Ok(()),
-        Some(first) => Err(DbError::Corrupt(format!("the backup is not sound: {first}")).into()),
+        Some(first) => Err(DbError::Corrupt(format!("the backup is damaged: {first}")).into()),
     }
 }
 
@@ -91,8 +95,8 @@ fn compare(path: &Path, listed: &FileEntry, found: &Content) -> Result<(), Backu
     if found.bytes == listed.bytes && found.sha256 == listed.sha256 {
         return Ok(());
     }
-    Err(BackupError::Refused(format!(
-        "{} is damaged: it has {} bytes and the hash {}, its manifest says {} and {}; nothing was changed",
+    Err(BackupError::Precondition(format!(
+        "{} is damaged: it has {} bytes and the hash {}, but its manifest lists {} and {}; nothing was changed",
         path.display(),
         found.bytes,
         found.sha256,
@@ -101,19 +105,19 @@ fn compare(path: &Path, listed: &FileEntry, found: &Content) -> Result<(), Backu
     )))
 }
 
-/// Mode 0700 where it is made.
-fn make_folder(path: &Path) -> Result<(), BackupError> {
+/// Creates the folder with mode 0700 if it does not exist.
+fn create_missing_folder(path: &Path) -> Result<(), BackupError> {
     if path.is_dir() { Ok(()) } else { files::create_folder(path).map_err(BackupError::file(path)) }
 }
 
-fn check_room(request: &Restore, manifest: &Manifest, part: &Path) -> Result<(), BackupError> {
+fn check_free_space(request: &RestoreRequest, manifest: &Manifest, part: &Path) -> Result<(), BackupError> {
     let folder = part.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(&request.data_dir);
     let free = disk::free_bytes(folder).map_err(BackupError::file(folder))?;
     let needed = manifest.bytes().saturating_add(SPARE_DISK_BYTES);
     if free >= needed {
         return Ok(());
     }
-    Err(BackupError::Refused(format!("{} has {free} bytes left, restoring takes {needed}", folder.display())))
+    Err(BackupError::Precondition(format!("{} has {free} bytes free; the restore needs {needed}", folder.display())))
 }
 
 fn copy_components(
@@ -123,26 +127,26 @@ fn copy_components(
     progress: &Progress,
 ) -> Result<(), BackupError> {
     let folder = data_dir.join(COMPONENTS_FOLDER);
-    make_folder(&folder)?;
+    create_missing_folder(&folder)?;
     for file in listed {
-        let place = data_dir.join(&file.path);
-        // A host that starts removes what a process left behind that has ended.
-        let part = place.with_extension(format!("wasm.{}-0.part", std::process::id()));
+        let target = data_dir.join(&file.path);
+        // A starting host removes temporary files of processes that have ended.
+        let part = target.with_extension(format!("wasm.{}-0.part", std::process::id()));
         files::remove_file(&part).map_err(BackupError::file(&part))?;
         copy_listed(backup, file, &part, progress)?;
-        fs::rename(&part, &place).map_err(BackupError::file(&place))?;
+        fs::rename(&part, &target).map_err(BackupError::file(&target))?;
     }
     files::sync_folder(&folder).map_err(BackupError::file(&folder))
 }
 
-/// Compared again: the file may have changed since it was looked at.
+/// Copies a file and compares it with the manifest again, because it may have changed since the verification.
 fn copy_listed(backup: &Path, file: &FileEntry, to: &Path, progress: &Progress) -> Result<(), BackupError> {
     let from = backup.join(&file.path);
     let content = files::copy(&from, to, progress).map_err(BackupError::file(&from))?;
     compare(&from, file, &content)
 }
 
-fn line(request: &Restore, manifest: &Manifest, now: Timestamp) -> SwapRow {
-    let what = format!("the backup {} of {} was restored", request.backup.display(), manifest.made_at);
-    SwapRow::from(&OperatorAction::done(now, &request.who, ("*", "restore"), what))
+fn journal_line(request: &RestoreRequest, manifest: &Manifest, now: Timestamp) -> SwapRow {
+    let target = format!("the backup {} of {} was restored", request.backup.display(), manifest.made_at);
+    SwapRow::from(&OperatorAction::done(now, &request.operator, ("*", "restore"), target))
 }

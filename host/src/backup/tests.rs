@@ -9,15 +9,15 @@ use crate::{
         timer::TaskKind,
     },
     db::{
-        Database, DbOptions, Old,
+        Database, DbOptions, ExistingDatabase,
         tasks::TaskFilter,
         testing::{TestFile, batch, change, model, url_in, write_first_version},
     },
     limits::CHECK_THOROUGH_BYTES_MAX,
 };
 
-/// A data folder with a database of a hundred events and one kept component, and a backup of it.
-struct Room {
+/// A data folder with a database of a hundred events and one valid component, and the folder of its backup.
+struct BackupFixture {
     data: tempfile::TempDir,
     outside: tempfile::TempDir,
     file: TestFile,
@@ -25,8 +25,8 @@ struct Room {
 
 const WASM: &str = "7ae6e2f4c9c1b5a1f5b7f4e0e2b7a1f0";
 
-impl Room {
-    async fn new() -> Room {
+impl BackupFixture {
+    async fn new() -> BackupFixture {
         let model = model(vec![]);
         let file = TestFile::with(&model).await;
         let changes = (1..=100).map(|n| change(&model, n, "acme/test").event(&format!("event_{n}"))).collect();
@@ -36,7 +36,7 @@ impl Room {
         files::create_folder(&components).unwrap();
         fs::write(components.join(format!("{}.wasm", hash_of(WASM))), WASM).unwrap();
         fs::write(components.join("damaged.wasm"), WASM).unwrap();
-        Room { data, outside, file }
+        BackupFixture { data, outside, file }
     }
 
     fn backup(&self) -> PathBuf {
@@ -52,18 +52,18 @@ impl Room {
         write(&self.file.db, plan, 1_767_322_986_070, &Arc::default()).await.unwrap()
     }
 
-    fn wish(&self, target: &tempfile::TempDir, old: Old) -> Restore {
-        Restore {
+    fn restore_request(&self, target: &tempfile::TempDir, old: ExistingDatabase) -> RestoreRequest {
+        RestoreRequest {
             backup: self.backup(),
             data_dir: target.path().join("data"),
             database_url: url_in(target),
             old,
-            who: "ada".into(),
+            operator: "ada".into(),
         }
     }
 
-    async fn restore(&self, target: &tempfile::TempDir, old: Old) -> Result<Restored, BackupError> {
-        restore(self.wish(target, old), 2_000, &Arc::default()).await
+    async fn restore(&self, target: &tempfile::TempDir, old: ExistingDatabase) -> Result<RestoreResult, BackupError> {
+        restore(self.restore_request(target, old), 2_000, &Arc::default()).await
     }
 }
 
@@ -84,46 +84,46 @@ fn mode(path: &Path) -> u32 {
 }
 
 #[tokio::test]
-async fn a_backup_restored_in_another_folder_holds_the_same() {
-    let room = Room::new().await;
-    let manifest = room.write().await;
+async fn restored_backup_has_the_same_content() {
+    let fixture = BackupFixture::new().await;
+    let manifest = fixture.write().await;
     assert_eq!((manifest.made_at.as_str(), manifest.components.len()), ("2026-01-02T03:03:06.070Z", 1));
     assert!(manifest.checks.findings.is_empty() && manifest.database.bytes < CHECK_THOROUGH_BYTES_MAX);
     let target = tempfile::tempdir().unwrap();
-    let restored = room.restore(&target, Old::Stays).await.unwrap();
+    let restored = fixture.restore(&target, ExistingDatabase::Keep).await.unwrap();
     assert_eq!((restored.manifest, restored.replaced), (manifest, None));
     assert_eq!(events_in(&target).await, 100);
     let component = target.path().join("data/components").join(format!("{}.wasm", hash_of(WASM)));
     assert_eq!(fs::read_to_string(component).unwrap(), WASM);
     let database = Database::open(&url_in(&target), &DbOptions::default()).await.unwrap();
     let lines = database.list_swaps(&crate::db::swaps::SwapFilter::default(), 10).await.unwrap();
-    assert_eq!((lines[0].action.as_str(), lines[0].who.as_str(), lines.len()), ("restore", "ada", 1));
+    assert_eq!((lines[0].action.as_str(), lines[0].operator.as_str(), lines.len()), ("restore", "ada", 1));
 }
 
-/// A call in the body of a record, without what is told of its progress.
+/// A call in the body of an effect record, without the progress.
 const CALL: &str = r#""due":0,"call":{"destination":"bank","method":"POST","path":"/p","headers":[],"content":"empty",
     "timeout-ms":0},"then":"paid","key":"p","context":[[1.50,"\u00e9"]],"delays":[]"#;
 
 #[tokio::test]
-async fn a_call_that_was_not_begun_in_the_backup_may_have_happened_when_it_is_restored() {
-    let room = Room::new().await;
+async fn unsettled_effect_may_have_happened_after_a_restore() {
+    let fixture = BackupFixture::new().await;
     let fresh = r#""progress":{"attempts":0,"under-way":false,"may-have-happened":false}"#;
-    let told = format!(r#"{fresh},"outcome":{{"not-sent":"refused"}}"#);
+    let settled = format!(r#"{fresh},"outcome":{{"not-sent":"refused"}}"#);
     let model = model(vec![]);
     let effects = [
         ("fresh", format!("{{{CALL},{fresh}}}")),
         ("bare", format!("{{{CALL}}}")),
-        ("told", format!("{{{CALL},{told}}}")),
+        ("settled", format!("{{{CALL},{settled}}}")),
     ];
     let puts = (101..).zip(&effects).map(|(n, (id, body))| change(&model, n, "acme/test").put_in(EFFECTS, id, body));
-    room.file.db.writer().apply(&batch("b2", puts.collect())).await.unwrap();
-    room.write().await;
+    fixture.file.db.writer().apply(&batch("b2", puts.collect())).await.unwrap();
+    fixture.write().await;
     let target = tempfile::tempdir().unwrap();
-    room.restore(&target, Old::Stays).await.unwrap();
+    fixture.restore(&target, ExistingDatabase::Keep).await.unwrap();
     let database = Database::open(&url_in(&target), &DbOptions::default()).await.unwrap();
-    for (id, expected) in [("fresh", true), ("bare", true), ("told", false)] {
+    for (id, expected) in [("fresh", true), ("bare", true), ("settled", false)] {
         let filter = TaskFilter { id: Some(id.into()), ..TaskFilter::default() };
-        let found = database.survey_tasks(TaskKind::Effect, &filter, None, 1).await.unwrap().remove(0);
+        let found = database.list_tasks(TaskKind::Effect, &filter, None, 1).await.unwrap().remove(0);
         let mut effect = Effect::parse(&found.body).unwrap();
         assert_eq!((effect.progress.may_have_happened, effect.progress.attempts), (expected, 0), "{id}");
         assert_eq!(effect.context.get(), r#"[[1.50,"\u00e9"]]"#);
@@ -136,36 +136,40 @@ async fn a_call_that_was_not_begun_in_the_backup_may_have_happened_when_it_is_re
 }
 
 #[tokio::test]
-async fn nobody_but_its_owner_can_read_a_backup() {
-    let room = Room::new().await;
-    let manifest = room.write().await;
-    assert_eq!((mode(&room.backup()), mode(&room.backup().join(COMPONENTS_FOLDER))), (0o700, 0o700));
+async fn backup_is_readable_only_by_its_owner() {
+    let fixture = BackupFixture::new().await;
+    let manifest = fixture.write().await;
+    assert_eq!((mode(&fixture.backup()), mode(&fixture.backup().join(COMPONENTS_FOLDER))), (0o700, 0o700));
     for file in [MANIFEST_FILE, DATABASE_FILE, &manifest.components[0].path] {
-        assert_eq!(mode(&room.backup().join(file)), 0o600, "{file}");
+        assert_eq!(mode(&fixture.backup().join(file)), 0o600, "{file}");
     }
     let target = tempfile::tempdir().unwrap();
-    room.restore(&target, Old::Stays).await.unwrap();
+    fixture.restore(&target, ExistingDatabase::Keep).await.unwrap();
     assert_eq!((mode(&target.path().join("test.db")), mode(&target.path().join("data"))), (0o600, 0o700));
 }
 
 #[tokio::test]
-async fn a_damaged_backup_is_refused_with_the_reason_and_nothing_changes() {
+async fn damaged_backup_is_rejected_with_the_reason_and_nothing_changes() {
     type Damage = fn(&Path, &Manifest);
     let damages: [(&str, Damage, &str); 7] = [
         ("a byte", |path, _| flip(&path.join(DATABASE_FILE)), "tenon.db is damaged"),
         ("the end", |path, _| cut(&path.join(DATABASE_FILE)), "tenon.db is damaged"),
         ("a component", |path, all| flip(&path.join(&all.components[0].path)), ".wasm is damaged"),
-        ("a missing one", |path, all| fs::remove_file(path.join(&all.components[0].path)).unwrap(), "No such file"),
-        ("no manifest", |path, _| fs::remove_file(path.join(MANIFEST_FILE)).unwrap(), "is no backup"),
+        (
+            "a missing component",
+            |path, all| fs::remove_file(path.join(&all.components[0].path)).unwrap(),
+            "No such file",
+        ),
+        ("no manifest", |path, _| fs::remove_file(path.join(MANIFEST_FILE)).unwrap(), "is not a backup"),
         ("half a manifest", |path, _| cut(&path.join(MANIFEST_FILE)), "manifest.json is damaged"),
-        ("a way out", |path, _| edit(path, "components/", "../components/"), "names the file \"../components/"),
+        ("a path outside", |path, _| edit(path, "components/", "../components/"), "invalid file \"../components/"),
     ];
     for (name, damage, reason) in damages {
-        let room = Room::new().await;
-        let manifest = room.write().await;
-        damage(&room.backup(), &manifest);
+        let fixture = BackupFixture::new().await;
+        let manifest = fixture.write().await;
+        damage(&fixture.backup(), &manifest);
         let target = tempfile::tempdir().unwrap();
-        let error = room.restore(&target, Old::MovesAside).await.unwrap_err().to_string();
+        let error = fixture.restore(&target, ExistingDatabase::MoveAside).await.unwrap_err().to_string();
         assert!(error.contains(reason), "{name}: {error}");
         assert_eq!(fs::read_dir(target.path()).unwrap().count(), 0, "{name}");
     }
@@ -190,105 +194,108 @@ fn edit(folder: &Path, from: &str, to: &str) {
 }
 
 #[tokio::test]
-async fn a_backup_of_a_newer_tenon_is_refused() {
-    let room = Room::new().await;
-    room.write().await;
-    edit(&room.backup(), "\"format\": 1", "\"format\": 2");
+async fn backup_of_a_newer_version_is_rejected() {
+    let fixture = BackupFixture::new().await;
+    fixture.write().await;
+    edit(&fixture.backup(), "\"format\": 1", "\"format\": 2");
     let target = tempfile::tempdir().unwrap();
-    let error = room.restore(&target, Old::Stays).await.unwrap_err().to_string();
+    let error = fixture.restore(&target, ExistingDatabase::Keep).await.unwrap_err().to_string();
     assert!(error.contains("was written by a newer Tenon"), "{error}");
 }
 
 #[tokio::test]
-async fn a_database_that_is_there_stays_unless_it_may_be_moved_aside() {
-    let room = Room::new().await;
-    room.write().await;
+async fn existing_database_is_replaced_only_on_request() {
+    let fixture = BackupFixture::new().await;
+    fixture.write().await;
     let target = tempfile::tempdir().unwrap();
     assert_eq!(events_in(&target).await, 0);
-    let error = room.restore(&target, Old::Stays).await.unwrap_err().to_string();
+    let error = fixture.restore(&target, ExistingDatabase::Keep).await.unwrap_err().to_string();
     assert!(error.contains("--replace"), "{error}");
     assert_eq!(events_in(&target).await, 0);
-    let replaced = room.restore(&target, Old::MovesAside).await.unwrap().replaced.unwrap();
+    let replaced = fixture.restore(&target, ExistingDatabase::MoveAside).await.unwrap().replaced.unwrap();
     assert_eq!(events_in(&target).await, 100);
-    let old = Database::open_still(&replaced, Arc::new(|| true)).await.unwrap();
+    let old = Database::open_immutable(&replaced, Arc::new(|| true)).await.unwrap();
     assert_eq!(old.newest_event().await.unwrap(), 0);
 }
 
 #[tokio::test]
-async fn missing_backup_is_reported_before_a_database_that_is_there() {
-    let room = Room::new().await;
-    room.write().await;
+async fn missing_backup_is_reported_before_an_existing_database() {
+    let fixture = BackupFixture::new().await;
+    fixture.write().await;
     let target = tempfile::tempdir().unwrap();
-    room.restore(&target, Old::Stays).await.unwrap();
-    let request = Restore { backup: target.path().join("none"), ..room.wish(&target, Old::Stays) };
-    let refusal = restore(request, 2_000, &Arc::default()).await.unwrap_err().to_string();
-    assert!(refusal.contains("none is no backup"), "{refusal}");
+    fixture.restore(&target, ExistingDatabase::Keep).await.unwrap();
+    let request = RestoreRequest {
+        backup: target.path().join("none"),
+        ..fixture.restore_request(&target, ExistingDatabase::Keep)
+    };
+    let error = restore(request, 2_000, &Arc::default()).await.unwrap_err().to_string();
+    assert!(error.contains("none is not a backup"), "{error}");
 }
 
 #[tokio::test]
-async fn a_folder_in_which_a_host_runs_is_left_alone() {
-    let room = Room::new().await;
-    room.write().await;
+async fn restore_into_the_folder_of_a_running_host_is_rejected() {
+    let fixture = BackupFixture::new().await;
+    fixture.write().await;
     let target = tempfile::tempdir().unwrap();
     let running = Database::open(&url_in(&target), &DbOptions::default()).await.unwrap();
-    let error = room.restore(&target, Old::MovesAside).await.unwrap_err().to_string();
+    let error = fixture.restore(&target, ExistingDatabase::MoveAside).await.unwrap_err().to_string();
     assert!(error.contains("in use by another Tenon"), "{error}");
     assert_eq!(running.newest_event().await.unwrap(), 0);
 }
 
 #[tokio::test]
-async fn what_stands_in_the_way_is_told_before_anything_is_written() {
-    let room = Room::new().await;
-    let inside = |name: &str| room.outside.path().join(name);
+async fn unmet_preconditions_are_reported_before_anything_is_written() {
+    let fixture = BackupFixture::new().await;
+    let inside = |name: &str| fixture.outside.path().join(name);
     fs::create_dir(inside("there")).unwrap();
     fs::create_dir(inside("left.part")).unwrap();
     for (folder, spare, reason) in [
-        (PathBuf::from("relative"), 0, "no absolute path"),
-        (inside("there"), 0, "is there already"),
-        (inside("left"), 0, "was broken off"),
-        (inside("new"), u64::MAX, "bytes left"),
+        (PathBuf::from("relative"), 0, "must be the absolute path"),
+        (inside("there"), 0, "exists already"),
+        (inside("left"), 0, "was interrupted"),
+        (inside("new"), u64::MAX, "bytes free"),
         (inside("none/new"), 0, "No such file"),
     ] {
-        let error = room.prepare(&folder, spare).await.unwrap_err().to_string();
+        let error = fixture.prepare(&folder, spare).await.unwrap_err().to_string();
         assert!(error.contains(reason), "{error}");
     }
-    assert_eq!(fs::read_dir(room.outside.path()).unwrap().count(), 2);
+    assert_eq!(fs::read_dir(fixture.outside.path()).unwrap().count(), 2);
 }
 
 #[tokio::test]
-async fn a_backup_that_is_broken_off_leaves_nothing() {
-    let room = Room::new().await;
-    let plan = room.prepare(&room.backup(), 0).await.unwrap();
+async fn cancelled_backup_leaves_no_files() {
+    let fixture = BackupFixture::new().await;
+    let plan = fixture.prepare(&fixture.backup(), 0).await.unwrap();
     let progress = Arc::new(Progress::default());
-    progress.break_off();
-    let error = write(&room.file.db, plan, 0, &progress).await.unwrap_err();
-    assert!(matches!(error, BackupError::BrokenOff), "{error}");
-    assert_eq!(fs::read_dir(room.outside.path()).unwrap().count(), 0);
+    progress.cancel();
+    let error = write(&fixture.file.db, plan, 0, &progress).await.unwrap_err();
+    assert!(matches!(error, BackupError::Cancelled), "{error}");
+    assert_eq!(fs::read_dir(fixture.outside.path()).unwrap().count(), 0);
 }
 
 #[tokio::test]
-async fn what_is_not_sound_in_the_database_is_said_of_its_backup() {
-    let room = Room::new().await;
+async fn inconsistencies_of_the_database_are_findings_of_the_backup() {
+    let fixture = BackupFixture::new().await;
     let served = "aa".repeat(32);
     let action = OperatorAction::done(1, "ada", ("notes", "deploy"), "because".into());
     let mut line = crate::db::swaps::SwapRow::from(&action);
     (line.outcome, line.to_hash) = ("published".into(), Some(served.clone()));
-    room.file.db.record_swap(&line).await.unwrap();
-    room.file.damage("INSERT INTO balances VALUES ('notes', 'acme/test', 'till', 'X', '-7', 1)").await;
+    fixture.file.db.record_swap(&line).await.unwrap();
+    fixture.file.damage("INSERT INTO balances VALUES ('notes', 'acme/test', 'till', 'X', '-7', 1)").await;
     let line = "INSERT INTO journal (plugin, tenant, seq, prev, hash, at, subject, operation, request_id, entry) \
                 VALUES ('notes', 'acme/test', 1, zeroblob(32), zeroblob(32), 0, '', '', '', '{}')";
-    room.file.damage(line).await;
-    let findings = room.write().await.checks.findings;
+    fixture.file.damage(line).await;
+    let findings = fixture.write().await.checks.findings;
     let expected = [
         "the journal of notes of acme/test is broken at line 1: it was changed".to_owned(),
         "the balances of X of notes of acme/test sum up to -7, not to 0".to_owned(),
-        format!("the component {served}, which is served, is not among the kept ones"),
+        format!("the served component {served} is not in the components folder"),
     ];
     assert_eq!(findings, expected);
 }
 
 #[tokio::test]
-async fn a_backup_from_before_an_upgrade_keeps_its_schema_and_is_restored_into_todays() {
+async fn backup_with_an_older_schema_is_upgraded_by_the_restore() {
     let (source, outside) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     write_first_version(&source.path().join("test.db")).await;
     let database = Database::open_unchanged(&url_in(&source), &DbOptions::default()).await.unwrap();
@@ -297,7 +304,8 @@ async fn a_backup_from_before_an_upgrade_keeps_its_schema_and_is_restored_into_t
     assert_eq!(write(&database, plan, 0, &Arc::default()).await.unwrap().schema, 1);
     let target = tempfile::tempdir().unwrap();
     let (data_dir, database_url) = (target.path().to_owned(), url_in(&target));
-    let wish = Restore { backup, data_dir, database_url, old: Old::Stays, who: "ada".into() };
-    restore(wish, 0, &Arc::default()).await.unwrap();
+    let request =
+        RestoreRequest { backup, data_dir, database_url, old: ExistingDatabase::Keep, operator: "ada".into() };
+    restore(request, 0, &Arc::default()).await.unwrap();
     assert_eq!(events_in(&target).await, 3);
 }

@@ -1,4 +1,5 @@
-//! Writing a backup: the database first, then the components, so that whatever the copy says is served is among them.
+//! Writes a backup: first the database, then the components, so that every component that the copy lists as served is
+//! included.
 
 use std::{
     fs,
@@ -20,43 +21,44 @@ use crate::{
     },
 };
 
-/// A backup that can be written as far as could be seen.
+/// A backup whose preconditions are met.
 #[derive(Debug)]
 pub struct Plan {
     folder: PathBuf,
-    /// Where it grows: beside its final name.
+    /// Temporary folder beside the final one, in which the backup is written.
     part: PathBuf,
-    /// Of the data folder.
+    /// Components folder of the data folder.
     components: PathBuf,
     database_bytes: u64,
 }
 
-/// Everything that can be refused before anything is written. `spare_bytes`: what must stay free on the disk of `folder`.
+/// Checks the preconditions of a backup before anything is written. `spare_bytes` must stay free on the disk of
+/// `folder`.
 pub async fn prepare(
     database: &Database,
     data_dir: &Path,
     folder: &Path,
     spare_bytes: u64,
 ) -> Result<Plan, BackupError> {
-    let refuse = |sentence: String| Err(BackupError::Refused(sentence));
+    let refuse = |sentence: String| Err(BackupError::Precondition(sentence));
     let (Some(parent), Some(name)) = (folder.parent().filter(|_| folder.is_absolute()), folder.file_name()) else {
-        return refuse(format!("{} is no absolute path of a folder to make", folder.display()));
+        return refuse(format!("{} must be the absolute path of a new folder", folder.display()));
     };
     let mut part = name.to_owned();
     part.push(".part");
     let part = parent.join(part);
     if folder.symlink_metadata().is_ok() {
-        return refuse(format!("{} is there already; name a new folder", folder.display()));
+        return refuse(format!("{} exists already; name a new folder", folder.display()));
     }
     if part.symlink_metadata().is_ok() {
         let part = part.display();
-        return refuse(format!("{part} is there: a backup that is being written, or was broken off; remove it then"));
+        return refuse(format!("{part} exists: a backup is being written, or was interrupted; in that case remove it"));
     }
     let components = data_dir.join(COMPONENTS_FOLDER);
     if let (Ok(parent), Ok(components)) = (parent.canonicalize(), components.canonicalize())
         && parent.starts_with(&components)
     {
-        return refuse(format!("{} lies among the components, which are part of every backup", folder.display()));
+        return refuse(format!("{} is inside the components folder, which is part of every backup", folder.display()));
     }
     let database_bytes = database.copy_bytes().await?;
     let kept = component_names(&components).map_err(BackupError::file(&components))?;
@@ -65,14 +67,14 @@ pub async fn prepare(
     let free = disk::free_bytes(parent).map_err(BackupError::file(parent))?;
     if free < needed.saturating_add(spare_bytes) {
         return refuse(format!(
-            "{} has {free} bytes left; the backup takes {needed}, and {spare_bytes} are to stay free",
+            "{} has {free} bytes free; the backup needs {needed}, and {spare_bytes} must stay free",
             parent.display()
         ));
     }
     Ok(Plan { folder: folder.to_owned(), part, components, database_bytes })
 }
 
-/// Leaves a folder that is whole, or none.
+/// Writes the backup. Leaves a complete folder, or none.
 pub async fn write(
     database: &Database,
     plan: Plan,
@@ -82,10 +84,10 @@ pub async fn write(
     files::create_folder(&plan.part).map_err(BackupError::file(&plan.part))?;
     let written = fill(database, &plan, now, progress).await;
     match written {
-        // What was broken off failed somewhere: that it was broken off is the reason.
-        Err(_) if progress.is_broken_off() => {
+        // A cancellation causes an error in some step. The cancellation is reported instead of it.
+        Err(_) if progress.is_cancelled() => {
             let _removed = fs::remove_dir_all(&plan.part);
-            Err(BackupError::BrokenOff)
+            Err(BackupError::Cancelled)
         }
         Err(error) => {
             let _removed = fs::remove_dir_all(&plan.part);
@@ -105,16 +107,16 @@ async fn fill(
     progress.begin_file("copy", &file, plan.database_bytes)?;
     database.copy_into(&file, progress.continuation_check()).await?;
     progress.begin("components")?;
-    let (from, to, asked) = (plan.components.clone(), plan.part.clone(), progress.clone());
-    let components = blocking(move || copy_components(&from, &to, &asked)).await?;
+    let (from, to, shared) = (plan.components.clone(), plan.part.clone(), progress.clone());
+    let components = blocking(move || copy_components(&from, &to, &shared)).await?;
     progress.begin("check")?;
-    let copy = Database::open_still(&file, progress.continuation_check()).await?;
+    let copy = Database::open_immutable(&file, progress.continuation_check()).await?;
     let schema = copy.schema().await?;
     let checks = check(&copy, &components, progress).await?;
     copy.close().await?;
     progress.begin("hash")?;
-    let (hashed, asked) = (file.clone(), progress.clone());
-    let content = blocking(move || files::hash(&hashed, &asked).map_err(BackupError::file(&hashed))).await?;
+    let (hashed, shared) = (file.clone(), progress.clone());
+    let content = blocking(move || files::hash(&hashed, &shared).map_err(BackupError::file(&hashed))).await?;
     let database = entry(DATABASE_FILE.to_owned(), content);
     let manifest = Manifest::new(now, schema, (database, components), checks);
     manifest.write(&plan.part)?;
@@ -131,7 +133,7 @@ fn entry(path: String, content: Content) -> FileEntry {
     FileEntry { path, bytes: content.bytes, sha256: content.sha256 }
 }
 
-/// Names of the kept components; none where there is no such folder.
+/// Returns the file names of the components, or none if the folder does not exist.
 fn component_names(folder: &Path) -> std::io::Result<Vec<String>> {
     let entries = match fs::read_dir(folder) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
@@ -143,7 +145,8 @@ fn component_names(folder: &Path) -> std::io::Result<Vec<String>> {
     Ok(names)
 }
 
-/// A component that is pruned meanwhile was not needed; one that is not what its name says is left out.
+/// Copies the components. A component that is pruned meanwhile is not needed, and a component with a wrong hash is
+/// omitted.
 fn copy_components(from: &Path, to: &Path, progress: &Progress) -> Result<Vec<FileEntry>, BackupError> {
     let folder = to.join(COMPONENTS_FOLDER);
     files::create_folder(&folder).map_err(BackupError::file(&folder))?;
@@ -164,15 +167,16 @@ fn copy_components(from: &Path, to: &Path, progress: &Progress) -> Result<Vec<Fi
     Ok(copied)
 }
 
-/// What is not as it should be is said, and kept: it is the best that there is.
+/// Verifies the copy. Inconsistencies of its content are reported as findings, but do not fail the backup: it is the
+/// best copy that exists.
 async fn check(copy: &Database, components: &[FileEntry], progress: &Progress) -> Result<Checks, BackupError> {
     let pages = copy.check_pages().await?;
-    if let Some(first) = pages.mistakes.first() {
-        let many = pages.mistakes.len();
-        return Err(DbError::Corrupt(format!("the copy is not sound ({many} findings, the first: {first})")).into());
+    if let Some(first) = pages.problems.first() {
+        let many = pages.problems.len();
+        return Err(DbError::Corrupt(format!("the copy is damaged ({many} findings, the first: {first})")).into());
     }
     progress.begin("books")?;
-    let chains = copy.follow_all_chains().await?;
+    let chains = copy.verify_all_chains().await?;
     let sums = copy.ledger_sums().await?;
     let mut findings = Vec::new();
     for chain in &chains {
@@ -187,7 +191,7 @@ async fn check(copy: &Database, components: &[FileEntry], progress: &Progress) -
     }
     for hash in copy.list_served_components().await? {
         if !components.iter().any(|file| file.sha256 == hash) {
-            findings.push(format!("the component {hash}, which is served, is not among the kept ones"));
+            findings.push(format!("the served component {hash} is not in the components folder"));
         }
     }
     let (journal_lines, ledger_sums) = (chains.iter().map(Chain::lines).sum(), sums.len() as u64);

@@ -1,5 +1,6 @@
-//! Settings of mimalloc, the allocator of programs that serve: how soon freed memory goes back to the operating system. C
-//! libraries such as SQLite use the system's allocator instead.
+//! Settings of the memory allocators: how soon freed memory is returned to the operating system.
+//!
+//! The host allocates with mimalloc. C libraries such as SQLite use the allocator of the system.
 
 use std::{
     ffi::{c_int, c_long},
@@ -9,20 +10,21 @@ use std::{
 
 /// Number of mimalloc's option `purge_delay`, which its Rust crates do not name.
 const PURGE_DELAY: c_int = 15;
-/// Milliseconds for which mimalloc keeps freed pages; its default is 1 000. Threads allocate from regions of their own, so
-/// that what many of them have freed adds up. A delay of 0 takes 8 % of the rate of small reads.
+/// Milliseconds for which mimalloc keeps freed pages. Its default is 1 000. Threads allocate from separate regions, so
+/// freed pages of many threads add up. A delay of 0 costs 8 % of the rate of small reads.
 const PURGE_DELAY_MS: c_long = 100;
-/// mimalloc returns pages when a thread allocates. A thread of its own calls it where no other allocates.
+/// Interval at which a dedicated thread returns freed pages. mimalloc itself returns pages only when a thread
+/// allocates.
 const COLLECT_EVERY: Duration = Duration::from_millis(500);
 
-/// Returns freed memory from now on. Call it once, before the process has other threads.
+/// Starts returning freed memory. Must be called once, before the process has other threads.
 pub fn return_freed_memory() {
     shorten_purge_delay();
-    // Without the thread, memory goes back when the next requests come.
+    // If the thread cannot be started, memory is returned with the next requests.
     let _ = thread::Builder::new().name("memory".to_owned()).spawn(return_freed_pages);
 }
 
-/// Returns what C libraries have freed. It takes up to a few milliseconds.
+/// Returns memory that C libraries have freed. Takes up to a few milliseconds.
 #[allow(unsafe_code)]
 pub fn trim_system_allocator() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
@@ -35,7 +37,7 @@ pub fn trim_system_allocator() {
     }
 }
 
-/// The environment variable `MIMALLOC_PURGE_DELAY` overrides it.
+/// Sets the purge delay. The environment variable `MIMALLOC_PURGE_DELAY` overrides it.
 #[allow(unsafe_code)]
 fn shorten_purge_delay() {
     // SAFETY: sets a number that mimalloc reads when it frees pages; no other thread runs yet.

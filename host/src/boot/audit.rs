@@ -1,66 +1,68 @@
-//! The tenants' journal for operators: pages and chains out of the database, in their words. For a host that runs, and for
-//! the command line where none does.
+//! Operator requests for the tenants' journal: pages of lines, and the verification of chains. Used by a running host,
+//! and by the command line if no host runs.
 
-use super::operations::failed;
 use crate::{
     admin::{
-        Refusal,
-        operations::{ChainsQuestion, LinesQuestion},
-        wire::{self, Moment},
+        AdminError,
+        operations::{AuditChainsQuery, AuditLinesQuery},
+        wire::{self, TimestampText},
     },
     db::{
         Database, DbError,
-        journal::{Chain, ChainFilter, Flaw, FlawKind, FollowBounds, LineBounds, LineFilter, StoredLine},
+        journal::{Chain, ChainFilter, Flaw, FlawKind, LineBounds, LineFilter, StoredLine, VerifyBounds},
     },
-    limits::{AUDIT_BYTES_FOLLOWED, AUDIT_BYTES_LISTED, AUDIT_LINES_FOLLOWED, AUDIT_LINES_LOOKED_AT},
+    limits::{AUDIT_BYTES_LISTED, AUDIT_BYTES_VERIFIED, AUDIT_LINES_EXAMINED, AUDIT_LINES_VERIFIED},
 };
 
-/// The newest first.
-pub async fn list_lines(database: &Database, question: LinesQuestion) -> Result<wire::Page<wire::AuditLine>, Refusal> {
-    let LinesQuestion { plugin, tenant, operation, subject, request, since, until, after, limit } = question;
-    let [since, until] = [since, until].map(|moment| moment.map(|Moment(at)| at));
+/// Returns a page of lines, newest first.
+pub async fn list_lines(
+    database: &Database,
+    query: AuditLinesQuery,
+) -> Result<wire::Page<wire::AuditLine>, AdminError> {
+    let AuditLinesQuery { plugin, tenant, operation, subject, request, since, until, after, limit } = query;
+    let [since, until] = [since, until].map(|time| time.map(|TimestampText(at)| at));
     let filter = LineFilter { plugin, tenant, operation, subject, request_id: request, since, until };
-    let bounds = LineBounds { lines: limit as usize, looked_at: AUDIT_LINES_LOOKED_AT, bytes: AUDIT_BYTES_LISTED };
-    let page = database.list_lines(&filter, after, bounds).await.map_err(refusal)?;
+    let bounds = LineBounds { lines: limit as usize, examined: AUDIT_LINES_EXAMINED, bytes: AUDIT_BYTES_LISTED };
+    let page = database.list_lines(&filter, after, bounds).await.map_err(storage_error)?;
     let next = page.next.map(|next| next.to_string());
     Ok(wire::Page { entries: page.lines.into_iter().map(line).collect(), next })
 }
 
-/// As many as one answer has time for.
-pub async fn follow_chains(
+/// Verifies chains up to the limits of one request. `next` continues from there.
+pub async fn verify_chains(
     database: &Database,
-    question: ChainsQuestion,
-) -> Result<wire::Page<wire::ChainStatus>, Refusal> {
-    let ChainsQuestion { plugin, tenant, after } = question;
+    query: AuditChainsQuery,
+) -> Result<wire::Page<wire::ChainStatus>, AdminError> {
+    let AuditChainsQuery { plugin, tenant, after } = query;
     let open = match &after {
-        Some(text) => Some(parse_place(text).ok_or_else(|| wrong_page(text))?),
+        Some(text) => Some(parse_position(text).ok_or_else(|| invalid_position(text))?),
         None => None,
     };
-    let bounds = FollowBounds { lines: AUDIT_LINES_FOLLOWED, bytes: AUDIT_BYTES_FOLLOWED };
-    let page = database.follow_chains(&ChainFilter { plugin, tenant }, open, bounds).await.map_err(refusal)?;
-    let next = page.open.as_ref().map(place_text);
+    let bounds = VerifyBounds { lines: AUDIT_LINES_VERIFIED, bytes: AUDIT_BYTES_VERIFIED };
+    let page = database.verify_chains(&ChainFilter { plugin, tenant }, open, bounds).await.map_err(storage_error)?;
+    let next = page.open.as_ref().map(position_text);
     Ok(wire::Page { entries: page.chains.into_iter().map(chain).collect(), next })
 }
 
-/// A chain that is not followed to its end yet: one text for where to go on.
-fn place_text(chain: &Chain) -> String {
+/// Renders the position at which the verification of a chain continues.
+fn position_text(chain: &Chain) -> String {
     serde_json::json!([chain.plugin, chain.tenant, chain.last, hex::encode(chain.head)]).to_string()
 }
 
-fn parse_place(text: &str) -> Option<Chain> {
+fn parse_position(text: &str) -> Option<Chain> {
     let (plugin, tenant, last, head): (String, String, i64, String) = serde_json::from_str(text).ok()?;
     let mut chain = Chain { plugin, tenant, last, ..Chain::default() };
     hex::decode_to_slice(head, &mut chain.head).ok()?;
     Some(chain)
 }
 
-fn wrong_page(text: &str) -> Refusal {
-    let hint = "Send `next` of the page before as it came.".to_owned();
-    Refusal::Invalid { message: format!("\"{text:.40}\" is no place in this list."), hint }
+fn invalid_position(text: &str) -> AdminError {
+    let hint = "Send the `next` of the previous page unchanged.".to_owned();
+    AdminError::Invalid { message: format!("\"{text:.40}\" is not a position in this list."), hint }
 }
 
-fn refusal(error: DbError) -> Refusal {
-    failed(error.to_string())
+fn storage_error(error: DbError) -> AdminError {
+    AdminError::failed(error.to_string())
 }
 
 fn line(stored: StoredLine) -> wire::AuditLine {
@@ -69,7 +71,7 @@ fn line(stored: StoredLine) -> wire::AuditLine {
         plugin,
         tenant,
         seq,
-        at: Moment(at),
+        at: TimestampText(at),
         subject: line.subject.to_string(),
         operation: line.operation.to_string(),
         request_id: line.request_id.to_string(),
@@ -91,14 +93,14 @@ fn chain(chain: Chain) -> wire::ChainStatus {
         last,
         head: hex::encode(head),
         deleted: cut,
-        flaw: flaw.map(|Flaw { seq, kind }| wire::ChainFlaw { seq, what: sort(kind) }),
+        flaw: flaw.map(|Flaw { seq, kind }| wire::ChainFlaw { seq, kind: flaw_kind(kind) }),
     }
 }
 
-fn sort(kind: FlawKind) -> wire::FlawSort {
+fn flaw_kind(kind: FlawKind) -> wire::FlawKind {
     match kind {
-        FlawKind::Changed => wire::FlawSort::Changed,
-        FlawKind::Missing => wire::FlawSort::Missing,
-        FlawKind::Misplaced => wire::FlawSort::Misplaced,
+        FlawKind::Changed => wire::FlawKind::Changed,
+        FlawKind::Missing => wire::FlawKind::Missing,
+        FlawKind::Misplaced => wire::FlawKind::Misplaced,
     }
 }

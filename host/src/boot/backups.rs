@@ -1,13 +1,13 @@
-//! The backup that is being written while the host serves: one at a time, beside everything else, ended with the host.
+//! Backups of a running host: one at a time, cancelled when the host stops.
 
 use std::{path::PathBuf, sync::Arc};
 
 use parking_lot::Mutex;
 use tokio::{sync::OwnedMutexGuard, task::JoinHandle};
 
-use super::{operations::failed, stores::Stores};
+use super::stores::Stores;
 use crate::{
-    admin::{Refusal, wire},
+    admin::{AdminError, wire},
     backup::{self, BackupError, Manifest, Plan, Progress},
     changes::operator_action::OperatorAction,
     clock::Clock,
@@ -15,7 +15,7 @@ use crate::{
     db::Database,
 };
 
-/// Starts backups and knows of the last one. Cheap to clone.
+/// Starts backups and reports the status of the last one. Cheap to clone.
 #[derive(Clone)]
 pub struct Backups(Arc<Inner>);
 
@@ -24,16 +24,16 @@ struct Inner {
     stores: Stores,
     config: Arc<Config>,
     clock: Clock,
-    /// Held by the one that is being written.
-    turn: Arc<tokio::sync::Mutex<()>>,
-    last: Mutex<Last>,
+    /// Held while a backup is written.
+    permit: Arc<tokio::sync::Mutex<()>>,
+    state: Mutex<State>,
 }
 
 #[derive(Default)]
-struct Last {
+struct State {
     job: Option<Job>,
-    /// The host stops: none is begun any more.
-    ended: bool,
+    /// True once the host stops. No backup is started then.
+    is_stopped: bool,
 }
 
 struct Job {
@@ -46,67 +46,73 @@ struct Job {
 
 impl Backups {
     pub fn new(database: Database, stores: Stores, config: Arc<Config>, clock: Clock) -> Backups {
-        let (turn, last) = (Arc::default(), Mutex::default());
-        Backups(Arc::new(Inner { database, stores, config, clock, turn, last }))
+        let (permit, state) = (Arc::default(), Mutex::default());
+        Backups(Arc::new(Inner { database, stores, config, clock, permit, state }))
     }
 
-    /// Returns when it is clear that it can be begun.
-    pub async fn start(&self, folder: PathBuf, who: String) -> Result<wire::BackupStatus, Refusal> {
-        let Ok(turn) = self.0.turn.clone().try_lock_owned() else {
-            return Err(refused("a backup is being written; `GET /v1/backup` says how far it is".to_owned()));
+    /// Starts a backup after its preconditions were checked, and returns its status.
+    pub async fn start(&self, folder: PathBuf, operator: String) -> Result<wire::BackupStatus, AdminError> {
+        let Ok(permit) = self.0.permit.clone().try_lock_owned() else {
+            return Err(conflict("a backup is running; `GET /v1/backup` reports its progress".to_owned()));
         };
         if self.0.database.health().is_damaged() {
-            return Err(refused(self.0.database.health().trouble().unwrap_or_default()));
+            return Err(conflict(self.0.database.health().storage_failure().unwrap_or_default()));
         }
         let spare = self.0.config.free_disk_bytes_min;
         let plan = backup::prepare(&self.0.database, &self.0.config.data_dir, &folder, spare).await;
-        let plan = plan.map_err(refusal)?;
-        self.begin(folder, plan, who, turn)?;
+        let plan = plan.map_err(backup_error)?;
+        self.begin(folder, plan, operator, permit)?;
         self.status()
     }
 
-    #[expect(clippy::disallowed_methods, reason = "the worker that writes a backup; `stop` ends it")]
-    fn begin(&self, folder: PathBuf, plan: Plan, who: String, turn: OwnedMutexGuard<()>) -> Result<(), Refusal> {
-        let mut last = self.0.last.lock();
-        if last.ended {
-            return Err(refused("the host is stopping".to_owned()));
+    #[expect(clippy::disallowed_methods, reason = "the task that writes a backup; `stop` ends it")]
+    fn begin(
+        &self,
+        folder: PathBuf,
+        plan: Plan,
+        operator: String,
+        permit: OwnedMutexGuard<()>,
+    ) -> Result<(), AdminError> {
+        let mut state = self.0.state.lock();
+        if state.is_stopped {
+            return Err(conflict("the host is stopping".to_owned()));
         }
         let (backups, progress, started_at) = (self.clone(), Arc::new(Progress::default()), self.0.clock.now());
-        let seen = progress.clone();
+        let shared_progress = progress.clone();
         let task = tokio::spawn(async move {
             let written = backup::write(&backups.0.database, plan, started_at, &progress).await;
-            let outcome = backups.note(written, who).await;
-            if let Some(job) = &mut backups.0.last.lock().job {
+            let outcome = backups.record(written, operator).await;
+            if let Some(job) = &mut backups.0.state.lock().job {
                 job.outcome = Some(outcome);
             }
-            drop(turn);
+            drop(permit);
         });
-        last.job = Some(Job { folder, started_at, progress: seen, outcome: None, task: Some(task) });
+        state.job = Some(Job { folder, started_at, progress: shared_progress, outcome: None, task: Some(task) });
         Ok(())
     }
 
-    /// In the journal of operators, and in the log.
-    async fn note(&self, written: Result<Manifest, BackupError>, who: String) -> Result<Manifest, String> {
-        let folder = self.0.last.lock().job.as_ref().map(|job| job.folder.display().to_string()).unwrap_or_default();
+    /// Records the result in the operators' journal and in the log.
+    async fn record(&self, written: Result<Manifest, BackupError>, operator: String) -> Result<Manifest, String> {
+        let folder = self.0.state.lock().job.as_ref().map(|job| job.folder.display().to_string()).unwrap_or_default();
         let manifest = written.map_err(|error| {
-            tracing::error!(folder, "no backup was written: {error}");
+            tracing::error!(folder, "failed to write a backup: {error}");
             error.to_string()
         })?;
-        tracing::info!(folder, bytes = manifest.bytes(), "a backup was written");
-        let what = format!("a backup of {} was written to {folder}", manifest.made_at);
-        let action = OperatorAction::done(self.0.clock.now(), &who, ("*", "backup"), what);
-        let noted = self.0.stores.note_action(&action).await;
-        noted.map_err(|error| format!("It was written, but could not be noted in the journal: {error}"))?;
+        tracing::info!(folder, bytes = manifest.bytes(), "wrote a backup");
+        let target = format!("a backup of {} was written to {folder}", manifest.made_at);
+        let action = OperatorAction::done(self.0.clock.now(), &operator, ("*", "backup"), target);
+        let recorded = self.0.stores.record_action(&action).await;
+        recorded.map_err(|error| format!("The backup was written, but not recorded in the journal: {error}"))?;
         Ok(manifest)
     }
 
-    /// Of the one that is being written, or was written last.
-    pub fn status(&self) -> Result<wire::BackupStatus, Refusal> {
-        let last = self.0.last.lock();
-        let Some(job) = &last.job else {
-            return Err(Refusal::NotFound {
+    /// Returns the status of the running backup, or of the last one.
+    pub fn status(&self) -> Result<wire::BackupStatus, AdminError> {
+        let state = self.0.state.lock();
+        let Some(job) = &state.job else {
+            return Err(AdminError::NotFound {
                 message: "No backup was written since the host started.".to_owned(),
-                hint: "`tenon backup FOLDER` writes one.".to_owned(),
+                hint: "Write one with `tenon backup FOLDER`.".to_owned(),
             });
         };
         let (state, report, message) = match &job.outcome {
@@ -114,26 +120,26 @@ impl Backups {
             Some(Ok(manifest)) => (wire::BackupState::Done, Some(report(manifest)), None),
             Some(Err(message)) => (wire::BackupState::Failed, None, Some(message.clone())),
         };
-        let seen = job.progress.look();
+        let progress = job.progress.snapshot();
         Ok(wire::BackupStatus {
             folder: job.folder.display().to_string(),
             state,
-            started_at: wire::Moment(job.started_at),
-            step: seen.step.to_owned(),
-            bytes_done: seen.bytes_done,
-            bytes_total: seen.bytes_total,
+            started_at: wire::TimestampText(job.started_at),
+            step: progress.step.to_owned(),
+            bytes_done: progress.bytes_done,
+            bytes_total: progress.bytes_total,
             report,
             message,
         })
     }
 
-    /// What is not done by now is broken off and removed, and no other is begun.
+    /// Cancels the running backup, removes its files, and rejects new backups.
     pub async fn stop(&self) {
         let task = {
-            let mut last = self.0.last.lock();
-            last.ended = true;
-            last.job.as_mut().and_then(|job| {
-                job.progress.break_off();
+            let mut state = self.0.state.lock();
+            state.is_stopped = true;
+            state.job.as_mut().and_then(|job| {
+                job.progress.cancel();
                 job.task.take()
             })
         };
@@ -143,7 +149,7 @@ impl Backups {
     }
 }
 
-/// What a backup holds, as operators read it.
+/// Converts a manifest to the JSON type.
 pub fn report(manifest: &Manifest) -> wire::BackupReport {
     wire::BackupReport {
         made_at: manifest.made_at.clone(),
@@ -158,19 +164,19 @@ pub fn report(manifest: &Manifest) -> wire::BackupReport {
     }
 }
 
-fn refused(reason: String) -> Refusal {
-    Refusal::Refused {
-        message: "No backup was begun.".to_owned(),
+fn conflict(reason: String) -> AdminError {
+    AdminError::Conflict {
+        message: "The backup was not started.".to_owned(),
         reasons: vec![reason],
-        hint: "The folder is made by the host, on its machine, by the user that runs it.".to_owned(),
+        hint: "The host creates the folder on its own machine, as the user that runs it.".to_owned(),
     }
 }
 
-fn refusal(error: BackupError) -> Refusal {
+fn backup_error(error: BackupError) -> AdminError {
     match error {
-        BackupError::Refused(sentence) => refused(sentence),
-        error @ BackupError::File { .. } => refused(error.to_string()),
-        error => failed(error.to_string()),
+        BackupError::Precondition(sentence) => conflict(sentence),
+        error @ BackupError::File { .. } => conflict(error.to_string()),
+        error => AdminError::failed(error.to_string()),
     }
 }
 
@@ -193,17 +199,17 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn no_backup_is_begun_once_the_host_stops() {
+    async fn no_backup_is_started_once_the_host_stops() {
         let file = TestFile::open().await;
         let backups = backups_of(&file);
         backups.stop().await;
-        let begun = backups.start(file.folder.path().join("backup"), "ada".into()).await;
-        let Err(Refusal::Refused { reasons, .. }) = begun else { panic!("it was begun") };
+        let result = backups.start(file.folder.path().join("backup"), "ada".into()).await;
+        let Err(AdminError::Conflict { reasons, .. }) = result else { panic!("the backup was started") };
         assert_eq!(reasons, ["the host is stopping"]);
     }
 
     #[tokio::test]
-    async fn fault_of_the_copy_says_nothing_about_the_database() {
+    async fn damaged_copy_does_not_mark_the_database_as_damaged() {
         let file = TestFile::open().await;
         let copy = file.folder.path().join("copy.db");
         std::fs::write(&copy, "x".repeat(4_096)).unwrap();
@@ -211,7 +217,7 @@ mod tests {
         let mut connection = sqlx::SqliteConnection::connect_with(&options).await.unwrap();
         let error = sqlx::query("SELECT * FROM sqlite_schema").execute(&mut connection).await.unwrap_err();
         let written = Err(BackupError::Database(error.into()));
-        backups_of(&file).note(written, "ada".into()).await.unwrap_err();
-        assert_eq!(file.db.health().trouble(), None);
+        backups_of(&file).record(written, "ada".into()).await.unwrap_err();
+        assert_eq!(file.db.health().storage_failure(), None);
     }
 }

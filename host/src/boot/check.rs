@@ -1,6 +1,9 @@
-//! `tenon plugin check`: everything up to *publish* for one component, without a server or in a running one. Changes
-//! nothing but the cache of compiled code. `tenon plugin compile`: fills that cache ahead of a start.
-//! `tenon config check`: whether the grants, limits and settings of the plugins fit their components.
+//! Checks of components without publishing them.
+//!
+//! - `tenon plugin check` runs all steps of a deploy before *publish*, with or without a running host. It changes only
+//!   the cache of compiled code.
+//! - `tenon plugin compile` fills that cache before a start.
+//! - `tenon config check` checks the grants, limits and settings of the plugins against their components.
 
 use std::sync::Arc;
 
@@ -9,14 +12,13 @@ use bytes::Bytes;
 use tempfile::TempDir;
 
 use super::{
-    operations::{Connected, failed, steps},
-    rooms::new_loader,
+    operations::{HostOperations, failed, steps},
     stores::Stores,
+    subsystems::new_loader,
 };
-use crate::manifest::Manifest;
 use crate::{
     admin::{
-        Refusal,
+        AdminError,
         wire::{CheckReport, CompileOutcome, CompileReport, CompileSource},
     },
     capability::Shared,
@@ -25,21 +27,22 @@ use crate::{
     db::{Database, DbOptions},
     keyring::Keyring,
     limits::ADMIN_COMPONENT_BYTES_MAX,
+    manifest::Manifest,
     metrics::Metrics,
-    outbound::Outside,
+    outbound::OutboundContext,
     plugin::{
         compile::Program,
         components,
+        error_bodies::HEADERS_RULE,
         generation::Generation,
-        load::{Candidate, Loader, Steps, SwapRefusal},
-        reload::{DataGate, Passing, check, journal},
-        wording::HEADERS_RULE,
+        load::{Candidate, Loader, Steps, SwapError},
+        reload::{AllowedChanges, DataMigrator, check, journal},
     },
     regular_file,
     secrets::{SealingRoot, SigningRoot},
 };
 
-/// `plugin` has a section in `config`.
+/// Checks a component. `plugin` must have a section in `config`.
 pub async fn check_component(config: &Config, plugin: &str, component: Vec<u8>) -> anyhow::Result<CheckReport> {
     let Some(section) = config.plugins.get(plugin) else {
         anyhow::bail!("{} has no [plugins.{plugin}]", config.file.display());
@@ -50,22 +53,22 @@ pub async fn check_component(config: &Config, plugin: &str, component: Vec<u8>) 
         Some(stores) => find_serving(&offline, stores, &name).await?,
         None => None,
     };
-    let against = || check::Against {
+    let baseline = || check::CheckBaseline {
         plugin: name.clone(),
         config: Arc::new(section.clone()),
         serving: serving.clone(),
-        data: stores.as_ref().map(|stores| stores as &dyn DataGate),
-        passing: Passing::COMPATIBLE,
+        data: stores.as_ref().map(|stores| stores as &dyn DataMigrator),
+        allowed: AllowedChanges::COMPATIBLE,
     };
     let bytes = Bytes::from(component);
-    let mut report = check::check(&offline.loader, bytes.clone(), against()).await;
-    if !report.passed() && offline.has_not_kept(&report.hash) {
-        report = check::check(&offline.new_scratch_loader()?, bytes, against()).await;
+    let mut report = check::check(&offline.loader, bytes.clone(), baseline()).await;
+    if !report.passed() && offline.is_missing_in_cache(&report.hash) {
+        report = check::check(&offline.new_scratch_loader()?, bytes, baseline()).await;
     }
     if serving.is_none() {
         report.notes.push(format!(
-            "nothing was published from the data folder {}, or it cannot be read, so differences that break callers of today are \
-             not seen; name the folder of a running Tenon with --data-dir",
+            "the data folder {} has no readable published version, so breaking differences cannot be detected; set the folder of a \
+             running Tenon with --data-dir",
             config.data_dir.display()
         ));
     }
@@ -73,7 +76,7 @@ pub async fn check_component(config: &Config, plugin: &str, component: Vec<u8>) 
 }
 
 fn check_report(mut report: check::CheckReport) -> CheckReport {
-    // A file that is no component, or is refused before its manifest is read, has no answers.
+    // The rule does not apply to a file whose manifest was not read: it has no responses.
     if report.version.is_some() {
         report.notes.push(HEADERS_RULE.to_owned());
     }
@@ -88,8 +91,8 @@ fn check_report(mut report: check::CheckReport) -> CheckReport {
     }
 }
 
-/// The journal and the data of the data folder; a running host may hold the database, and it may be from before an upgrade.
-/// `None`: no database was made yet.
+/// Opens the database of the data folder read-only. A running host may use it, and its schema may be older. Returns
+/// `None` if no database exists yet.
 async fn open_stores(config: &Config) -> anyhow::Result<Option<Stores>> {
     let path = Database::file_of(&config.database_url)?;
     if !path.try_exists().with_context(|| path.display().to_string())? {
@@ -99,14 +102,16 @@ async fn open_stores(config: &Config) -> anyhow::Result<Option<Stores>> {
     Ok(Some(Stores::new(database.context("failed to open the database")?)))
 }
 
-/// A loader of a command that serves nothing. Uses the cache of compiled code if its folders are there and this user's;
-/// otherwise, and if code cannot be kept there, a folder that is removed again.
-/// Invariant: no folder is made in the data folder, and nothing there changes its owner or mode.
+/// A loader for commands that do not serve.
+///
+/// It uses the cache of compiled code if the folders exist and belong to this user. Otherwise, and if code cannot be
+/// stored there, it uses a temporary folder. Invariant: it creates no folders in the data folder, and changes no owner
+/// or mode there.
 struct Offline<'a> {
     config: &'a Config,
     loader: Loader,
     is_cached: bool,
-    /// Its name cannot be foreseen: a user who could prepare the cache would choose the code that runs.
+    /// Temporary folder with an unpredictable name: a user who could prepare the cache would choose the code that runs.
     scratch: TempDir,
 }
 
@@ -122,15 +127,16 @@ impl Offline<'_> {
         closed_loader(&Config { data_dir: self.scratch.path().to_owned(), ..self.config.clone() })
     }
 
-    /// Whether a refusal may be one of the data folder, whose disk may be full or read-only, and not of the component.
-    fn has_not_kept(&self, hash: &str) -> bool {
+    /// Returns true if compiled code is not in the cache: a failure may then be caused by the data folder (full or
+    /// read-only disk) instead of the component.
+    fn is_missing_in_cache(&self, hash: &str) -> bool {
         self.is_cached && self.loader.components().find_compiled(self.loader.engine(), hash).is_none()
     }
 
-    async fn load(&self, candidate: &Candidate) -> anyhow::Result<Result<Arc<Generation>, SwapRefusal>> {
+    async fn load(&self, candidate: &Candidate) -> anyhow::Result<Result<Arc<Generation>, SwapError>> {
         let loaded = self.loader.load(candidate, &mut Steps::start()).await;
         match loaded {
-            Err(_) if self.has_not_kept(&candidate.hash) => {
+            Err(_) if self.is_missing_in_cache(&candidate.hash) => {
                 Ok(self.new_scratch_loader()?.load(candidate, &mut Steps::start()).await)
             }
             loaded => Ok(loaded),
@@ -138,27 +144,27 @@ impl Offline<'_> {
     }
 }
 
-impl Connected {
-    /// A deploy up to *publish*, against what serves and the data of this host.
-    pub(super) async fn check_component(&self, plugin: &str, component: Bytes) -> Result<CheckReport, Refusal> {
+impl HostOperations {
+    /// Runs all steps of a deploy before *publish*, against the serving version and the data of this host.
+    pub(super) async fn check_component(&self, plugin: &str, component: Bytes) -> Result<CheckReport, AdminError> {
         self.find_plugin(plugin).await?;
         let section = self.configured.load().get(plugin).cloned();
-        let section = section.ok_or_else(|| failed(format!("plugins.toml has no [plugins.{plugin}] any more")))?;
+        let section = section.ok_or_else(|| failed(format!("plugins.toml no longer has [plugins.{plugin}]")))?;
         let table = self.registry.current();
         let serving = table.mounted().iter().find(|mounted| &*mounted.plugin == plugin);
-        let against = check::Against {
+        let baseline = check::CheckBaseline {
             plugin: plugin.into(),
             config: Arc::new(section),
             serving: serving.map(|mounted| mounted.manifest.clone()),
-            data: Some(&self.stores as &dyn DataGate),
-            passing: Passing::COMPATIBLE,
+            data: Some(&self.stores as &dyn DataMigrator),
+            allowed: AllowedChanges::COMPATIBLE,
         };
         drop(table);
-        Ok(check_report(check::check(&self.loader, component, against).await))
+        Ok(check_report(check::check(&self.loader, component, baseline).await))
     }
 }
 
-/// Compiles what the next start will load: the component that was published last, and the file of plugins.toml.
+/// Compiles the components that the next start loads: the last published one, and the file in plugins.toml.
 pub async fn compile_components(config: &Config) -> anyhow::Result<Vec<CompileReport>> {
     let (loader, stores) = (closed_loader(config)?, open_stores(config).await?);
     let mut reports = Vec::new();
@@ -210,12 +216,13 @@ async fn compile(loader: &Loader, candidate: &Candidate, source: CompileSource) 
         hash: candidate.hash.to_string(),
         version: loaded.as_ref().ok().map(|generation| generation.manifest.version.clone()),
         outcome,
-        reasons: loaded.err().map(|refusal| refusal.reasons).unwrap_or_default(),
+        reasons: loaded.err().map(|swap_error| swap_error.reasons).unwrap_or_default(),
         steps: steps(taken.taken),
     }
 }
 
-/// Returns the reasons why the components that plugins.toml names would be refused with their grants, limits and settings.
+/// Returns the reasons for which the components in plugins.toml would be refused with their grants, limits and
+/// settings.
 pub async fn check_plugins(config: &Config) -> anyhow::Result<Vec<String>> {
     if config.plugins.is_empty() {
         return Ok(Vec::new());
@@ -228,7 +235,7 @@ pub async fn check_plugins(config: &Config) -> anyhow::Result<Vec<String>> {
             Ok(bytes) => {
                 let hash = components::hash(&bytes);
                 let candidate = Candidate { plugin: name.clone(), bytes, hash, config: Arc::new(section.clone()) };
-                offline.load(&candidate).await?.err().map(|refusal| refusal.reasons).unwrap_or_default()
+                offline.load(&candidate).await?.err().map(|swap_error| swap_error.reasons).unwrap_or_default()
             }
         };
         found.extend(reasons.into_iter().map(|reason| format!("plugin {name} would be refused: {reason}.")));
@@ -236,16 +243,16 @@ pub async fn check_plugins(config: &Config) -> anyhow::Result<Vec<String>> {
     Ok(found)
 }
 
-/// Makes generations, and signs and seals nothing.
+/// Creates a loader whose generations cannot sign or seal.
 fn closed_loader(config: &Config) -> anyhow::Result<Loader> {
     let signing = SigningRoot::new(Default::default());
     let sealing = Arc::new(SealingRoot::new(Default::default()));
-    let outside = Arc::new(Outside { signing, sealing, addresses: config.outbound.clone() });
-    let shared = Shared { outside, keyring: Arc::new(Keyring::closed()?), chains: Chains::default() };
+    let outbound_context = Arc::new(OutboundContext { signing, sealing, addresses: config.outbound.clone() });
+    let shared = Shared { outbound_context, keyring: Arc::new(Keyring::closed()?), chains: Chains::default() };
     new_loader(config, Program::own()?, Metrics::new()?, shared)
 }
 
-/// The manifest of what the journal says was served last.
+/// Returns the manifest of the version that, according to the journal, served last.
 async fn find_serving(
     offline: &Offline<'_>,
     stores: &Stores,
@@ -258,7 +265,7 @@ async fn find_serving(
     Ok(loaded.ok().map(|generation| generation.manifest.clone()))
 }
 
-/// The component that was served last, by the journal.
+/// Returns the component that, according to the journal, served last.
 async fn find_published(config: &Config, stores: &Stores, plugin: &Arc<str>) -> anyhow::Result<Option<Bytes>> {
     let published = journal::SwapJournal::find_published(stores, plugin, 1).await.map_err(anyhow::Error::msg)?;
     let Some((hash, _)) = journal::last_served(&published) else { return Ok(None) };

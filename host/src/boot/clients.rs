@@ -1,25 +1,25 @@
-//! What operators ask of OAuth, connected. Only words change here.
+//! Operator requests for OAuth clients and token keys, converted to and from the types of `auth::oauth`.
 
 use std::{collections::BTreeSet, sync::Arc};
 
-use super::operations::{Connected, environment, environment_status, failed, invalid};
+use super::operations::{HostOperations, environment, environment_status, failed, invalid};
 use crate::{
-    admin::{Refusal, wire},
+    admin::{AdminError, wire},
     auth::{
-        AuthError,
+        AuthAdminError,
         oauth::{self, ClientRow, OAuthError},
     },
     secrets::SecretText,
 };
 
-impl Connected {
-    pub(super) async fn make_client(
+impl HostOperations {
+    pub(super) async fn create_oauth_client(
         &self,
         client: wire::NewClient,
-        who: String,
-    ) -> Result<wire::CreatedClient, Refusal> {
+        operator: String,
+    ) -> Result<wire::CreatedClient, AdminError> {
         self.find_plugin(&client.plugin).await?;
-        let known = self.scopes_of_tokens(&client.plugin)?;
+        let known = self.token_scopes(&client.plugin)?;
         let scopes = match client.scopes {
             None => known,
             Some(scopes) => {
@@ -33,43 +33,48 @@ impl Connected {
             environment: environment(client.environment),
             scopes,
             jwks: client.jwks.map(|jwks| jwks.to_string()),
-            operator: Some(who),
+            operator: Some(operator),
         };
         let created = self.oauth.create_client(new, self.clock.now()).await;
-        Ok(created_client(created.map_err(refused)?))
+        Ok(created_client(created.map_err(client_error)?))
     }
 
     pub(super) fn list_clients(&self) -> Vec<wire::ClientStatus> {
         self.oauth.clients().iter().map(|row| client_status(row)).collect()
     }
 
-    pub(super) async fn give_new_secret(&self, id: &str, who: &str) -> Result<wire::CreatedClient, Refusal> {
-        match self.oauth.rotate_client(id, self.clock.now(), Some(who)).await.map_err(refused)? {
+    pub(super) async fn rotate_client_secret(
+        &self,
+        id: &str,
+        operator: &str,
+    ) -> Result<wire::CreatedClient, AdminError> {
+        match self.oauth.rotate_client(id, self.clock.now(), Some(operator)).await.map_err(client_error)? {
             Some(created) => Ok(created_client(created)),
-            None => Err(Refusal::NotFound {
-                message: format!("There is no client \"{id}\" that has a secret and was not revoked."),
-                hint: "`tenon client list` shows them. One that signs is made anew with its new keys.".to_owned(),
+            None => Err(AdminError::NotFound {
+                message: format!("There is no client \"{id}\" that has a secret and is not revoked."),
+                hint: "List the clients with `tenon client list`. To replace the keys of a client that signs, create a new client."
+                    .to_owned(),
             }),
         }
     }
 
-    pub(super) async fn end_client(&self, id: &str, who: &str) -> Result<wire::ClientStatus, Refusal> {
-        match self.oauth.revoke_client(id, self.clock.now(), Some(who)).await.map_err(refused)? {
+    pub(super) async fn revoke_oauth_client(&self, id: &str, operator: &str) -> Result<wire::ClientStatus, AdminError> {
+        match self.oauth.revoke_client(id, self.clock.now(), Some(operator)).await.map_err(client_error)? {
             Some(row) => Ok(client_status(&row)),
-            None => Err(Refusal::NotFound {
+            None => Err(AdminError::NotFound {
                 message: format!("There is no client \"{id}\"."),
-                hint: "`tenon client list` shows them.".to_owned(),
+                hint: "List the clients with `tenon client list`.".to_owned(),
             }),
         }
     }
 
-    pub(super) async fn change_token_keys(&self, who: &str) -> Result<wire::TokenKeysReport, Refusal> {
+    pub(super) async fn rotate_keys(&self, operator: &str) -> Result<wire::TokenKeysReport, AdminError> {
         self.require_issuer()?;
-        let rotation = self.oauth.rotate_keys(self.clock.now(), Some(who)).await.map_err(|error| match error {
-            OAuthError::Keys => Refusal::Refused {
+        let rotation = self.oauth.rotate_keys(self.clock.now(), Some(operator)).await.map_err(|error| match error {
+            OAuthError::Keys => AdminError::Conflict {
                 message: error.to_string(),
                 reasons: Vec::new(),
-                hint: "Wait until their last tokens have ended: `token-ms` of [oauth], and half a minute.".to_owned(),
+                hint: "Wait until their last tokens expire: `token-ms` of [oauth], plus half a minute.".to_owned(),
             },
             error => failed(error.to_string()),
         })?;
@@ -80,27 +85,28 @@ impl Connected {
         })
     }
 
-    fn require_issuer(&self) -> Result<(), Refusal> {
+    fn require_issuer(&self) -> Result<(), AdminError> {
         match self.oauth.issuer() {
             Some(_) => Ok(()),
-            None => Err(Refusal::Refused {
-                message: "This host gives out no tokens.".to_owned(),
+            None => Err(AdminError::Conflict {
+                message: "This host does not issue tokens.".to_owned(),
                 reasons: Vec::new(),
-                hint: "Set `issuer` in [oauth] of plugins.toml and start Tenon again.".to_owned(),
+                hint: "Set `issuer` in [oauth] of plugins.toml and restart Tenon.".to_owned(),
             }),
         }
     }
 
-    /// All scopes that the routes of a plugin ask for, if it takes tokens.
-    fn scopes_of_tokens(&self, plugin: &str) -> Result<Vec<String>, Refusal> {
+    /// Returns all scopes that the routes of a plugin require. Returns an error if the plugin does not accept tokens.
+    fn token_scopes(&self, plugin: &str) -> Result<Vec<String>, AdminError> {
         self.require_issuer()?;
         let table = self.registry.current();
         let mounted = table.mounted().iter().find(|mounted| *mounted.plugin == *plugin);
         let Some(mounted) = mounted.filter(|mounted| mounted.manifest.authentication.oauth) else {
-            return Err(Refusal::Refused {
-                message: format!("{plugin} takes no tokens, or does not serve."),
+            return Err(AdminError::Conflict {
+                message: format!("{plugin} does not accept tokens, or does not serve."),
                 reasons: Vec::new(),
-                hint: "`tenon plugin list` shows what serves; `tenon key create` makes API keys.".to_owned(),
+                hint: "List the serving plugins with `tenon plugin list`. Create API keys with `tenon key create`."
+                    .to_owned(),
             });
         };
         let scopes: BTreeSet<&String> = mounted.manifest.routes.iter().flat_map(|route| &route.scopes).collect();
@@ -108,8 +114,8 @@ impl Connected {
     }
 }
 
-fn refused(error: AuthError) -> Refusal {
-    invalid(error, "`tenon client create --help` shows an example.")
+fn client_error(error: AuthAdminError) -> AdminError {
+    invalid(error, "See the example in `tenon client create --help`.")
 }
 
 fn created_client(created: oauth::CreatedClient) -> wire::CreatedClient {
@@ -133,8 +139,8 @@ fn client_status(row: &ClientRow) -> wire::ClientStatus {
         environment: environment_status(row.environment),
         scopes: row.scopes.clone(),
         authentication: if row.jwks().is_some() { "keys" } else { "secret" }.to_owned(),
-        previous_secret_until: previous.map(|(_, until)| wire::Moment(until)),
-        created_at: wire::Moment(row.created_at),
-        revoked_at: row.revoked_at.map(wire::Moment),
+        previous_secret_until: previous.map(|(_, until)| wire::TimestampText(until)),
+        created_at: wire::TimestampText(row.created_at),
+        revoked_at: row.revoked_at.map(wire::TimestampText),
     }
 }

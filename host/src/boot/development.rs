@@ -1,10 +1,10 @@
-//! What only development has: a demo key that opens all plugins and signs, the same at every start.
+//! The demo key of development. It grants access to all plugins, signs webhooks, and is the same at every start.
 
 use std::path::PathBuf;
 
-use crate::clock::Timestamp;
 use crate::{
     auth::{Environment, Keys, keys::NewKey},
+    clock::Timestamp,
     config::Config,
     secrets::private_file,
 };
@@ -13,15 +13,15 @@ use crate::{
 const DEMO_ORGANIZATION: &str = "demo";
 const DEMO_FILE: &str = "demo.key";
 
-/// The demo key and its file; `None` in production. A file whose key the database does not know (a new database beside
-/// an old file) is replaced.
+/// Returns the demo key and its file, or `None` in production. If the database does not contain the key of the file (a
+/// new database beside an old file), both are replaced.
 pub async fn demo_key(config: &Config, keys: &Keys, now: Timestamp) -> anyhow::Result<Option<(String, PathBuf)>> {
     if !super::is_development(config) {
         return Ok(None);
     }
     let file = config.data_dir.join(DEMO_FILE);
     if let Some(text) = private_file::read(&file)?
-        && keys.opens(text.trim(), "*", now).await
+        && keys.is_valid(text.trim(), "*", now).await
     {
         return Ok(Some((text.trim().to_owned(), file)));
     }

@@ -1,4 +1,4 @@
-//! What is encrypted: the listener of the interfaces, and calls to the outside with whom they believe.
+//! TLS of the listener of the interfaces, and the clients of outgoing connections with their trusted roots.
 
 use std::sync::Arc;
 
@@ -10,13 +10,14 @@ use crate::{
     outbound::{Client, Roots, SystemResolver},
 };
 
-/// `None`: plain HTTP.
+/// Loads the certificate of the listener. Returns `None` if it serves plain HTTP.
 pub fn load_tls(config: &Config) -> anyhow::Result<Option<Arc<Tls>>> {
     let Some(files) = &config.http.tls else { return Ok(None) };
     Ok(Some(Arc::new(Tls::load(files)?)))
 }
 
-/// The client of the host and of destinations, and that of webhooks. They share a resolver, and thus the limit of lookups.
+/// Creates the client of the host and of destinations, and the client of webhooks. They share a resolver and its limit
+/// of concurrent lookups.
 pub fn new_clients(config: &Config) -> anyhow::Result<(Arc<Client>, Arc<Client>)> {
     let resolver = Arc::new(SystemResolver::new());
     let new_client = || -> anyhow::Result<Arc<Client>> {

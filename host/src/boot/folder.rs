@@ -1,6 +1,6 @@
-//! The data folder at start: what shows that a host with a database used it, and what of it is lost.
+//! Consistency of the data folder at start: evidence that a host used it before, and missing files.
 //!
-//! Changes nothing. What is lost and cannot be made again stops the start; what a host can serve without is logged.
+//! These checks change nothing. A missing file that cannot be recreated stops the start. Missing components are logged.
 
 use std::{
     fs,
@@ -15,18 +15,18 @@ use crate::{
 
 const COMPONENTS_FOLDER: &str = "components";
 
-/// A component that was published from this folder. It was noted in the database of that time.
+/// Returns a component that was published from this folder, if there is one. The database of that time referred to it.
 pub fn find_published(data_dir: &Path) -> Option<PathBuf> {
     let entries = fs::read_dir(component_folder(data_dir)).ok()?;
     let paths = entries.flatten().map(|entry| entry.path());
     paths.filter(|path| path.extension().is_some_and(|extension| extension == "wasm")).min()
 }
 
-/// Returns the file of the master key if the start makes one there, which would open nothing that was sealed before.
+/// Returns the path of the master key file if this start would create it. A new key cannot unseal existing secrets.
 pub fn find_missing_key(config: &Config) -> Option<PathBuf> {
     let file = config.data_dir.join(MASTER_KEY_FILE);
-    let is_made = config.master_key.is_none() && config.environment == Environment::Development && !file.exists();
-    is_made.then_some(file)
+    let is_created = config.master_key.is_none() && config.environment == Environment::Development && !file.exists();
+    is_created.then_some(file)
 }
 
 /// Returns the variable or file that holds the master key.
@@ -37,13 +37,13 @@ pub fn master_key_source(config: &Config) -> String {
     }
 }
 
-/// Logs each component that is needed for a restart or a rollback and is not in the folder any more. The host serves
-/// already, so a database that does not answer is logged as well.
+/// Logs each component that a restart or a rollback needs and that is missing in the folder. The host serves already,
+/// so a database error is only logged.
 pub async fn report_lost_components(config: &Config, database: &Database) {
     let needed = match database.list_needed_components().await {
         Ok(needed) => needed,
         Err(error) => {
-            tracing::error!(%error, "the data folder was not searched for lost components: the database does not list them");
+            tracing::error!(%error, "failed to check the data folder for missing components");
             return;
         }
     };
@@ -54,8 +54,8 @@ pub async fn report_lost_components(config: &Config, database: &Database) {
             tracing::error!(
                 plugin,
                 file = %path.display(),
-                "a published component is missing: it cannot be started again, or rolled back to; deploy it again, or restore a \
-                 backup (`{restore}`)"
+                "a published component is missing: a restart or a rollback cannot load it; deploy it again, or restore a backup \
+                 (`{restore}`)"
             );
         }
     }

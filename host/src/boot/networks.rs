@@ -1,4 +1,4 @@
-//! The networks of blockchains that this host has, opened and closed.
+//! Opens and closes the blockchain networks of the host.
 
 use std::{fs::OpenOptions, os::unix::fs::OpenOptionsExt, path::Path, sync::Arc};
 
@@ -10,7 +10,7 @@ use tenon_chains::{
 
 use super::as_function;
 use crate::{
-    chains::{Chains, Side},
+    chains::{Chains, NetworkKind},
     clock::Clock,
     config::{Config, Environment},
     db::{
@@ -19,10 +19,10 @@ use crate::{
     },
 };
 
-/// Of the simulated ones, in the data folder.
+/// File of the simulated networks in the data folder.
 pub(super) const CHAINS_FILE: &str = "chains.db";
 
-/// All networks, and those of them that operators control: `None` where there are none.
+/// Opens all networks. Also returns the simulated networks, which operators control, or `None` if they are disabled.
 pub async fn open(
     config: &Config,
     database: &Database,
@@ -33,7 +33,7 @@ pub async fn open(
     }
     let file = config.data_dir.join(CHAINS_FILE);
     let block_time_ms = u32::try_from(config.chains.block_ms).unwrap_or(u32::MAX);
-    // Coins that are worth something come from nowhere in development alone.
+    // A faucet on the main network creates funds of value, so it exists only in development.
     let options = Options { block_time_ms, has_main_faucet: config.environment == Environment::Development };
     let named = || file.display().to_string();
     let found = survey_chains(&file)?;
@@ -47,14 +47,14 @@ pub async fn open(
     if matches!(found, Survey::Nothing { .. }) && has_activity(database, &chains).await? {
         tracing::error!(
             file = %file.display(),
-            "the file of the simulated blockchains is missing, so they begin empty; the database holds balances and transactions of \
-             the lost ones: stop the host and restore the file"
+            "the file of the simulated blockchains is missing, so they start empty, but the database refers to balances and \
+             transactions of the lost ones: stop the host and restore the file"
         );
     }
     Ok((chains, Some(simulated)))
 }
 
-/// Whether the database shows that one of these networks was used.
+/// Returns true if the database shows that one of these networks was used.
 async fn has_activity(database: &Database, chains: &Chains) -> anyhow::Result<bool> {
     for (_, chain) in chains.all() {
         let facts = chain.facts();
@@ -65,23 +65,23 @@ async fn has_activity(database: &Database, chains: &Chains) -> anyhow::Result<bo
     Ok(!database.list_chain_notes().await?.is_empty())
 }
 
-/// What was taken is in the file already; the log is folded into it.
+/// Closes the simulated networks. Accepted transactions are durable already; closing checkpoints the write-ahead log.
 pub async fn close(simulated: Option<&Simulated>) {
     let Some(simulated) = simulated else { return };
     if let Err(error) = simulated.close().await {
-        tracing::warn!("the simulated blockchains were not closed in order, which harms nothing: {error}");
+        tracing::warn!("failed to close the simulated blockchains; no data is lost: {error}");
     }
 }
 
-/// Before SQLite would make it for everybody to read.
+/// Creates the file with mode 0600. SQLite would create it with default permissions.
 fn create_private(file: &Path) -> std::io::Result<()> {
-    let made = OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(file);
-    made.map(drop)
+    let created = OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(file);
+    created.map(drop)
 }
 
-fn side_of(network: Network) -> Side {
+fn side_of(network: Network) -> NetworkKind {
     match network {
-        Network::Test => Side::Test,
-        Network::Main => Side::Main,
+        Network::Test => NetworkKind::Test,
+        Network::Main => NetworkKind::Main,
     }
 }

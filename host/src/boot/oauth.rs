@@ -1,4 +1,4 @@
-//! What OAuth is made of: its settings out of the configuration, and what it asks of the database, answered.
+//! Settings of OAuth from the configuration, and its storage traits implemented with the database.
 
 use std::{net::SocketAddr, sync::Arc};
 
@@ -6,7 +6,6 @@ use anyhow::Context;
 use futures_util::future::BoxFuture;
 use zeroize::Zeroizing;
 
-use crate::clock::Timestamp;
 use crate::{
     auth::{
         Environment,
@@ -14,16 +13,17 @@ use crate::{
         store::StoreError,
     },
     changes::operator_action::OperatorAction,
+    clock::Timestamp,
     config::{self, Config, IssuerConfig, IssuerKeys},
     db::{Database, DbError, clients::StoredClient},
     secrets::{MasterKeys, SecretName},
 };
 
-/// In development the host is reached where it listens.
-pub(super) fn settings(config: &Config, listens: SocketAddr) -> anyhow::Result<Settings> {
+/// Returns the settings of OAuth. In development, the issuer defaults to the listen address.
+pub(super) fn settings(config: &Config, address: SocketAddr) -> anyhow::Result<Settings> {
     let scheme = if config.http.tls.is_some() { "https" } else { "http" };
     let in_development = config.environment == config::Environment::Development;
-    let issuer = config.oauth.issuer.clone().or_else(|| in_development.then(|| format!("{scheme}://{listens}")));
+    let issuer = config.oauth.issuer.clone().or_else(|| in_development.then(|| format!("{scheme}://{address}")));
     let algorithm = Algorithm::parse(&config.oauth.algorithm).context("[oauth] algorithm")?;
     let issuers = config.oauth.issuers.iter().map(issuer_of).collect::<anyhow::Result<_>>()?;
     Ok(Settings { issuer, algorithm, token_ms: config.oauth.token_ms, issuers })
@@ -34,7 +34,7 @@ fn issuer_of(config: &IssuerConfig) -> anyhow::Result<Issuer> {
         IssuerKeys::Url(url) => KeySource::Url(url.clone()),
         IssuerKeys::Text(text) => KeySource::Set(
             KeySet::parse(text)
-                .map_err(|why| anyhow::anyhow!("[oauth.issuers.{}] jwks-file: the JWKS {why}", config.name))?,
+                .map_err(|reason| anyhow::anyhow!("[oauth.issuers.{}] jwks-file: the JWKS {reason}", config.name))?,
         ),
     };
     Ok(Issuer {
@@ -49,7 +49,7 @@ fn issuer_of(config: &IssuerConfig) -> anyhow::Result<Issuer> {
     })
 }
 
-/// The database and the master keys, as OAuth asks for them.
+/// The database and the master keys behind the storage trait of OAuth.
 pub(super) struct OAuthRows {
     pub database: Database,
     pub master_keys: Arc<MasterKeys>,
@@ -68,13 +68,13 @@ impl OAuthStore for OAuthRows {
         Box::pin(async { self.database.list_clients().await.map_err(failed)?.into_iter().map(client_row).collect() })
     }
 
-    fn note_assertion(
+    fn record_assertion(
         &self,
         id: [u8; 32],
         ends_at: Timestamp,
         now: Timestamp,
     ) -> BoxFuture<'_, Result<bool, StoreError>> {
-        Box::pin(async move { self.database.note_assertion(&id, ends_at, now).await.map_err(failed) })
+        Box::pin(async move { self.database.record_assertion(&id, ends_at, now).await.map_err(failed) })
     }
 
     fn load_keys(&self) -> BoxFuture<'_, Result<Option<Zeroizing<Vec<u8>>>, OAuthError>> {

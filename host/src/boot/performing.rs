@@ -1,8 +1,8 @@
-//! The calls of requests. Those that write outlive their callers.
+//! Runs the calls of requests. Calls of writing routes outlive their callers.
 //!
-//! Invariants: a call of a writing route whose first run has begun is performed to its end, whether its caller still
-//! waits or not; a caller that goes away before that takes its call with it. A host that stops waits for these calls,
-//! and ends those that take too long.
+//! Invariants: once the first run of a call of a writing route has begun, the call completes even if its caller
+//! disconnects. If the caller disconnects earlier, the call is dropped. A stopping host waits for these calls, up to a
+//! deadline.
 
 use std::{mem, pin::Pin, sync::Arc, time::Duration};
 
@@ -16,85 +16,89 @@ use tracing::{Instrument, Span};
 
 use super::serving::Table;
 use crate::{
-    failure::Failure,
+    host_error::HostError,
     limits::PUBLISH_WAIT_MS,
     plugin::{
-        call::{Attachment, Calls, Ended},
-        exchange::{Admitted, Reply},
+        call::{Attachment, CallError, Calls},
+        exchange::{Admitted, CallResponse},
         generation::Generation,
         registry::Registry,
-        routes::{Found, Mounted, Route},
+        routes::{Mounted, Route, RouteMatch},
     },
 };
 
-/// Performs a call on the generation that it belongs to. Cheap to clone.
+/// Runs a call on the generation that admitted it. Cheap to clone.
 #[derive(Clone)]
 pub struct Performer {
     pub registry: Arc<Registry<Table>>,
     pub calls: Arc<Calls>,
 }
 
-/// The writing calls whose callers have gone away. Cheap to clone.
+/// The running calls of writing routes whose callers have disconnected. Cheap to clone.
 #[derive(Clone, Default)]
-pub struct Ongoing(Arc<Mutex<Detached>>);
+pub struct DetachedCalls(Arc<Mutex<DetachedTasks>>);
 
 #[derive(Default)]
-struct Detached {
+struct DetachedTasks {
     tasks: JoinSet<()>,
     is_closed: bool,
 }
 
-type Performing = Pin<Box<dyn Future<Output = Result<Reply, Failure>> + Send>>;
+type CallFuture = Pin<Box<dyn Future<Output = Result<CallResponse, HostError>> + Send>>;
 
-/// A call as its caller holds it. One that has begun goes on in a task of its own when this is dropped.
-struct Attached<'a> {
-    ongoing: &'a Ongoing,
+/// A call whose caller is connected. If it is dropped after the call has begun, the call continues in a separate task.
+struct AttachedCall<'a> {
+    detached_calls: &'a DetachedCalls,
     attachment: Arc<Attachment>,
-    /// Absent once it has ended.
-    call: Option<Performing>,
+    /// `None` once the call has ended.
+    call: Option<CallFuture>,
 }
 
-impl Drop for Attached<'_> {
+impl Drop for AttachedCall<'_> {
     fn drop(&mut self) {
         if let Some(call) = self.call.take()
             && !self.attachment.abandon()
             && !std::thread::panicking()
         {
-            self.ongoing.detach(call);
+            self.detached_calls.detach(call);
         }
     }
 }
 
-impl Ongoing {
-    /// Performs a call of a writing route. Dropping the future drops a call that has not begun, and no other.
-    pub async fn perform(&self, performer: Performer, admitted: Admitted<Arc<Generation>>) -> Result<Reply, Failure> {
+impl DetachedCalls {
+    /// Runs a call of a writing route. Dropping the future drops the call only if it has not begun.
+    pub async fn perform(
+        &self,
+        performer: Performer,
+        admitted: Admitted<Arc<Generation>>,
+    ) -> Result<CallResponse, HostError> {
         let attachment = Arc::new(Attachment::default());
         let shared = attachment.clone();
-        let call: Performing = Box::pin(async move { performer.perform(admitted, &shared).await });
-        let mut attached = Attached { ongoing: self, attachment, call: Some(call) };
-        let reply = match &mut attached.call {
+        let call: CallFuture = Box::pin(async move { performer.perform(admitted, &shared).await });
+        let mut attached = AttachedCall { detached_calls: self, attachment, call: Some(call) };
+        let response = match &mut attached.call {
             Some(call) => call.await,
-            None => Err(Failure::PluginFailed),
+            None => Err(HostError::PluginFailed),
         };
         attached.call = None;
-        reply
+        response
     }
 
-    fn detach(&self, call: Performing) {
+    fn detach(&self, call: CallFuture) {
         let Ok(runtime) = Handle::try_current() else { return };
         let call = call.instrument(Span::current());
         let mut detached = self.0.lock();
-        while let Some(ended) = detached.tasks.try_join_next() {
-            note_panic(ended);
+        while let Some(result) = detached.tasks.try_join_next() {
+            log_panic(result);
         }
         if detached.is_closed {
-            // Dropping the call may drop values whose `drop` comes here as well.
+            // The lock is released first: dropping the call may drop an `AttachedCall`, which locks as well.
             drop(detached);
             drop(call);
         } else {
             detached.tasks.spawn_on(
                 async move {
-                    // Nobody receives its reply.
+                    // The caller has disconnected, so the response is dropped.
                     let _ = call.await;
                 },
                 &runtime,
@@ -102,7 +106,7 @@ impl Ongoing {
         }
     }
 
-    /// Returns when no call runs. Ends those that run at this time. Returns whether all have ended by themselves.
+    /// Waits for all calls, and aborts those that still run at the deadline. Returns true if all completed in time.
     pub async fn end(&self, until: Instant) -> bool {
         let mut running = JoinSet::new();
         let in_time = loop {
@@ -110,7 +114,7 @@ impl Ongoing {
                 running = mem::take(&mut self.0.lock().tasks);
             }
             match timeout_at(until, running.join_next()).await {
-                Ok(Some(ended)) => note_panic(ended),
+                Ok(Some(result)) => log_panic(result),
                 Ok(None) => break true,
                 Err(_) => break false,
             }
@@ -126,8 +130,8 @@ impl Ongoing {
     }
 }
 
-fn note_panic(ended: Result<(), JoinError>) {
-    if let Err(error) = ended {
+fn log_panic(result: Result<(), JoinError>) {
+    if let Err(error) = result {
         tracing::error!("the task of a call failed: {error}");
     }
 }
@@ -137,51 +141,52 @@ impl Performer {
         &self,
         admitted: Admitted<Arc<Generation>>,
         attachment: &Attachment,
-    ) -> Result<Reply, Failure> {
+    ) -> Result<CallResponse, HostError> {
         match self.calls.perform(&admitted, attachment).await {
-            Ok(answer) => Ok(answer),
-            Err(Ended::Failed(failure) | Ended::Broken(failure)) => Err(failure),
-            Err(Ended::Outdated) => self.perform_on_newest(admitted, attachment).await,
+            Ok(response) => Ok(response),
+            Err(CallError::Failed(failure) | CallError::Broken(failure)) => Err(failure),
+            Err(CallError::Outdated) => self.perform_on_newest(admitted, attachment).await,
         }
     }
 
-    /// A call that began before a swap and meets data of the other side of it: it belongs to the generation that serves
-    /// now, or will in a moment.
+    /// Runs a call again on the newest generation. Its own generation is outdated: the call began before a swap and
+    /// read data that the newer generation wrote. Waits for the publication of that generation if necessary.
     async fn perform_on_newest(
         &self,
         admitted: Admitted<Arc<Generation>>,
         attachment: &Attachment,
-    ) -> Result<Reply, Failure> {
+    ) -> Result<CallResponse, HostError> {
         let (plugin, before) = (admitted.mounted.plugin.clone(), admitted.mounted.number);
-        let patience = admitted.deadline.min(Instant::now() + Duration::from_millis(PUBLISH_WAIT_MS));
+        let deadline = admitted.deadline.min(Instant::now() + Duration::from_millis(PUBLISH_WAIT_MS));
         let mut publications = self.registry.publications();
         let again = loop {
             let table = self.registry.current();
             match table.find(&admitted.method, &admitted.path) {
-                Found::Route { owner, route, parameters } if owner.number != before && owner.plugin == plugin => {
-                    if !requires_no_more((owner, route), (&admitted.mounted, &admitted.route)) {
-                        tracing::info!(plugin = &*plugin, "a request was not admitted for what its route now requires");
+                RouteMatch::Route { owner, route, parameters } if owner.number != before && owner.plugin == plugin => {
+                    if !is_still_admitted((owner, route), (&admitted.mounted, &admitted.route)) {
+                        tracing::info!(plugin = &*plugin, "rejected a request: its route requires more since a swap");
                         return Err(self.calls.give_up(&admitted, attachment).await);
                     }
                     break Admitted { mounted: owner.clone(), route: route.clone(), parameters, ..admitted };
                 }
                 _ => {}
             }
-            if !matches!(timeout_at(patience, publications.changed()).await, Ok(Ok(()))) {
-                tracing::error!(plugin = &*plugin, generation = before, "no generation here fits the data");
+            if !matches!(timeout_at(deadline, publications.changed()).await, Ok(Ok(()))) {
+                tracing::error!(plugin = &*plugin, generation = before, "no generation on this host matches the data");
                 return Err(self.calls.give_up(&admitted, attachment).await);
             }
         };
         match self.calls.perform(&again, attachment).await {
-            Ok(reply) => Ok(reply),
-            Err(Ended::Failed(failure) | Ended::Broken(failure)) => Err(failure),
-            Err(Ended::Outdated) => Err(self.calls.give_up(&again, attachment).await),
+            Ok(response) => Ok(response),
+            Err(CallError::Failed(failure) | CallError::Broken(failure)) => Err(failure),
+            Err(CallError::Outdated) => Err(self.calls.give_up(&again, attachment).await),
         }
     }
 }
 
-/// Whether a request that was admitted under one declaration of its route needs no other check under the newest one.
-fn requires_no_more<G>((owner, route): (&Mounted<G>, &Route), (before, was): (&Mounted<G>, &Route)) -> bool {
+/// Returns true if a request that was admitted under one declaration of its route passes every check of the newest
+/// declaration.
+fn is_still_admitted<G>((owner, route): (&Mounted<G>, &Route), (before, was): (&Mounted<G>, &Route)) -> bool {
     let (accepts, accepted) = (&owner.manifest.authentication, &before.manifest.authentication);
     let (route, was) = (&route.declared, &was.declared);
     let admits_caller = (accepts.oauth || !accepted.oauth)
@@ -204,7 +209,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::plugin::{guest, routes::RouteTable, wording::Wording};
+    use crate::plugin::{error_bodies::ErrorBodies, guest, routes::RouteTable};
 
     fn table(authentication: Value, mut route: Value) -> RouteTable<()> {
         let mut manifest = guest::manifest("1.0.0");
@@ -218,7 +223,7 @@ mod tests {
             owner: (),
             plugin: "notes".into(),
             number: 1,
-            wording: Arc::new(Wording::compile(&manifest).unwrap()),
+            error_bodies: Arc::new(ErrorBodies::compile(&manifest).unwrap()),
             manifest: Arc::new(manifest),
             config: Arc::new(guest::config(&[])),
         };
@@ -228,68 +233,68 @@ mod tests {
     fn is_admitted((now, route): (Value, Value), (before, was): (Value, Value)) -> bool {
         let (now, before) = (table(now, route), table(before, was));
         let find = |table: &RouteTable<()>| match table.find(&Method::POST, "/v1/things") {
-            Found::Route { owner, route, .. } => (owner.clone(), route.clone()),
+            RouteMatch::Route { owner, route, .. } => (owner.clone(), route.clone()),
             other => panic!("{other:?}"),
         };
         let ((owner, route), (before, was)) = (find(&now), find(&before));
-        requires_no_more((&owner, &route), (&before, &was))
+        is_still_admitted((&owner, &route), (&before, &was))
     }
 
-    /// A call that runs until this is dropped, as a handle that is closed then.
-    fn endless() -> (Performing, tokio::sync::oneshot::Receiver<()>) {
-        let (held, dropped) = tokio::sync::oneshot::channel::<()>();
+    /// Returns a call that never completes, and a receiver that reports an error when the call is dropped.
+    fn endless_call() -> (CallFuture, tokio::sync::oneshot::Receiver<()>) {
+        let (guard, dropped) = tokio::sync::oneshot::channel::<()>();
         let call = async move {
-            let _held = held;
+            let _guard = guard;
             std::future::pending().await
         };
         (Box::pin(call), dropped)
     }
 
-    fn attach(ongoing: &Ongoing, call: Performing) -> Attached<'_> {
-        Attached { ongoing, attachment: Arc::default(), call: Some(call) }
+    fn attach(detached_calls: &DetachedCalls, call: CallFuture) -> AttachedCall<'_> {
+        AttachedCall { detached_calls, attachment: Arc::default(), call: Some(call) }
     }
 
     #[tokio::test(start_paused = true)]
-    async fn call_that_takes_too_long_is_ended_by_a_stop() {
-        let ongoing = Ongoing::default();
-        let (call, dropped) = endless();
-        let attached = attach(&ongoing, call);
+    async fn stop_aborts_calls_that_take_too_long() {
+        let detached_calls = DetachedCalls::default();
+        let (call, dropped) = endless_call();
+        let attached = attach(&detached_calls, call);
         assert!(attached.attachment.begin());
         drop(attached);
-        assert!(!ongoing.end(Instant::now() + Duration::from_secs(1)).await);
+        assert!(!detached_calls.end(Instant::now() + Duration::from_secs(1)).await);
         assert!(dropped.await.is_err());
-        let (late, dropped) = endless();
-        ongoing.detach(late);
-        assert!(dropped.await.is_err(), "nothing begins after the end");
+        let (late, dropped) = endless_call();
+        detached_calls.detach(late);
+        assert!(dropped.await.is_err(), "no call runs after the end");
     }
 
     #[tokio::test(start_paused = true)]
-    async fn stop_waits_for_a_call_whose_caller_has_gone() {
-        let ongoing = Ongoing::default();
+    async fn stop_waits_for_calls_whose_caller_has_disconnected() {
+        let detached_calls = DetachedCalls::default();
         let (ended, has_ended) = tokio::sync::oneshot::channel();
         let call = async move {
             tokio::time::sleep(Duration::from_millis(500)).await;
             let _ = ended.send(());
-            Err(Failure::Unavailable)
+            Err(HostError::Unavailable)
         };
-        let attached = attach(&ongoing, Box::pin(call));
+        let attached = attach(&detached_calls, Box::pin(call));
         assert!(attached.attachment.begin());
         drop(attached);
-        assert!(ongoing.end(Instant::now() + Duration::from_secs(1)).await);
+        assert!(detached_calls.end(Instant::now() + Duration::from_secs(1)).await);
         assert!(has_ended.await.is_ok());
     }
 
     #[tokio::test(start_paused = true)]
-    async fn call_that_has_not_begun_ends_with_its_caller() {
-        let ongoing = Ongoing::default();
-        let (call, dropped) = endless();
-        drop(attach(&ongoing, call));
+    async fn call_that_has_not_begun_is_dropped_with_its_caller() {
+        let detached_calls = DetachedCalls::default();
+        let (call, dropped) = endless_call();
+        drop(attach(&detached_calls, call));
         assert!(dropped.await.is_err());
-        assert!(ongoing.end(Instant::now()).await);
+        assert!(detached_calls.end(Instant::now()).await);
     }
 
     #[test]
-    fn request_is_not_performed_on_a_route_that_requires_more_than_was_checked() {
+    fn request_is_rejected_if_the_newest_route_requires_more_than_was_checked() {
         let same = || json!({});
         for (now, was) in [
             (json!({"scopes": ["admin"]}), json!({})),

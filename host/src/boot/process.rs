@@ -1,35 +1,36 @@
-//! Resources that the system gives to the process: descriptors, pages, and signals.
+//! Process resources: file descriptors, memory pages, and signals.
 
 use std::io;
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-/// Connections are descriptors, and most systems start a program with few that it may raise itself.
+/// Raises the limit of open files to its maximum. Each connection needs a descriptor, and most systems have a low
+/// default.
 pub fn raise_descriptor_limit() {
     use rustix::process::{Resource, getrlimit, setrlimit};
     let mut limit = getrlimit(Resource::Nofile);
     limit.current = limit.maximum;
-    // Where it is refused, `http` says when there are no more.
+    // If this fails, `http` logs when descriptors run out.
     let _ = setrlimit(Resource::Nofile, limit);
 }
 
-/// Keeps memory in small pages, also in processes that this one starts. In huge ones, a page that one thread uses keeps 2 MiB
-/// resident, so that a burst of large calls takes several times the memory budget.
+/// Disables transparent huge pages for this process and its children. A huge page that one thread uses keeps 2 MiB
+/// resident, so a burst of large calls would take several times the memory budget.
 pub fn disable_huge_pages() {
     if let Err(error) = rustix::thread::disable_transparent_huge_pages(true) {
-        tracing::warn!("transparent huge pages stay enabled, the process may need more memory: {error}");
+        tracing::warn!("failed to disable transparent huge pages; the process may need more memory: {error}");
     }
 }
 
-/// Keeps a write beyond the file size limit of the process (RLIMIT_FSIZE) from ending it: the write fails instead. Nothing is logged
-/// about the signal, because the log may be the file that is too large.
+/// Prevents SIGXFSZ from ending the process: a write beyond the file size limit (RLIMIT_FSIZE) fails instead. The
+/// signal is not logged, because the log may be the file that is too large.
 pub fn survive_file_size_limit() -> io::Result<()> {
     let number = rustix::process::Signal::XFSZ.as_raw();
-    // The default action is replaced until the process ends.
+    // The handler replaces the default action until the process ends, even though its stream is dropped.
     signal(SignalKind::from_raw(number)).map(drop)
 }
 
-/// Control-C and SIGTERM. While a value exists, they no longer end the process by themselves.
+/// Receiver of SIGINT (Control-C) and SIGTERM. While a value exists, the signals do not end the process by themselves.
 pub struct Signals {
     interrupt: Signal,
     terminate: Signal,
@@ -40,7 +41,7 @@ impl Signals {
         Ok(Signals { interrupt: signal(SignalKind::interrupt())?, terminate: signal(SignalKind::terminate())? })
     }
 
-    /// Returns at once for a signal that came before.
+    /// Waits for a signal. Returns immediately if one was received before.
     pub async fn next(&mut self) {
         tokio::select! {
             _ = self.interrupt.recv() => {}
@@ -49,10 +50,10 @@ impl Signals {
     }
 }
 
-/// Signals of a host. While a value exists, none of them ends the process by itself.
+/// Receiver of the signals of a host. While a value exists, none of them ends the process by itself.
 ///
-/// SIGINT and SIGTERM stop the host. SIGHUP, SIGUSR1 and SIGUSR2 are logged and ignored: a closed terminal or the habit of "reload" must
-/// not cut running calls.
+/// SIGINT and SIGTERM stop the host. SIGHUP, SIGUSR1 and SIGUSR2 are logged and ignored: a closed terminal or a
+/// habitual "reload" must not cut running calls.
 pub struct HostSignals {
     ending: Signals,
     hangup: Signal,
@@ -70,23 +71,23 @@ impl HostSignals {
         })
     }
 
-    /// Returns for SIGINT or SIGTERM; at once for one that came before.
+    /// Waits for SIGINT or SIGTERM. Returns immediately if one was received before.
     pub async fn next(&mut self) {
         loop {
             tokio::select! {
                 () = self.ending.next() => return,
                 Some(()) = self.hangup.recv() => tracing::info!(
-                    "SIGHUP has no effect: changes of plugins.toml, components and certificates take effect without it"
+                    "ignored SIGHUP: changes of plugins.toml, components and certificates take effect without it"
                 ),
-                Some(()) = self.user_1.recv() => tracing::debug!("SIGUSR1 has no effect"),
-                Some(()) = self.user_2.recv() => tracing::debug!("SIGUSR2 has no effect"),
+                Some(()) = self.user_1.recv() => tracing::debug!("ignored SIGUSR1"),
+                Some(()) = self.user_2.recv() => tracing::debug!("ignored SIGUSR2"),
             }
         }
     }
 }
 
-/// Control-C or SIGTERM from now on.
-pub async fn signalled() -> io::Result<()> {
+/// Waits for SIGINT (Control-C) or SIGTERM. Signals from before the call are not seen.
+pub async fn shutdown_signal() -> io::Result<()> {
     Signals::listen()?.next().await;
     Ok(())
 }

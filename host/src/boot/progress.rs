@@ -1,4 +1,4 @@
-//! Progress of the plugins after a start, for `/readyz` and the log.
+//! Progress of loading the plugins after a start, for `/readyz` and the log.
 
 use std::sync::Arc;
 
@@ -7,8 +7,8 @@ use crate::plugin::{
     reload::{PluginState, PluginStatus, Reloader},
 };
 
-/// Returns the plugins' reasons why the host is not ready: a sentence for each plugin that does not serve. `compiling`: in the order
-/// in which their compilations began.
+/// Returns a reason why the host is not ready for each plugin that does not serve. `compiling` lists plugins in the
+/// order in which their compilations began.
 pub fn reasons(plugins: &[PluginStatus], compiling: &[Arc<str>]) -> Vec<String> {
     let absent = plugins.iter().filter(|plugin| plugin.serving.is_none());
     let reason = |plugin: &PluginStatus| match () {
@@ -19,7 +19,7 @@ pub fn reasons(plugins: &[PluginStatus], compiling: &[Arc<str>]) -> Vec<String> 
     absent.map(reason).collect()
 }
 
-/// Logs each compilation that begins; returns when each plugin has served or was refused once.
+/// Logs the start of each compilation. Returns when each plugin has served or was refused once.
 pub async fn follow(reloader: &Reloader, compiling: &Compiling) {
     let mut changes = compiling.subscribe();
     let mut before: Vec<Arc<str>> = Vec::new();
@@ -39,8 +39,8 @@ pub async fn follow(reloader: &Reloader, compiling: &Compiling) {
     }
 }
 
-/// "compiling notes (2 of 4)": all plugins that were published or refused come before it, and of those that are compiled at the
-/// same time those whose compilation began earlier.
+/// Renders "compiling notes (2 of 4)". Plugins that were published or refused, and concurrent compilations that began
+/// earlier, are counted before it.
 fn sentence(plugins: &[PluginStatus], compiling: &[Arc<str>], plugin: &str) -> String {
     let ended = plugins.iter().filter(|other| *other.name != *plugin && !is_pending(other)).count();
     let earlier = compiling.iter().take_while(|other| ***other != *plugin);
@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn reasons_say_what_is_compiled_what_waits_and_what_was_refused() {
+    fn reasons_distinguish_compiling_waiting_and_refused_plugins() {
         let plugins = [
             plugin("notes", PluginState::Serving, &[]),
             plugin("rules", PluginState::Down, &["is empty"]),
@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn plugins_that_are_compiled_at_the_same_time_are_numbered_by_their_start() {
+    fn concurrent_compilations_are_numbered_in_the_order_of_their_start() {
         let plugins = [
             plugin("notes", PluginState::Serving, &[]),
             plugin("rules", PluginState::Preparing, &[]),
@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn serving_plugin_is_no_reason_while_its_next_version_compiles() {
+    fn serving_plugin_yields_no_reason_while_its_next_version_compiles() {
         let plugins = [plugin("notes", PluginState::Serving, &[])];
         assert_eq!(reasons(&plugins, &["notes".into()]), Vec::<String>::new());
     }

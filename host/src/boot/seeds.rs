@@ -1,69 +1,80 @@
-//! What operators do with seeds, connected. Their words go from the keyring to the operator and back, and into no log, no
-//! error and no journal.
+//! Operator requests for seeds.
+//!
+//! Invariant: the words of a seed are passed only between the keyring and the operator. No log, error or journal
+//! contains them.
 
 use tenon_keyring::SeedPhrase;
 
-use super::operations::{Connected, failed, invalid_tenant};
+use super::operations::{HostOperations, failed, invalid_tenant};
 use crate::{
-    admin::{Refusal, wire},
+    admin::{AdminError, wire},
     changes::{operator_action::OperatorAction, scope::Scope},
     config,
     keyring::{SEED_PURPOSE, SeedError},
     secrets::{SealedRows, SecretText},
 };
 
-impl Connected {
-    /// Nothing is opened for it.
-    pub(super) async fn list_seeds(&self) -> Result<Vec<wire::SeedName>, Refusal> {
+impl HostOperations {
+    /// Lists the owners of seeds, without unsealing any.
+    pub(super) async fn list_seeds(&self) -> Result<Vec<wire::SeedOwner>, AdminError> {
         let rows = self.stores.list().await.map_err(|error| failed(error.to_string()))?;
         let seeds = rows.into_iter().filter(|row| row.name.purpose == SEED_PURPOSE);
-        let mut names: Vec<wire::SeedName> =
-            seeds.map(|row| wire::SeedName { plugin: row.name.name, tenant: row.name.tenant }).collect();
+        let mut names: Vec<wire::SeedOwner> =
+            seeds.map(|row| wire::SeedOwner { plugin: row.name.name, tenant: row.name.tenant }).collect();
         names.sort();
         Ok(names)
     }
 
-    /// What cannot be noted is not shown.
-    pub(super) async fn give_seed(&self, name: wire::SeedName, who: String) -> Result<wire::SeedCopy, Refusal> {
-        let wire::SeedName { plugin, tenant } = name;
-        let found = self.keyring.export(&scope_of(&plugin, &tenant)?).await.map_err(|error| refusal(error, &tenant))?;
-        let phrase = found.ok_or_else(|| Refusal::NotFound {
+    /// Returns a seed after the export was recorded in the journal. If the recording fails, the seed is not returned.
+    pub(super) async fn export_tenant_seed(
+        &self,
+        owner: wire::SeedOwner,
+        operator: String,
+    ) -> Result<wire::SeedCopy, AdminError> {
+        let wire::SeedOwner { plugin, tenant } = owner;
+        let found =
+            self.keyring.export(&scope_of(&plugin, &tenant)?).await.map_err(|error| seed_error(error, &tenant))?;
+        let phrase = found.ok_or_else(|| AdminError::NotFound {
             message: format!("{tenant} has no seed for {plugin}."),
-            hint: "`tenon seed list` shows who has one; it is made at its first use.".to_owned(),
+            hint: "List the seeds with `tenon seed list`. A seed is created at its first use.".to_owned(),
         })?;
-        let what = format!("the words of the seed of {tenant} were given out");
-        let action = OperatorAction::done(self.clock.now(), &who, (&plugin, "export-seed"), what);
-        self.stores.note_action(&action).await.map_err(failed)?;
+        let target = format!("the words of the seed of {tenant} were exported");
+        let action = OperatorAction::done(self.clock.now(), &operator, (&plugin, "export-seed"), target);
+        self.stores.record_action(&action).await.map_err(failed)?;
         Ok(wire::SeedCopy { plugin, tenant, phrase: SecretText::new(std::mem::take(&mut *phrase.expose())) })
     }
 
-    pub(super) async fn take_seed(&self, copy: wire::SeedCopy, who: String) -> Result<wire::SeedReport, Refusal> {
+    pub(super) async fn import_tenant_seed(
+        &self,
+        copy: wire::SeedCopy,
+        operator: String,
+    ) -> Result<wire::SeedReport, AdminError> {
         let wire::SeedCopy { plugin, tenant, phrase } = copy;
         self.find_plugin(&plugin).await?;
         let scope = scope_of(&plugin, &tenant)?;
-        let phrase = SeedPhrase::parse(phrase.expose()).map_err(|error| Refusal::Invalid {
-            message: format!("These are not the words of a seed: {error}."),
-            hint: "12 to 24 words of the English BIP-39 list in lower case, with blanks between.".to_owned(),
+        let phrase = SeedPhrase::parse(phrase.expose()).map_err(|error| AdminError::Invalid {
+            message: format!("phrase must be the words of a seed: {error}."),
+            hint: "Send 12 to 24 words of the English BIP-39 list in lower case, separated by spaces.".to_owned(),
         })?;
-        let target = format!("a seed for {tenant} was brought");
-        let action = OperatorAction::done(self.clock.now(), &who, (&plugin, "import-seed"), target);
-        let is_new = self.keyring.import(&scope, &phrase, action).await.map_err(|error| refusal(error, &tenant))?;
+        let target = format!("a seed for {tenant} was imported");
+        let action = OperatorAction::done(self.clock.now(), &operator, (&plugin, "import-seed"), target);
+        let is_new = self.keyring.import(&scope, &phrase, action).await.map_err(|error| seed_error(error, &tenant))?;
         Ok(wire::SeedReport { plugin, tenant, is_new })
     }
 }
 
-fn scope_of(plugin: &str, tenant: &str) -> Result<Scope, Refusal> {
+fn scope_of(plugin: &str, tenant: &str) -> Result<Scope, AdminError> {
     let scope = Scope::new(plugin.into(), tenant.into()).filter(|_| config::is_tenant(tenant));
     scope.ok_or_else(|| invalid_tenant(tenant))
 }
 
-fn refusal(error: SeedError, tenant: &str) -> Refusal {
+fn seed_error(error: SeedError, tenant: &str) -> AdminError {
     match error {
-        SeedError::Taken => Refusal::Refused {
-            message: format!("{tenant} has a seed already, and it is another one; nothing was changed."),
+        SeedError::Taken => AdminError::Conflict {
+            message: format!("{tenant} already has another seed. Nothing was changed."),
             reasons: Vec::new(),
-            hint: "A seed is never replaced: what lies on its addresses would be out of reach. Bring this one to a tenant that \
-                   has none yet."
+            hint: "A seed is never replaced, because the funds on its addresses would become inaccessible. Import this one for a \
+                   tenant that has none yet."
                 .to_owned(),
         },
         error => failed(error.to_string()),

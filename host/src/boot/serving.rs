@@ -1,4 +1,4 @@
-//! The routes and the calls, as HTTP sees them.
+//! Backend of the HTTP service: the route table, and the calls of plugins.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -9,29 +9,29 @@ use bytes::Bytes;
 use http_body_util::{BodyExt, Full, Limited};
 use tokio::sync::mpsc;
 
-use super::performing::{Ongoing, Performer};
+use super::performing::{DetachedCalls, Performer};
 use crate::{
     auth::Principal,
     config::PluginConfig,
     destinations,
-    failure::Failure,
     feed::{Feeds, Filter},
-    http::{self, HttpMetrics, Observed},
-    limits::DESTINATION_ANSWER_BYTES_MAX,
-    outbound::{Answer, BodyEnd},
+    host_error::HostError,
+    http::{self, ObservedRequest, RequestObserver},
+    limits::DESTINATION_RESPONSE_BYTES_MAX,
+    outbound::{BodyEnd, OutboundResponse},
     plugin::{
         call::Attachment,
-        exchange::{Admitted, FeedWish, Reply},
+        exchange::{Admitted, CallResponse, StreamRequest},
         generation::Generation,
         registry::Registry,
         routes::{Mounted, RouteTable},
     },
 };
 
-/// What requests look into: one value, replaced as a whole at a swap.
+/// The route table of all serving plugins. A swap replaces it as a whole.
 pub type Table = RouteTable<Arc<Generation>>;
 
-/// The table of everything that is to serve; every clash at once where it cannot.
+/// Builds the route table of the serving generations. Returns all conflicts if they cannot serve together.
 pub fn build_table(serving: &[Arc<Generation>]) -> Result<Table, Vec<String>> {
     let mounted = serving.iter().map(|generation| Mounted {
         owner: generation.clone(),
@@ -39,22 +39,22 @@ pub fn build_table(serving: &[Arc<Generation>]) -> Result<Table, Vec<String>> {
         number: generation.number(),
         manifest: generation.manifest.clone(),
         config: generation.config.clone(),
-        wording: generation.wording.clone(),
+        error_bodies: generation.error_bodies.clone(),
     });
-    RouteTable::build(mounted.collect()).map_err(|clashes| clashes.iter().map(ToString::to_string).collect())
+    RouteTable::build(mounted.collect()).map_err(|conflicts| conflicts.iter().map(ToString::to_string).collect())
 }
 
-/// The plugins of plugins.toml, served or not.
+/// The plugin sections of plugins.toml, whether the plugins serve or not.
 pub type Configured = Arc<ArcSwap<BTreeMap<Arc<str>, PluginConfig>>>;
 
 pub struct Serving {
     pub performer: Performer,
-    pub ongoing: Ongoing,
+    pub detached_calls: DetachedCalls,
     pub configured: Configured,
     pub feeds: Feeds,
 }
 
-impl http::Calls for Serving {
+impl http::Backend for Serving {
     type Owner = Arc<Generation>;
 
     fn current(&self) -> Arc<Table> {
@@ -69,22 +69,22 @@ impl http::Calls for Serving {
         table.may_belong_below(path, &mounts)
     }
 
-    async fn call(&self, admitted: Admitted<Arc<Generation>>) -> Result<Reply, Failure> {
+    async fn call(&self, admitted: Admitted<Arc<Generation>>) -> Result<CallResponse, HostError> {
         if admitted.route.writes() {
-            self.ongoing.perform(self.performer.clone(), admitted).await
+            self.detached_calls.perform(self.performer.clone(), admitted).await
         } else {
             self.performer.perform(admitted, &Attachment::default()).await
         }
     }
 
-    fn stream(&self, feed: FeedWish, last_event_id: Option<String>) -> Option<mpsc::Receiver<Bytes>> {
+    fn stream(&self, feed: StreamRequest, last_event_id: Option<String>) -> Option<mpsc::Receiver<Bytes>> {
         let filter = Filter { event_types: feed.event_types, subjects: feed.subjects };
         self.feeds.open(feed.scope, filter, last_event_id).ok()
     }
 }
 
-/// What the operator has named for a plugin that is served, as its running settings have it.
-pub fn named_destinations(registry: Arc<Registry<Table>>) -> destinations::Named {
+/// Returns the lookup of destinations that the running settings of a serving plugin define.
+pub fn operator_destinations(registry: Arc<Registry<Table>>) -> destinations::OperatorDestinations {
     Arc::new(move |plugin, name| {
         let table = registry.current();
         let mounted = table.mounted().iter().find(|mounted| &*mounted.plugin == plugin)?;
@@ -92,45 +92,49 @@ pub fn named_destinations(registry: Arc<Registry<Table>>) -> destinations::Named
     })
 }
 
-/// How plugins call each other: as HTTP does, but for connection and credential.
-pub fn visits(service: &Arc<http::Service<Serving>>, registry: Arc<Registry<Table>>) -> destinations::Visit {
-    // The service holds what holds the visits.
+/// Returns the handler of calls between plugins. It runs them like HTTP requests, but without a connection and a
+/// credential.
+pub fn plugin_call_handler(
+    service: &Arc<http::Service<Serving>>,
+    registry: Arc<Registry<Table>>,
+) -> destinations::PluginCallHandler {
+    // The service indirectly holds this handler: a strong reference would be a cycle.
     let service = Arc::downgrade(service);
-    Box::new(move |from, neighbour, request| {
+    Box::new(move |from, target, request| {
         let (service, registry) = (service.clone(), registry.clone());
         Box::pin(async move {
             let mount = {
                 let table = registry.current();
-                let mounted = table.mounted().iter().find(|mounted| mounted.plugin == neighbour.plugin)?;
+                let mounted = table.mounted().iter().find(|mounted| mounted.plugin == target.plugin)?;
                 mounted.config.mount.trim_end_matches('/').to_owned()
             };
-            let request = below(&mount, request)?;
-            let caller = Principal::plugin((from.plugin(), from.tenant()), &neighbour.tenant);
-            let response = service.upgrade()?.answer_caller(request, caller).await;
+            let request = prefix_path(&mount, request)?;
+            let caller = Principal::plugin((from.plugin(), from.tenant()), &target.tenant);
+            let response = service.upgrade()?.handle_internal(request, caller).await;
             let (head, body) = response.into_parts();
-            // A stream has no end: nobody can wait for it.
-            let body = Limited::new(body, DESTINATION_ANSWER_BYTES_MAX).collect().await;
+            // A stream has no end, so it is cut at the limit.
+            let body = Limited::new(body, DESTINATION_RESPONSE_BYTES_MAX).collect().await;
             let (body, end) = match body {
                 Ok(body) => (body.to_bytes(), BodyEnd::Whole),
                 Err(_) => (Bytes::new(), BodyEnd::Cut),
             };
-            Some(Answer { status: head.status, headers: head.headers, body, end, duration_ms: 0 })
+            Some(OutboundResponse { status: head.status, headers: head.headers, body, end, duration_ms: 0 })
         })
     })
 }
 
-fn below(mount: &str, request: Request<Full<Bytes>>) -> Option<Request<Full<Bytes>>> {
+fn prefix_path(mount: &str, request: Request<Full<Bytes>>) -> Option<Request<Full<Bytes>>> {
     let (mut head, body) = request.into_parts();
     let path = head.uri.path_and_query().map_or("/", PathAndQuery::as_str);
     head.uri = format!("{mount}{path}").parse().ok()?;
     Some(Request::from_parts(head, body))
 }
 
-/// Requests are counted on the generation that answered them.
+/// Counts requests in the metrics of the generation that answered them.
 pub struct RequestMetrics;
 
-impl HttpMetrics<Arc<Generation>> for RequestMetrics {
-    fn observe(&self, owner: &Arc<Generation>, request: &Observed<'_>) {
+impl RequestObserver<Arc<Generation>> for RequestMetrics {
+    fn observe(&self, owner: &Arc<Generation>, request: &ObservedRequest<'_>) {
         let operation = (!request.operation.is_empty()).then_some(request.operation);
         owner.metrics.observe(operation, request.status, request.seconds);
     }

@@ -1,45 +1,44 @@
-//! What rooms ask of the database, answered: keys, the operators' journal, the model of a plugin's data, sealed secrets,
-//! seeds.
-//! Rows become the words of the room that asks, and back.
+//! Implements the storage traits of other modules with the database: keys, the operators' journal, the model of a
+//! plugin's data, sealed secrets, seeds. Rows are converted to and from the types of these modules.
 
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 use zeroize::Zeroizing;
 
-use crate::clock::Timestamp;
-use crate::manifest::Manifest;
 use crate::{
     auth::{
         Environment, KeyRow,
         store::{KeyStore, StoreError},
     },
     changes::{credential::Attribute, operator_action::OperatorAction, scope::Scope},
+    clock::Timestamp,
     commit::committer::Committer,
     db::{
         Database, DbError,
         accounts::LedgerSum,
-        keys::{SignerQuestion, StoredKey},
+        keys::{SigningKeyQuery, StoredKey},
         model::PrepareOptions,
         secrets::StoredSecret,
         swaps::{SwapFilter, SwapRow},
     },
     keyring::SeedStore,
+    manifest::Manifest,
     plugin::{
         load::model_of,
         reload::{
-            DataGate, Passing,
+            AllowedChanges, DataMigrator,
             journal::{SwapAction, SwapEntry, SwapJournal, SwapOutcome},
         },
     },
     secrets::{MasterKeys, SealedRow, SealedRows, SealingRoot, SecretError, SecretName, SigningRoot},
 };
 
-/// The database, as other rooms ask for it. Cheap to clone.
+/// The database behind the storage traits of other modules. Cheap to clone.
 #[derive(Clone)]
 pub struct Stores {
     database: Database,
-    /// Where a host runs.
+    /// Present in a running host.
     committer: Option<Committer>,
 }
 
@@ -48,18 +47,18 @@ impl Stores {
         Stores { database, committer: None }
     }
 
-    /// Of a host that runs.
+    /// Adds the committer of a running host.
     pub fn with_committer(self, committer: Committer) -> Stores {
         Stores { committer: Some(committer), ..self }
     }
 
-    /// The operators' journal, the newest first.
+    /// Lists lines of the operators' journal, newest first.
     pub async fn list_swaps(&self, filter: &SwapFilter, limit: usize) -> Result<Vec<SwapRow>, String> {
         self.database.list_swaps(filter, count(limit)).await.map_err(|error| error.to_string())
     }
 
-    /// An action that changes nothing else in the database.
-    pub async fn note_action(&self, action: &OperatorAction) -> Result<(), String> {
+    /// Records an action that changes nothing else in the database.
+    pub async fn record_action(&self, action: &OperatorAction) -> Result<(), String> {
         self.database.record_action(action).await.map_err(|error| error.to_string())
     }
 
@@ -69,12 +68,12 @@ impl Stores {
 }
 
 impl Stores {
-    /// What the secrets of webhooks are derived from; made at the first start.
+    /// Returns the root from which webhook secrets are derived. It is created at the first start.
     pub async fn signing_root(&self, keys: &MasterKeys) -> Result<SigningRoot, SecretError> {
         self.root("webhook", keys).await.map(SigningRoot::new)
     }
 
-    /// What secrets inside of records are sealed with; made at the first start.
+    /// Returns the root that seals secrets inside records. It is created at the first start.
     pub async fn sealing_root(&self, keys: &MasterKeys) -> Result<SealingRoot, SecretError> {
         self.root("sealing", keys).await.map(SealingRoot::new)
     }
@@ -86,7 +85,7 @@ impl Stores {
         match self.database.find_secret(&name.row_key()).await.map_err(storage)? {
             Some(stored) => {
                 let plain = keys.open(&name, &stored.sealed)?;
-                *root = plain.as_slice().try_into().map_err(|_| SecretError::Refused)?;
+                *root = plain.as_slice().try_into().map_err(|_| SecretError::CannotOpen)?;
             }
             None => {
                 getrandom::fill(root.as_mut()).map_err(SecretError::Random)?;
@@ -151,8 +150,8 @@ impl KeyStore for Stores {
     ) -> BoxFuture<'a, Result<Option<(String, Vec<u8>)>, StoreError>> {
         Box::pin(async move {
             let Some((organization, environment)) = scope.tenant().split_once('/') else { return Ok(None) };
-            let place = SignerQuestion { plugin: scope.plugin(), organization, environment };
-            let found = self.database.find_signing_key(place, now).await.map_err(store_error)?;
+            let query = SigningKeyQuery { plugin: scope.plugin(), organization, environment };
+            let found = self.database.find_signing_key(query, now).await.map_err(store_error)?;
             Ok(found.map(|key| (key.id, key.sealed)))
         })
     }
@@ -212,7 +211,7 @@ impl SwapJournal for Stores {
         let text = |hash: Option<Arc<str>>| hash.map(|hash| hash.to_string());
         let row = |entry: SwapEntry| SwapRow {
             at: entry.at,
-            who: entry.who,
+            operator: entry.actor,
             plugin: entry.plugin.to_string(),
             action: entry.action.name().to_owned(),
             from_hash: text(entry.from),
@@ -238,7 +237,7 @@ fn entry(row: SwapRow) -> Option<SwapEntry> {
     let hash = |text: Option<String>| text.map(Arc::from);
     Some(SwapEntry {
         at: row.at,
-        who: row.who,
+        actor: row.operator,
         plugin: row.plugin.into(),
         action: SwapAction::parse(&row.action)?,
         from: hash(row.from_hash),
@@ -250,20 +249,20 @@ fn entry(row: SwapRow) -> Option<SwapEntry> {
     })
 }
 
-fn options(passing: Passing) -> PrepareOptions {
-    if passing.slow_indexes { PrepareOptions { index_seconds_max: u64::MAX } } else { PrepareOptions::default() }
+fn options(allowed: AllowedChanges) -> PrepareOptions {
+    if allowed.slow_indexes { PrepareOptions { index_seconds_max: u64::MAX } } else { PrepareOptions::default() }
 }
 
-impl DataGate for Stores {
+impl DataMigrator for Stores {
     fn check<'a>(
         &'a self,
         plugin: &'a Arc<str>,
         manifest: &'a Manifest,
-        passing: Passing,
+        allowed: AllowedChanges,
     ) -> BoxFuture<'a, Result<Vec<String>, Vec<String>>> {
         Box::pin(async move {
-            let model = model_of(plugin, manifest).map_err(|refusal| refusal.reasons)?;
-            let prepared = self.database.check_model(&model, &options(passing)).await;
+            let model = model_of(plugin, manifest).map_err(|error| error.reasons)?;
+            let prepared = self.database.check_model(&model, &options(allowed)).await;
             prepared.map(|prepared| prepared.steps).map_err(|error| vec![error.to_string()])
         })
     }
@@ -272,14 +271,14 @@ impl DataGate for Stores {
         &'a self,
         plugin: &'a Arc<str>,
         manifest: &'a Manifest,
-        passing: Passing,
+        allowed: AllowedChanges,
     ) -> BoxFuture<'a, Result<(), Vec<String>>> {
         Box::pin(async move {
-            let model = model_of(plugin, manifest).map_err(|refusal| refusal.reasons)?;
-            let prepared = self.database.prepare_model(&model, &options(passing)).await;
+            let model = model_of(plugin, manifest).map_err(|error| error.reasons)?;
+            let prepared = self.database.prepare_model(&model, &options(allowed)).await;
             let prepared = prepared.map_err(|error| vec![error.to_string()])?;
             if let (Some(committer), false) = (&self.committer, prepared.steps.is_empty()) {
-                committer.forget().await;
+                committer.clear_cache().await;
             }
             Ok(())
         })
@@ -287,10 +286,10 @@ impl DataGate for Stores {
 
     fn admit<'a>(&'a self, plugin: &'a Arc<str>, manifest: &'a Manifest) -> BoxFuture<'a, Result<(), Vec<String>>> {
         Box::pin(async move {
-            let model = model_of(plugin, manifest).map_err(|refusal| refusal.reasons)?;
+            let model = model_of(plugin, manifest).map_err(|error| error.reasons)?;
             let narrower = self.database.admit_model(&model).await.map_err(|error| vec![error.to_string()])?;
             if let (Some(committer), true) = (&self.committer, narrower) {
-                committer.forget().await;
+                committer.clear_cache().await;
             }
             Ok(())
         })
@@ -322,7 +321,7 @@ impl SealedRows for Stores {
         let stored = self.database.list_secrets().await.map_err(|error| SecretError::Storage(error.to_string()))?;
         let row = |secret: StoredSecret| {
             let name = SecretName::from_row_key(&secret.name)
-                .ok_or_else(|| SecretError::Storage(format!("the secret {:?} has a name that is none", secret.name)))?;
+                .ok_or_else(|| SecretError::Storage(format!("the secret {:?} has an invalid name", secret.name)))?;
             Ok(SealedRow { name, sealed: secret.sealed })
         };
         stored.into_iter().map(row).collect()

@@ -1,133 +1,135 @@
-//! What operators ask about webhooks, connected: pages out of the database, together with what the scheduler knows; what is
-//! sent again, through the committer, each with its line in the journal.
+//! Admin operations for webhooks. Pages combine rows of the database with the state of the scheduler. Redeliveries and
+//! recoveries pass through the committer, each with an entry in the audit log.
 
-use super::operations::{Connected, failed};
+use super::operations::{HostOperations, failed};
 use crate::{
     admin::{
-        Refusal,
-        operations::{AttemptsQuestion, DeliveriesQuestion, EndpointsQuestion},
-        wire::{self, Moment},
+        AdminError,
+        operations::{AttemptsQuery, DeliveriesQuery, EndpointsQuery},
+        wire::{self, TimestampText},
     },
     changes::{endpoint::Endpoint, operator_action::OperatorAction},
     db::{
-        apply::{EventSeq, Lane},
-        deliveries::{DeliveryState, EndpointFilter, EndpointRow, StoredAttempt, SurveyedDelivery},
+        apply::{EventSeq, QueueId},
+        deliveries::{DeliveryState, EndpointDelivery, EndpointFilter, EndpointRow, StoredAttempt},
     },
-    delivery::{Change, change_for_operator, schedule::LaneView},
+    delivery::{EndpointCommand, apply_operator_command, schedule::QueueView},
     limits::ENDPOINTS_NAMED_MAX,
 };
 
-impl Connected {
-    pub(super) async fn survey_endpoints(
+impl HostOperations {
+    pub(super) async fn search_endpoints(
         &self,
-        question: EndpointsQuestion,
-    ) -> Result<wire::Page<wire::EndpointStatus>, Refusal> {
-        let EndpointsQuestion { filter, after, limit } = question;
+        query: EndpointsQuery,
+    ) -> Result<wire::Page<wire::EndpointStatus>, AdminError> {
+        let EndpointsQuery { filter, after, limit } = query;
         let (plugin, tenant, is_first) = (filter.plugin.clone(), filter.tenant.clone(), after.is_none());
         let after = match after {
-            Some(text) => text.parse::<Lane>().map_err(|_| wrong_page(&text))?,
+            Some(text) => text.parse::<QueueId>().map_err(|_| invalid_position(&text))?,
             None => 0,
         };
-        let rows = self.database.survey_endpoints(&to_filter(filter), after, limit).await;
+        let rows = self.database.search_endpoints(&to_filter(filter), after, limit).await;
         let rows = rows.map_err(|error| failed(error.to_string()))?;
         if is_first && rows.is_empty() {
             self.check_filter(plugin.as_deref(), tenant.as_deref()).await?;
         }
-        let next = rows.last().filter(|_| rows.len() >= limit as usize).map(|row| row.lane.to_string());
-        let mut views = self.views.find(rows.iter().map(|row| row.lane).collect()).await;
+        let next = rows.last().filter(|_| rows.len() >= limit as usize).map(|row| row.queue.to_string());
+        let mut views = self.views.find(rows.iter().map(|row| row.queue).collect()).await;
         let entries = rows.into_iter().map(|row| {
-            let view = views.remove(&row.lane);
+            let view = views.remove(&row.queue);
             endpoint_status(row, view)
         });
         Ok(wire::Page { entries: entries.collect::<Result<_, _>>()?, next })
     }
 
-    pub(super) async fn survey_deliveries(
+    pub(super) async fn search_deliveries(
         &self,
-        question: DeliveriesQuestion,
-    ) -> Result<wire::Page<wire::DeliveryStatus>, Refusal> {
-        let DeliveriesQuestion { filter, state, after, limit } = question;
+        query: DeliveriesQuery,
+    ) -> Result<wire::Page<wire::DeliveryStatus>, AdminError> {
+        let DeliveriesQuery { filter, state, after, limit } = query;
         let (plugin, tenant, is_first) = (filter.plugin.clone(), filter.tenant.clone(), after.is_none());
-        let name = to_filter(filter);
+        let filter = to_filter(filter);
         let state = match state.as_deref() {
-            Some(name) => Some(DeliveryState::parse(name).ok_or_else(|| no_such_state(name))?),
+            Some(name) => Some(DeliveryState::parse(name).ok_or_else(|| unknown_state(name))?),
             None => None,
         };
         let after = match after {
-            Some(text) => place(&text).ok_or_else(|| wrong_page(&text))?,
+            Some(text) => parse_position(&text).ok_or_else(|| invalid_position(&text))?,
             None => (0, EventSeq::MAX),
         };
-        let rows = self.database.survey_deliveries(&name, state, after, limit).await;
+        let rows = self.database.search_deliveries(&filter, state, after, limit).await;
         let rows = rows.map_err(|error| failed(error.to_string()))?;
         if is_first && rows.is_empty() {
             self.check_filter(plugin.as_deref(), tenant.as_deref()).await?;
-            self.check_endpoint(&name).await?;
+            self.check_endpoint(&filter).await?;
         }
         let last = rows.last().filter(|_| rows.len() >= limit as usize);
-        let next = last.map(|row| format!("{}-{}", row.lane, row.delivery.seq));
+        let next = last.map(|row| format!("{}-{}", row.queue, row.delivery.seq));
         Ok(wire::Page { entries: rows.into_iter().map(delivery_status).collect(), next })
     }
 
+    /// Checks that the filter's endpoint exists.
+    ///
     /// # Errors
     /// The filter names an endpoint that does not exist.
-    async fn check_endpoint(&self, filter: &EndpointFilter) -> Result<(), Refusal> {
+    async fn check_endpoint(&self, filter: &EndpointFilter) -> Result<(), AdminError> {
         let Some(endpoint) = &filter.endpoint else { return Ok(()) };
-        let rows = self.database.survey_endpoints(filter, 0, 1).await.map_err(|error| failed(error.to_string()))?;
-        if rows.is_empty() { Err(no_such_endpoint(endpoint)) } else { Ok(()) }
+        let rows = self.database.search_endpoints(filter, 0, 1).await.map_err(|error| failed(error.to_string()))?;
+        if rows.is_empty() { Err(unknown_endpoint(endpoint)) } else { Ok(()) }
     }
 
-    pub(super) async fn survey_attempts(
+    pub(super) async fn list_attempts(
         &self,
-        AttemptsQuestion { endpoint, event }: AttemptsQuestion,
-    ) -> Result<Vec<wire::AttemptStatus>, Refusal> {
-        let row = self.find_one(endpoint).await?;
+        AttemptsQuery { endpoint, event }: AttemptsQuery,
+    ) -> Result<Vec<wire::AttemptStatus>, AdminError> {
+        let row = self.find_endpoint(endpoint).await?;
         let attempts = self.database.find_attempts(&row.scope, &row.id, &event).await;
         let attempts = attempts.map_err(|error| failed(error.to_string()))?;
         if attempts.is_empty() && !self.has_event(&row, &event).await? {
-            return Err(no_such_event(&row, &event));
+            return Err(unknown_event(&row, &event));
         }
         Ok(attempts.into_iter().map(attempt_status).collect())
     }
 
     pub(super) async fn redeliver_webhook(
         &self,
-        wish: wire::Redeliver,
-        who: String,
-    ) -> Result<wire::ResendReport, Refusal> {
-        let wire::Redeliver { plugin, tenant, endpoint, event } = wish;
-        let row = self.find_one(wire::EndpointName { plugin, tenant, endpoint: Some(endpoint) }).await?;
+        request: wire::RedeliverRequest,
+        operator: String,
+    ) -> Result<wire::ResendReport, AdminError> {
+        let wire::RedeliverRequest { plugin, tenant, endpoint, event } = request;
+        let row = self.find_endpoint(wire::EndpointSelector { plugin, tenant, endpoint: Some(endpoint) }).await?;
         if !self.has_event(&row, &event).await? {
-            return Err(no_such_event(&row, &event));
+            return Err(unknown_event(&row, &event));
         }
-        let what = format!("{event} to {} of {}", row.id, row.scope.tenant());
-        let action = OperatorAction::done(self.clock.now(), &who, (row.scope.plugin(), "redeliver"), what);
-        self.send_again(row, Change::Redeliver { event: event.into() }, 1, action).await
+        let details = format!("{event} to {} of {}", row.id, row.scope.tenant());
+        let action = OperatorAction::done(self.clock.now(), &operator, (row.scope.plugin(), "redeliver"), details);
+        self.send_again(row, EndpointCommand::Redeliver { event: event.into() }, 1, action).await
     }
 
     pub(super) async fn recover_webhooks(
         &self,
-        wish: wire::Recover,
-        who: String,
-    ) -> Result<wire::ResendReport, Refusal> {
-        let wire::Recover { plugin, tenant, endpoint, since } = wish;
-        let row = self.find_one(wire::EndpointName { plugin, tenant, endpoint: Some(endpoint) }).await?;
-        let count = self.database.count_given_up(row.lane, since.0).await;
+        request: wire::RecoverRequest,
+        operator: String,
+    ) -> Result<wire::ResendReport, AdminError> {
+        let wire::RecoverRequest { plugin, tenant, endpoint, since } = request;
+        let row = self.find_endpoint(wire::EndpointSelector { plugin, tenant, endpoint: Some(endpoint) }).await?;
+        let count = self.database.count_given_up(row.queue, since.0).await;
         let count = count.map_err(|error| failed(error.to_string()))?;
-        let what = format!("{count} deliveries to {} of {}, given up since {since}", row.id, row.scope.tenant());
-        let action = OperatorAction::done(self.clock.now(), &who, (row.scope.plugin(), "recover"), what);
-        self.send_again(row, Change::Recover { since: since.0 }, count, action).await
+        let details = format!("{count} deliveries to {} of {}, given up since {since}", row.id, row.scope.tenant());
+        let action = OperatorAction::done(self.clock.now(), &operator, (row.scope.plugin(), "recover"), details);
+        self.send_again(row, EndpointCommand::Recover { since: since.0 }, count, action).await
     }
 
     async fn send_again(
         &self,
         row: EndpointRow,
-        wanted: Change,
+        command: EndpointCommand,
         deliveries: u64,
         action: OperatorAction,
-    ) -> Result<wire::ResendReport, Refusal> {
-        let done = change_for_operator(&self.committer, &row.scope, &row.id, &wanted, action).await;
+    ) -> Result<wire::ResendReport, AdminError> {
+        let done = apply_operator_command(&self.committer, &row.scope, &row.id, &command, action).await;
         if !done.map_err(|error| failed(error.to_string()))? {
-            return Err(no_such_endpoint(&row.id));
+            return Err(unknown_endpoint(&row.id));
         }
         Ok(wire::ResendReport {
             plugin: row.scope.plugin().to_string(),
@@ -138,71 +140,74 @@ impl Connected {
         })
     }
 
-    /// The one endpoint of that name.
-    async fn find_one(&self, name: wire::EndpointName) -> Result<EndpointRow, Refusal> {
-        let shown = name.endpoint.clone().unwrap_or_default();
-        let rows = self.database.survey_endpoints(&to_filter(name), 0, ENDPOINTS_NAMED_MAX).await;
+    /// Returns the only endpoint that the selector matches.
+    ///
+    /// # Errors
+    /// No endpoint matches, or several do.
+    async fn find_endpoint(&self, selector: wire::EndpointSelector) -> Result<EndpointRow, AdminError> {
+        let id = selector.endpoint.clone().unwrap_or_default();
+        let rows = self.database.search_endpoints(&to_filter(selector), 0, ENDPOINTS_NAMED_MAX).await;
         let mut rows = rows.map_err(|error| failed(error.to_string()))?;
         if rows.len() > 1 {
             let reasons =
                 rows.iter().map(|row| format!("plugin {}, tenant {}", row.scope.plugin(), row.scope.tenant()));
-            return Err(Refusal::Refused {
-                message: format!("Several endpoints are called \"{shown}\"."),
+            return Err(AdminError::Conflict {
+                message: format!("Several endpoints have the id \"{id}\"."),
                 reasons: reasons.collect(),
-                hint: "Name plugin and tenant.".to_owned(),
+                hint: "Specify the plugin and the tenant.".to_owned(),
             });
         }
-        rows.pop().ok_or_else(|| no_such_endpoint(&shown))
+        rows.pop().ok_or_else(|| unknown_endpoint(&id))
     }
 
-    async fn has_event(&self, row: &EndpointRow, event: &str) -> Result<bool, Refusal> {
+    async fn has_event(&self, row: &EndpointRow, event: &str) -> Result<bool, AdminError> {
         let found = self.database.find_event(&row.scope, event).await.map_err(|error| failed(error.to_string()))?;
         Ok(found.is_some())
     }
 }
 
-fn to_filter(name: wire::EndpointName) -> EndpointFilter {
-    let wire::EndpointName { plugin, tenant, endpoint } = name;
+fn to_filter(selector: wire::EndpointSelector) -> EndpointFilter {
+    let wire::EndpointSelector { plugin, tenant, endpoint } = selector;
     EndpointFilter { plugin, tenant, endpoint }
 }
 
-/// "7-123": the delivery of event 123 in lane 7.
-fn place(text: &str) -> Option<(Lane, EventSeq)> {
-    let (lane, event) = text.split_once('-')?;
-    Some((lane.parse().ok()?, event.parse().ok()?))
+/// Parses a page position: "7-123" is the delivery of event 123 in queue 7.
+fn parse_position(text: &str) -> Option<(QueueId, EventSeq)> {
+    let (queue, event) = text.split_once('-')?;
+    Some((queue.parse().ok()?, event.parse().ok()?))
 }
 
-fn wrong_page(text: &str) -> Refusal {
-    let hint = "Send `next` of the page before as it came.".to_owned();
-    Refusal::Invalid { message: format!("\"{text:.40}\" is no place in this list."), hint }
+fn invalid_position(text: &str) -> AdminError {
+    let hint = "Send the `next` of the previous page unchanged.".to_owned();
+    AdminError::Invalid { message: format!("\"{text:.40}\" is not a position in this list."), hint }
 }
 
-fn no_such_state(name: &str) -> Refusal {
-    let hint = "There are pending, retrying, delivered and failed.".to_owned();
-    Refusal::Invalid { message: format!("There is no state \"{name:.40}\"."), hint }
+fn unknown_state(name: &str) -> AdminError {
+    let hint = "The states are pending, retrying, delivered and failed.".to_owned();
+    AdminError::Invalid { message: format!("There is no state \"{name:.40}\"."), hint }
 }
 
-fn no_such_endpoint(id: &str) -> Refusal {
-    let hint = "`tenon webhook endpoints` shows them.".to_owned();
-    Refusal::NotFound { message: format!("There is no endpoint \"{id}\"."), hint }
+fn unknown_endpoint(id: &str) -> AdminError {
+    let hint = "`tenon webhook endpoints` lists the endpoints.".to_owned();
+    AdminError::NotFound { message: format!("There is no endpoint \"{id}\"."), hint }
 }
 
-fn no_such_event(row: &EndpointRow, event: &str) -> Refusal {
+fn unknown_event(row: &EndpointRow, event: &str) -> AdminError {
     let message = format!("{} of {} has no event \"{event}\".", row.scope.tenant(), row.scope.plugin());
-    let hint = "`tenon webhook deliveries` shows them; older ones may be past their retention.".to_owned();
-    Refusal::NotFound { message, hint }
+    let hint = "`tenon webhook deliveries` lists the deliveries. Retention may have deleted older events.".to_owned();
+    AdminError::NotFound { message, hint }
 }
 
-fn parse(row: &EndpointRow) -> Result<Endpoint, Refusal> {
+fn parse(row: &EndpointRow) -> Result<Endpoint, AdminError> {
     Endpoint::parse(&row.body).map_err(|error| failed(format!("The endpoint {} cannot be read: {error}", row.id)))
 }
 
-fn endpoint_status(row: EndpointRow, view: Option<LaneView>) -> Result<wire::EndpointStatus, Refusal> {
+fn endpoint_status(row: EndpointRow, view: Option<QueueView>) -> Result<wire::EndpointStatus, AdminError> {
     let endpoint = parse(&row)?;
-    let by_host = endpoint.disabled.as_ref();
     let by_plugin = || wire::DisabledStatus { at: None, reason: "by the plugin".to_owned() };
-    let by_host =
-        by_host.map(|disabled| wire::DisabledStatus { at: Some(Moment(disabled.at)), reason: disabled.reason.clone() });
+    let by_host = endpoint.disabled.as_ref();
+    let by_host = by_host
+        .map(|disabled| wire::DisabledStatus { at: Some(TimestampText(disabled.at)), reason: disabled.reason.clone() });
     Ok(wire::EndpointStatus {
         plugin: row.scope.plugin().to_string(),
         tenant: row.scope.tenant().to_string(),
@@ -212,17 +217,17 @@ fn endpoint_status(row: EndpointRow, view: Option<LaneView>) -> Result<wire::End
         url: endpoint.url,
         event_types: endpoint.event_types,
         subjects: endpoint.subjects,
-        failing_since: row.failing_since.map(Moment),
+        failing_since: row.failing_since.map(TimestampText),
         pending: row.pending,
         retrying: row.retrying,
         failed: row.failed,
-        oldest_waiting_at: row.oldest_at.map(Moment),
+        oldest_waiting_at: row.oldest_at.map(TimestampText),
         live: view.map(|view| wire::LiveStatus { in_flight: view.in_flight, breaker_open: view.breaker_open }),
     })
 }
 
-fn delivery_status(row: SurveyedDelivery) -> wire::DeliveryStatus {
-    let SurveyedDelivery { scope, endpoint, delivery, .. } = row;
+fn delivery_status(row: EndpointDelivery) -> wire::DeliveryStatus {
+    let EndpointDelivery { scope, endpoint, delivery, .. } = row;
     wire::DeliveryStatus {
         plugin: scope.plugin().to_string(),
         tenant: scope.tenant().to_string(),
@@ -232,18 +237,18 @@ fn delivery_status(row: SurveyedDelivery) -> wire::DeliveryStatus {
         subject: delivery.subject.to_string(),
         state: delivery.state.name().to_owned(),
         attempts: delivery.attempts,
-        created_at: Moment(delivery.created_at),
-        next_at: delivery.next_at.map(Moment),
+        created_at: TimestampText(delivery.created_at),
+        next_at: delivery.next_at.map(TimestampText),
     }
 }
 
 fn attempt_status(attempt: StoredAttempt) -> wire::AttemptStatus {
     wire::AttemptStatus {
         number: attempt.number,
-        at: Moment(attempt.at),
+        at: TimestampText(attempt.at),
         duration_ms: attempt.duration_ms,
         outcome: attempt.outcome,
         status: attempt.status,
-        answer: String::from_utf8_lossy(&attempt.answer).into_owned(),
+        answer: String::from_utf8_lossy(&attempt.response).into_owned(),
     }
 }

@@ -1,32 +1,32 @@
-//! `tenon audit …`: the tenants' journal, its lines, and whether it is what was written.
+//! `tenon audit …`: lists and verifies the tenants' journal.
 
+mod render;
 mod report;
 mod source;
-mod words;
 
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
 
-use super::{CliError, Outcome, client::Access, input, show, since::Since};
+use super::{CliError, Outcome, client::Access, input, output, time_argument::TimeArgument};
 use crate::{
     admin::{
-        operations::{ChainsQuestion, LinesQuestion},
+        operations::{AuditChainsQuery, AuditLinesQuery},
         wire::Page,
     },
-    limits::CLI_ANSWER_BYTES_MAX,
+    limits::CLI_RESPONSE_BYTES_MAX,
 };
 use report::Report;
 use source::Source;
 
-/// The tenants' journal: what happened, who did it, which generation decided
+/// List and verify the tenants' journal: operations, their subjects, and the plugin versions that decided
 #[derive(Args)]
 #[command(
     after_help = "Example:\n  tenon audit verify\n  tenon audit list --plugin fleet --tenant acme/test --since 1d\n\n\
-    Asks the host that runs; reads its database where none does."
+    Uses the running host, or its database if no host runs."
 )]
 pub struct Audit {
-    /// Where no host runs: its database [default: tenon.db in the data folder]
+    /// Database URL if no host runs [default: tenon.db in the data folder]
     #[arg(long, global = true, env = "TENON_DATABASE", hide_env_values = true, value_name = "URL")]
     database: Option<String>,
     #[command(flatten)]
@@ -37,12 +37,12 @@ pub struct Audit {
 
 #[derive(Subcommand)]
 enum Action {
-    /// Hash every line again, and show where each chain ends (exit code 1 if a line was changed, is missing, or was put there)
+    /// Verify the hash chain of every tenant (exit code 1 if a line was changed, removed or inserted)
     #[command(after_help = "Example:\n  tenon audit verify --json > report.json\n  \
         tenon audit verify --against report.json\n  tenon audit verify --plugin fleet --tenant acme/test\n\n\
-        That a chain was cut at its end, or written anew as a whole, shows only against an earlier report that was kept elsewhere.")]
+        A chain that was cut at its end or rewritten as a whole is detected only with --against and an earlier report.")]
     Verify(Verify),
-    /// Show lines, the newest first
+    /// List lines, newest first
     #[command(
         after_help = "Example:\n  tenon audit list --limit 20\n  tenon audit list --operation create-order --subject key_1\n  \
         tenon audit list --request req_1 --json\n  tenon audit list --since 2026-01-02 --until 2026-01-03T12:00:00Z"
@@ -52,13 +52,13 @@ enum Action {
 
 #[derive(Args)]
 struct Verify {
-    /// Only of this plugin
+    /// Select only this plugin
     #[arg(long)]
     plugin: Option<String>,
-    /// Only of this tenant: organization and environment
+    /// Select only this tenant (organization and environment)
     #[arg(long, value_name = "acme/test")]
     tenant: Option<String>,
-    /// What `verify --json` printed earlier: what it saw must still be there
+    /// Earlier output of `verify --json`; its lines must still exist unchanged
     #[arg(long, value_name = "FILE")]
     against: Option<PathBuf>,
     /// Print JSON
@@ -68,31 +68,31 @@ struct Verify {
 
 #[derive(Args)]
 struct List {
-    /// Only of this plugin
+    /// Select only this plugin
     #[arg(long)]
     plugin: Option<String>,
-    /// Only of this tenant: organization and environment
+    /// Select only this tenant (organization and environment)
     #[arg(long, value_name = "acme/test")]
     tenant: Option<String>,
-    /// Only of this operation
+    /// Select only this operation
     #[arg(long)]
     operation: Option<String>,
-    /// Only of who did it
+    /// Select only this subject, such as the id of a key
     #[arg(long)]
     subject: Option<String>,
-    /// Only of the request with this id
+    /// Select only the request with this id
     #[arg(long, value_name = "ID")]
     request: Option<String>,
-    /// From then on: a time as the table shows it, a day, or how long ago: 90m, 2h, 3d
-    #[arg(long, value_parser = Since::parse, value_name = "TIME")]
-    since: Option<Since>,
-    /// Before then
-    #[arg(long, value_parser = Since::parse, value_name = "TIME")]
-    until: Option<Since>,
-    /// Lines
+    /// Earliest time, inclusive: a timestamp, a day, or an age such as 90m, 2h, 3d
+    #[arg(long, value_parser = TimeArgument::parse, value_name = "TIME")]
+    since: Option<TimeArgument>,
+    /// Latest time, exclusive
+    #[arg(long, value_parser = TimeArgument::parse, value_name = "TIME")]
+    until: Option<TimeArgument>,
+    /// Maximum number of lines
     #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=1000))]
     limit: u32,
-    /// Where the page before ended
+    /// Continue after the previous page
     #[arg(long, value_name = "NEXT")]
     after: Option<i64>,
     /// Print JSON
@@ -113,57 +113,58 @@ impl Audit {
 impl Verify {
     async fn run(self, source: &Source<'_>) -> Result<Outcome, CliError> {
         let earlier = self.against.as_deref().map(read_report).transpose()?;
-        let mut question = ChainsQuestion { plugin: self.plugin, tenant: self.tenant, after: None };
+        let mut query = AuditChainsQuery { plugin: self.plugin, tenant: self.tenant, after: None };
         let mut chains = Vec::new();
         loop {
-            let page = source.chains(&question).await?;
+            let page = source.chains(&query).await?;
             chains.extend(page.entries);
-            question.after = page.next;
-            if question.after.is_none() {
+            query.after = page.next;
+            if query.after.is_none() {
                 break;
             }
         }
         let mut report = Report::new(chains);
         if let Some(earlier) = earlier {
-            report.compare(&earlier.of(&question), source).await?;
+            report.compare(&earlier.filter(&query), source).await?;
         }
-        let is_narrow = question.plugin.is_some() || question.tenant.is_some();
-        if is_narrow && report.chains.is_empty() {
+        let is_filtered = query.plugin.is_some() || query.tenant.is_some();
+        if is_filtered && report.chains.is_empty() {
             return Err(CliError::Failed(
-                "There is no such plugin and tenant in the journal: nothing was checked.".into(),
+                "The journal has no chain of this plugin and tenant: nothing was verified.".into(),
             ));
         }
-        let text = if self.json { show::json(&report)?.text } else { words::verified(&report, self.against.is_some()) };
-        Ok(Outcome { text, good: report.sound })
+        let text =
+            if self.json { output::json(&report)?.text } else { render::verification(&report, self.against.is_some()) };
+        Ok(Outcome { text, success: report.is_valid })
     }
 }
 
 fn read_report(path: &Path) -> Result<Report, CliError> {
-    let text = input::read_text(path, CLI_ANSWER_BYTES_MAX)?;
-    let strange = |error| {
-        let path = show::printable(&path.display().to_string());
-        CliError::Failed(format!("{path} is not what `tenon audit verify --json` prints ({error})."))
+    let text = input::read_text(path, CLI_RESPONSE_BYTES_MAX)?;
+    let invalid = |error| {
+        let path = output::printable(&path.display().to_string());
+        CliError::Failed(format!("{path} is not a report of `tenon audit verify --json` ({error})."))
     };
-    serde_json::from_str(&text).map_err(strange)
+    serde_json::from_str(&text).map_err(invalid)
 }
 
 impl List {
     async fn run(self, source: &Source<'_>) -> Result<Outcome, CliError> {
         let List { plugin, tenant, operation, subject, request, since, until, limit, after, json } = self;
-        let [since, until] = [since, until].map(|time| time.map(Since::moment));
-        let mut question = LinesQuestion { plugin, tenant, operation, subject, request, since, until, after, limit };
+        let [since, until] = [since, until].map(|time| time.map(TimeArgument::timestamp));
+        let mut query = AuditLinesQuery { plugin, tenant, operation, subject, request, since, until, after, limit };
         let mut page = Page { entries: Vec::new(), next: None };
         loop {
-            let found = source.lines(&question).await?;
+            let found = source.lines(&query).await?;
             page.entries.extend(found.entries);
             page.next = found.next;
-            question.limit = limit.saturating_sub(u32::try_from(page.entries.len()).unwrap_or(u32::MAX));
-            // One that ended early has only looked at as much as it may.
-            question.after = page.next.as_ref().and_then(|next| next.parse().ok());
-            if question.after.is_none() || question.limit == 0 {
+            query.limit = limit.saturating_sub(u32::try_from(page.entries.len()).unwrap_or(u32::MAX));
+            // A short page is not the last one: each request reads a limited number of lines.
+            query.after = page.next.as_ref().and_then(|next| next.parse().ok());
+            if query.after.is_none() || query.limit == 0 {
                 break;
             }
         }
-        if json { show::json(&page) } else { Ok(Outcome::good(words::lines(&page))) }
+        if json { output::json(&page) } else { Ok(Outcome::success(render::lines(&page))) }
     }
 }

@@ -1,26 +1,27 @@
-//! Text that `tenon serve` prints once every plugin serves or was refused: its addresses, and lines to paste.
+//! Text that `tenon serve` prints once every plugin serves or was refused: addresses, plugins and example commands.
 
 use std::{net::SocketAddr, path::Path};
 
-use super::show::printable;
+use super::output::printable;
 use crate::config::local_url;
 
-/// All that the text is made of.
+/// Content of the banner.
 pub struct Banner<'a> {
-    /// Of the interfaces: "http" or "https".
+    /// URL scheme of the interfaces: "http" or "https".
     pub scheme: &'static str,
     pub interfaces: SocketAddr,
     pub operators: SocketAddr,
     pub data_dir: &'a Path,
-    /// The key of development and the file where it lies.
+    /// The demo key of development and its file.
     pub demo_key: Option<(&'a str, &'a Path)>,
-    /// Present while no caller has a credential.
+    /// Present while no credential exists.
     pub first_access: Option<FirstAccess<'a>>,
-    /// Name and version of what serves, and of what does not, why.
+    /// Name of each plugin with its version, or with the reason why it does not serve.
     pub plugins: Vec<(&'a str, Result<&'a str, &'a str>)>,
-    /// Clauses about everything else that is missing until the host is ready.
+    /// Other reasons, as clauses, why the host is not ready.
     pub missing: Vec<String>,
-    /// `examples` of plugins.toml for what serves. "{url}" and "{key}" are filled in; without a key nothing is shown.
+    /// `examples` in plugins.toml of the serving plugins. "{url}" and "{key}" are filled in. Without a demo key, none
+    /// is printed.
     pub examples: Vec<&'a str>,
 }
 
@@ -28,9 +29,9 @@ pub struct Banner<'a> {
 #[derive(Clone, Copy)]
 pub enum FirstAccess<'a> {
     Key(&'a str),
-    /// The plugin accepts access tokens alone.
+    /// The plugin accepts only access tokens.
     Client(&'a str),
-    /// The plugin accepts access tokens alone, and the host has no issuer.
+    /// The plugin accepts only access tokens, and the host has no issuer.
     NoIssuer(&'a str),
 }
 
@@ -73,18 +74,18 @@ pub fn render(banner: &Banner<'_>) -> String {
 fn render_first_access(first: FirstAccess<'_>, banner: &Banner<'_>) -> String {
     let operators = local_url("http", banner.operators);
     let folder = banner.data_dir.display().to_string().replace('\'', "'\\''");
-    let (what, command, plugin) = match first {
-        FirstAccess::Key(plugin) => ("a key", "key", plugin),
-        FirstAccess::Client(plugin) => ("an OAuth client", "client", plugin),
+    let (credential, command, plugin) = match first {
+        FirstAccess::Key(plugin) => ("A key", "key", plugin),
+        FirstAccess::Client(plugin) => ("An OAuth client", "client", plugin),
         FirstAccess::NoIssuer(plugin) => {
             return format!(
-                "\n{plugin} takes access tokens alone, and this host issues none: set `issuer` in [oauth] of plugins.toml, or \
-                 name another issuer in [oauth.issuers].\n"
+                "\n{plugin} accepts only access tokens, and this host issues none. Set `issuer` in [oauth] of plugins.toml, or \
+                 configure another issuer in [oauth.issuers].\n"
             );
         }
     };
     format!(
-        "\nNobody has {what} yet. To make one for an organization:\n\n  tenon {command} create --plugin {plugin} \
+        "\n{credential} does not exist yet. Create one for an organization:\n\n  tenon {command} create --plugin {plugin} \
          --tenant acme --environment live --admin {operators} --data-dir '{folder}'\n"
     )
 }
@@ -94,7 +95,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_lines_can_be_pasted_wherever_the_host_listens() {
+    fn example_commands_contain_reachable_addresses() {
         let text = render(&Banner {
             scheme: "https",
             interfaces: "0.0.0.0:8081".parse().unwrap(),
@@ -115,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn without_any_key_the_next_step_is_to_make_one() {
+    fn banner_without_credentials_shows_how_to_create_one() {
         let banner = Banner {
             scheme: "http",
             interfaces: "127.0.0.1:8080".parse().unwrap(),
@@ -138,10 +139,11 @@ mod tests {
         assert!(!with(None).contains("create"));
         assert!(with(Some(FirstAccess::Client("notes"))).contains("\n  tenon client create --plugin notes "));
         let without_issuer = with(Some(FirstAccess::NoIssuer("notes")));
-        assert!(without_issuer.contains("set `issuer` in [oauth]") && !without_issuer.contains("create"));
+        assert!(without_issuer.contains("Set `issuer` in [oauth]") && !without_issuer.contains("create"));
     }
+
     #[test]
-    fn host_whose_disk_is_full_is_not_called_ready() {
+    fn host_with_a_full_disk_is_reported_as_not_ready() {
         let text = render(&Banner {
             scheme: "http",
             interfaces: "127.0.0.1:8080".parse().unwrap(),

@@ -1,20 +1,20 @@
-//! `tenon chain …`: networks of blockchains, and what can be done to simulated ones.
+//! `tenon chain …`: blockchain networks, and the control of simulated networks.
 
 mod fault;
-mod words;
+mod render;
 
 use clap::{Args, Subcommand};
 
 use super::{
     CliError, Outcome,
     client::{Access, segment},
-    show,
+    output,
 };
 use crate::admin::wire::{
     BalanceReport, Control, ControlReport, NetworkControl, NetworkSide, NetworkStatus, TransactionStatus,
 };
 
-/// Blockchains: what there is, and what is done to simulated ones
+/// Inspect blockchain networks, and control simulated ones
 #[derive(Args)]
 #[command(after_help = "Example:\n  tenon chain list\n  \
     tenon chain faucet base 0x9858EfFD232B4033E47d90003D41EC34EcaEda94 25 --token USDC\n  \
@@ -29,89 +29,89 @@ pub struct Chain {
 
 #[derive(Subcommand)]
 enum Action {
-    /// Show the networks, their coins and tokens, and what is watched on them
+    /// List the networks with their coins, tokens, and numbers of watched addresses and followed transactions
     #[command(after_help = "Example:\n  tenon chain list\n  tenon chain list --network main --json")]
     List {
-        /// Only these networks
+        /// List only test or only main networks
         #[arg(long, value_enum)]
         network: Option<NetworkSide>,
         /// Print JSON
         #[arg(long)]
         json: bool,
     },
-    /// Give an address coins or tokens, out of nothing (simulated)
+    /// Create coins or tokens for an address (simulated networks only)
     #[command(after_help = "Example:\n  tenon chain faucet base 0x9858EfFD232B4033E47d90003D41EC34EcaEda94 2.5\n  \
         tenon chain faucet base 0x9858EfFD232B4033E47d90003D41EC34EcaEda94 100 --token USDC")]
     Faucet {
         #[command(flatten)]
-        place: Place,
-        /// Who gets it
+        network_args: NetworkArgs,
+        /// Recipient address
         address: String,
-        /// Whole units in decimal
+        /// Amount in decimal whole units, such as 2.5
         amount: String,
-        /// Symbol of a token; without it the coin
+        /// Token symbol; without it the coin of the network
         #[arg(long, value_name = "SYMBOL")]
         token: Option<String>,
         /// Print JSON
         #[arg(long)]
         json: bool,
     },
-    /// Show what an address has in the newest block
+    /// Show the balances of an address in the newest block
     #[command(after_help = "Example:\n  tenon chain balance base 0x9858EfFD232B4033E47d90003D41EC34EcaEda94")]
     Balance {
         #[command(flatten)]
-        place: Place,
+        network_args: NetworkArgs,
         address: String,
         /// Print JSON
         #[arg(long)]
         json: bool,
     },
-    /// Show a transaction: where it stands, what it moved, what it cost
+    /// Show a transaction: its state, transfers and fee
     #[command(after_help = "Example:\n  tenon chain transaction base HASH --json")]
     Transaction {
         #[command(flatten)]
-        place: Place,
+        network_args: NetworkArgs,
         hash: String,
         /// Print JSON
         #[arg(long)]
         json: bool,
     },
-    /// Add blocks at once (simulated)
+    /// Add blocks immediately (simulated networks only)
     #[command(after_help = "Example:\n  tenon chain mine base\n  tenon chain mine base 64")]
     Mine {
         #[command(flatten)]
-        place: Place,
-        /// How many
+        network_args: NetworkArgs,
+        /// Number of blocks
         #[arg(default_value_t = 1)]
         blocks: u64,
         /// Print JSON
         #[arg(long)]
         json: bool,
     },
-    /// Put others in place of the last blocks (simulated)
+    /// Replace the last blocks (simulated networks only)
     #[command(after_help = "Example:\n  tenon chain reorganise base 3\n  tenon chain reorganise base 3 --drop")]
     Reorganise {
         #[command(flatten)]
-        place: Place,
-        /// How many blocks
+        network_args: NetworkArgs,
+        /// Number of blocks to replace
         depth: u64,
-        /// Their transactions are gone; without it they wait for the next block
+        /// Drop their transactions; without it they wait for the next block
         #[arg(long)]
         drop: bool,
         /// Print JSON
         #[arg(long)]
         json: bool,
     },
-    /// Make transactions fail or hang, and nodes slow or silent (simulated)
+    /// Make transactions fail or hang, or nodes slow or silent (simulated networks only)
     #[command(after_help = fault::EXAMPLES)]
     Fault(fault::Fault),
 }
 
 #[derive(Args)]
-struct Place {
-    /// As `tenon chain list` calls it
+struct NetworkArgs {
+    /// Blockchain name, as listed by `tenon chain list`
     blockchain: String,
-    /// Tenants of the test environment see the test network, live ones the main network
+    /// Network: tenants of the test environment use test, live tenants use main
     #[arg(long, value_enum, default_value_t = NetworkSide::Test)]
     network: NetworkSide,
 }
@@ -121,24 +121,26 @@ impl Chain {
         let access = self.access;
         match self.action {
             Action::List { network, json } => list(&access, network, json).await,
-            Action::Balance { place, address, json } => {
-                let report: BalanceReport = access.get(&place.path("balance", "address", &address)).await?;
-                if json { show::json(&report) } else { Ok(Outcome::good(words::balance(&report))) }
+            Action::Balance { network_args, address, json } => {
+                let report: BalanceReport = access.get(&network_args.path("balance", "address", &address)).await?;
+                if json { output::json(&report) } else { Ok(Outcome::success(render::balance(&report))) }
             }
-            Action::Transaction { place, hash, json } => {
-                let found: TransactionStatus = access.get(&place.path("transaction", "hash", &hash)).await?;
-                if json { show::json(&found) } else { Ok(Outcome::good(words::transaction(&found))) }
+            Action::Transaction { network_args, hash, json } => {
+                let found: TransactionStatus = access.get(&network_args.path("transaction", "hash", &hash)).await?;
+                if json { output::json(&found) } else { Ok(Outcome::success(render::transaction(&found))) }
             }
-            Action::Faucet { place, address, amount, token, json } => {
-                place.control(&access, Control::Give { address, amount, token }, json).await
+            Action::Faucet { network_args, address, amount, token, json } => {
+                network_args.control(&access, Control::Give { address, amount, token }, json).await
             }
-            Action::Mine { place, blocks, json } => place.control(&access, Control::Mine { blocks }, json).await,
-            Action::Reorganise { place, depth, drop, json } => {
-                place.control(&access, Control::Reorganise { depth, drop }, json).await
+            Action::Mine { network_args, blocks, json } => {
+                network_args.control(&access, Control::Mine { blocks }, json).await
+            }
+            Action::Reorganise { network_args, depth, drop, json } => {
+                network_args.control(&access, Control::Reorganise { depth, drop }, json).await
             }
             Action::Fault(fault) => {
                 let control = fault.control()?;
-                fault.place.control(&access, control, fault.json).await
+                fault.network_args.control(&access, control, fault.json).await
             }
         }
     }
@@ -147,18 +149,22 @@ impl Chain {
 async fn list(access: &Access, network: Option<NetworkSide>, json: bool) -> Result<Outcome, CliError> {
     let mut networks: Vec<NetworkStatus> = access.get("/v1/chains").await?;
     networks.retain(|status| network.is_none_or(|network| network == status.network));
-    if json { show::json(&networks) } else { Ok(Outcome::good(words::networks(&networks))) }
+    if json { output::json(&networks) } else { Ok(Outcome::success(render::networks(&networks))) }
 }
 
-impl Place {
-    fn path(&self, what: &str, name: &str, value: &str) -> String {
+impl NetworkArgs {
+    fn path(&self, resource: &str, name: &str, value: &str) -> String {
         let (blockchain, network) = (segment(&self.blockchain), self.network.name());
-        format!("/v1/chains/{what}?blockchain={blockchain}&network={network}&{name}={}", segment(value))
+        format!("/v1/chains/{resource}?blockchain={blockchain}&network={network}&{name}={}", segment(value))
     }
 
     async fn control(self, access: &Access, control: Control, json: bool) -> Result<Outcome, CliError> {
-        let wish = NetworkControl { blockchain: self.blockchain, network: self.network, control };
-        let report: ControlReport = access.post_json("/v1/chains/control", &wish).await?;
-        if json { show::json(&report) } else { Ok(Outcome::good(words::done(&wish.control, &report))) }
+        let request = NetworkControl { blockchain: self.blockchain, network: self.network, control };
+        let report: ControlReport = access.post_json("/v1/chains/control", &request).await?;
+        if json {
+            output::json(&report)
+        } else {
+            Ok(Outcome::success(render::control_report(&request.control, &report)))
+        }
     }
 }

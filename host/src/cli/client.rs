@@ -1,4 +1,4 @@
-//! Asks the operators' listener.
+//! HTTP client of the operators' listener.
 
 use std::{
     path::{Path, PathBuf},
@@ -17,15 +17,15 @@ use crate::{
     admin::{
         OPERATOR_HEADER,
         token::{self, TOKEN_FILE},
-        wire::Problem,
+        wire::ErrorBody,
     },
     config::Variables,
     limits,
 };
 
-const HEADING: &str = "Which Tenon to ask";
+const HEADING: &str = "Connection options";
 
-/// Which Tenon to talk to.
+/// Address and credentials of the host to send requests to.
 #[derive(Args)]
 pub struct Access {
     /// Address of the operators' listener
@@ -39,7 +39,7 @@ pub struct Access {
         value_name = "ADDRESS"
     )]
     admin: String,
-    /// Its data folder, where the operators' token lies
+    /// Data folder of the host, which contains the operators' token
     #[arg(
         long,
         global = true,
@@ -50,7 +50,7 @@ pub struct Access {
         value_name = "FOLDER"
     )]
     data_dir: PathBuf,
-    /// Who you are, for the operators' journal
+    /// Your name for the operators' journal
     #[arg(
         long = "as",
         global = true,
@@ -60,11 +60,11 @@ pub struct Access {
         default_value = "operator",
         value_name = "NAME"
     )]
-    who: String,
+    operator_name: String,
 }
 
 impl Access {
-    /// For a command that has flags of its own; a flag goes before its variable.
+    /// Creates the access for a command with its own flags. A flag takes precedence over its variable.
     pub fn new(admin: Option<String>, data_dir: Option<PathBuf>, variables: &Variables) -> Access {
         let variable = |name: &str| variables.get(name).map(str::to_owned);
         Access {
@@ -72,7 +72,7 @@ impl Access {
             data_dir: data_dir
                 .or_else(|| variable("TENON_DATA_DIR").map(PathBuf::from))
                 .unwrap_or_else(|| "data".into()),
-            who: "operator".to_owned(),
+            operator_name: "operator".to_owned(),
         }
     }
 
@@ -80,56 +80,56 @@ impl Access {
         &self.data_dir
     }
 
-    pub fn who(&self) -> &str {
-        &self.who
+    pub fn operator_name(&self) -> &str {
+        &self.operator_name
     }
 
     pub async fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T, CliError> {
-        self.ask(Method::GET, path, Body::Empty).await
+        self.request(Method::GET, path, Body::Empty).await
     }
 
     pub async fn delete<T: DeserializeOwned>(&self, path: &str) -> Result<T, CliError> {
-        self.ask(Method::DELETE, path, Body::Empty).await
+        self.request(Method::DELETE, path, Body::Empty).await
     }
 
     pub async fn post<T: DeserializeOwned>(&self, path: &str) -> Result<T, CliError> {
-        self.ask(Method::POST, path, Body::Empty).await
+        self.request(Method::POST, path, Body::Empty).await
     }
 
     pub async fn post_json<T: DeserializeOwned>(&self, path: &str, body: &impl Serialize) -> Result<T, CliError> {
         let text = serde_json::to_vec(body).map_err(|error| CliError::Failed(error.to_string()))?;
-        self.ask(Method::POST, path, Body::Json(text)).await
+        self.request(Method::POST, path, Body::Json(text)).await
     }
 
     pub async fn put_bytes<T: DeserializeOwned>(&self, path: &str, body: Vec<u8>) -> Result<T, CliError> {
-        self.ask(Method::PUT, path, Body::Bytes(body)).await
+        self.request(Method::PUT, path, Body::Bytes(body)).await
     }
 
     pub async fn post_bytes<T: DeserializeOwned>(&self, path: &str, body: Vec<u8>) -> Result<T, CliError> {
-        self.ask(Method::POST, path, Body::Bytes(body)).await
+        self.request(Method::POST, path, Body::Bytes(body)).await
     }
 
-    async fn ask<T: DeserializeOwned>(&self, method: Method, path: &str, body: Body) -> Result<T, CliError> {
-        let request = self.request(method, path, body)?;
-        let within = Duration::from_millis(limits::CLI_ANSWER_MS_MAX);
-        let answer = tokio::time::timeout(within, self.send(request)).await;
-        let (status, bytes) = answer.map_err(|_| CliError::TooSlow(self.admin.clone()))??;
+    async fn request<T: DeserializeOwned>(&self, method: Method, path: &str, body: Body) -> Result<T, CliError> {
+        let request = self.build_request(method, path, body)?;
+        let timeout = Duration::from_millis(limits::CLI_RESPONSE_MS_MAX);
+        let response = tokio::time::timeout(timeout, self.send(request)).await;
+        let (status, bytes) = response.map_err(|_| CliError::Timeout(self.admin.clone()))??;
         if status.is_success() {
-            return serde_json::from_slice(&bytes).map_err(|error| self.strange(error.to_string()));
+            return serde_json::from_slice(&bytes).map_err(|error| self.version_mismatch(error.to_string()));
         }
-        match serde_json::from_slice::<Problem>(&bytes) {
-            Ok(problem) => Err(CliError::Refused(problem)),
-            Err(_) => Err(self.strange(format!("status {status}"))),
+        match serde_json::from_slice::<ErrorBody>(&bytes) {
+            Ok(body) => Err(CliError::Response(body)),
+            Err(_) => Err(self.version_mismatch(format!("status {status}"))),
         }
     }
 
-    fn request(&self, method: Method, path: &str, body: Body) -> Result<Request<Full<Bytes>>, CliError> {
+    fn build_request(&self, method: Method, path: &str, body: Body) -> Result<Request<Full<Bytes>>, CliError> {
         let token = token::find(&self.data_dir)?.ok_or_else(|| CliError::NoToken(self.data_dir.join(TOKEN_FILE)))?;
         let mut request = Request::builder()
             .method(method)
             .uri(format!("http://{}{path}", self.admin.trim_start_matches("http://").trim_end_matches('/')))
             .header(header::AUTHORIZATION, format!("Bearer {}", token.expose()))
-            .header(OPERATOR_HEADER, self.who.replace(|c: char| !c.is_ascii_graphic(), ""));
+            .header(OPERATOR_HEADER, self.operator_name.replace(|c: char| !c.is_ascii_graphic(), ""));
         let bytes = match body {
             Body::Empty => Vec::new(),
             Body::Bytes(bytes) => bytes,
@@ -138,23 +138,27 @@ impl Access {
                 text
             }
         };
-        let wrong =
-            |error| CliError::Failed(format!("{} cannot be an address ({error}); write HOST:PORT.", self.admin));
-        request.body(Full::new(Bytes::from(bytes))).map_err(wrong)
+        let invalid =
+            |error| CliError::Failed(format!("{} is not a valid address ({error}). Write HOST:PORT.", self.admin));
+        request.body(Full::new(Bytes::from(bytes))).map_err(invalid)
     }
 
     async fn send(&self, request: Request<Full<Bytes>>) -> Result<(StatusCode, Bytes), CliError> {
         let client = Client::builder(TokioExecutor::new()).build_http::<Full<Bytes>>();
-        let answer = client.request(request).await.map_err(|error| {
-            if error.is_connect() { CliError::NotRunning(self.admin.clone()) } else { self.strange(error.to_string()) }
+        let response = client.request(request).await.map_err(|error| {
+            if error.is_connect() {
+                CliError::NotRunning(self.admin.clone())
+            } else {
+                self.version_mismatch(error.to_string())
+            }
         })?;
-        let status = answer.status();
-        let body = Limited::new(answer.into_body(), limits::CLI_ANSWER_BYTES_MAX).collect().await;
-        Ok((status, body.map_err(|error| self.strange(error.to_string()))?.to_bytes()))
+        let status = response.status();
+        let body = Limited::new(response.into_body(), limits::CLI_RESPONSE_BYTES_MAX).collect().await;
+        Ok((status, body.map_err(|error| self.version_mismatch(error.to_string()))?.to_bytes()))
     }
 
-    fn strange(&self, detail: String) -> CliError {
-        CliError::Strange { address: self.admin.clone(), detail }
+    fn version_mismatch(&self, detail: String) -> CliError {
+        CliError::VersionMismatch { address: self.admin.clone(), detail }
     }
 }
 
@@ -164,7 +168,7 @@ enum Body {
     Bytes(Vec<u8>),
 }
 
-/// A name as one segment of a path, whatever letters it has.
+/// Percent-encodes a name for use as one path segment or query value.
 pub fn segment(name: &str) -> String {
     percent_encoding::utf8_percent_encode(name, percent_encoding::NON_ALPHANUMERIC).to_string()
 }

@@ -1,16 +1,16 @@
-//! `tenon config …`: plugins.toml without a server.
+//! `tenon config …`: checks plugins.toml and prints its reference, without a host.
 
 use clap::{Args, Subcommand};
 use serde_json::json;
 
-use super::{CliError, Outcome, show};
+use super::{CliError, Outcome, output};
 use crate::{
     boot,
     budget::machine,
     config::{self, ConfigError, Environment, Flags, Mistake, Severity, Variables, memory_plan::Plan, reference},
 };
 
-/// The configuration: check it, show every key
+/// Check the configuration, or print its reference
 #[derive(Args)]
 #[command(after_help = "Example:\n  tenon config check --config plugins.toml")]
 pub struct Config {
@@ -20,11 +20,11 @@ pub struct Config {
 
 #[derive(Subcommand)]
 enum Action {
-    /// Read everything and report all errors and warnings at once (exit code 1 if there is an error)
+    /// Check the whole configuration and report all errors and warnings (exit code 1 if there is an error)
     #[command(
         after_help = "Example:\n  tenon config check --config /etc/tenon/plugins.toml --data-dir /var/lib/tenon\n\n\
-        The flags of `tenon serve` are checked with the file. What production needs has to be there: TENON_MASTER_KEY, and the \
-        variables and files of secrets."
+        The flags of `tenon serve` are checked together with the file. In production, TENON_MASTER_KEY and the variables and \
+        files of secrets must be present."
     )]
     Check(Check),
     /// Print every key with its default, bounds and meaning
@@ -47,7 +47,7 @@ struct Check {
 impl Config {
     pub async fn run(self) -> Result<Outcome, CliError> {
         match self.action {
-            Action::Reference => Ok(Outcome::good(reference::render())),
+            Action::Reference => Ok(Outcome::success(reference::render())),
             Action::Check(check) => check.run().await,
         }
     }
@@ -63,19 +63,20 @@ impl Check {
             Ok(config) => (&config.file, &config.warnings),
             Err(error) => (&error.file, &error.mistakes),
         };
-        let good = checked.is_ok() && (found.is_empty() || !self.strict);
+        let success = checked.is_ok() && (found.is_empty() || !self.strict);
         if self.json {
             let rows = |severity: Severity| {
-                let chosen = found.iter().filter(|one| one.severity == severity);
-                chosen.map(|one| json!({"line": one.line, "text": one.text})).collect::<Vec<_>>()
+                let selected = found.iter().filter(|mistake| mistake.severity == severity);
+                selected.map(|mistake| json!({"line": mistake.line, "text": mistake.text})).collect::<Vec<_>>()
             };
             let (errors, warnings) = (rows(Severity::Error), rows(Severity::Warning));
-            let report = show::json(&json!({"file": file, "passed": good, "mistakes": errors, "warnings": warnings}))?;
-            return Ok(Outcome { good, ..report });
+            let report =
+                output::json(&json!({"file": file, "passed": success, "mistakes": errors, "warnings": warnings}))?;
+            return Ok(Outcome { success, ..report });
         }
         let config = checked?;
-        let warnings: String = config.warnings.iter().map(|one| format!("warning: {one}\n")).collect();
-        Ok(Outcome { text: format!("{warnings}{}", words(&config)), good })
+        let warnings: String = config.warnings.iter().map(|warning| format!("warning: {warning}\n")).collect();
+        Ok(Outcome { text: format!("{warnings}{}", render(&config)), success })
     }
 }
 
@@ -83,17 +84,17 @@ impl Check {
 async fn check_plugins(mut config: config::Config) -> Result<Result<config::Config, ConfigError>, CliError> {
     let found = boot::check_plugins(&config).await.map_err(|error| CliError::failed(error.as_ref()))?;
     if found.is_empty() {
-        let about_memory = Plan::of(&config, machine::memory_bytes()).warnings(&config).into_iter();
-        let about_memory =
-            about_memory.map(|text| Mistake { severity: Severity::Warning, line: None, text: format!("{text}.") });
-        config.warnings.extend(about_memory);
+        let memory_warnings = Plan::of(&config, machine::memory_bytes()).warnings(&config).into_iter();
+        let memory_warnings =
+            memory_warnings.map(|text| Mistake { severity: Severity::Warning, line: None, text: format!("{text}.") });
+        config.warnings.extend(memory_warnings);
         return Ok(Ok(config));
     }
-    let mistakes = config.warnings.into_iter().chain(found.into_iter().map(Mistake::elsewhere)).collect();
+    let mistakes = config.warnings.into_iter().chain(found.into_iter().map(Mistake::unlocated)).collect();
     Ok(Err(ConfigError { file: config.file, mistakes }))
 }
 
-fn words(config: &config::Config) -> String {
+fn render(config: &config::Config) -> String {
     let environment = match config.environment {
         Environment::Development => "development",
         Environment::Production => "production",

@@ -1,6 +1,6 @@
-//! `tenon db …`: the database files. Works without a host; `check` also beside one.
+//! `tenon db …`: maintenance of the database files without a host. `check` also works while a host runs.
 
-mod words;
+mod render;
 
 use std::{path::PathBuf, sync::Arc};
 
@@ -8,9 +8,9 @@ use clap::{Args, Subcommand};
 
 use super::{
     CliError, Outcome,
-    backup::{database_in, is_quiet, shown},
+    backup::{database_in, is_quiet, with_progress},
+    output,
     ownership::print_advice,
-    show,
 };
 use crate::{
     backup::Progress,
@@ -18,11 +18,11 @@ use crate::{
     changes::operator_action::OperatorAction,
     clock::Clock,
     config::Variables,
-    db::{Accepted, Database, Old, Replacement, swaps::SwapRow},
+    db::{AcceptedDatabase, Database, ExistingDatabase, Replacement, swaps::SwapRow},
     secrets::{MASTER_KEY_FILE, MasterKeys, SecretText, private_file},
 };
 
-/// The database: check it, start over, accept it as it is
+/// Check, create or accept the database
 #[derive(Args)]
 #[command(after_help = "Example:\n  tenon db check --data-dir /var/lib/tenon")]
 pub struct Db {
@@ -32,46 +32,46 @@ pub struct Db {
 
 #[derive(Subcommand)]
 enum Action {
-    /// Look for damage in all files; reads all of them, changes nothing (exit code 1 if something is damaged)
+    /// Check all files for damage without changing them (exit code 1 if something is damaged)
     #[command(after_help = "Example:\n  tenon db check --data-dir /var/lib/tenon --json\n\n\
-        It works while Tenon runs, and without. A large database takes minutes; --quick does not compare indexes with their tables.")]
+        Works whether Tenon runs or not. A large database takes minutes; --quick does not compare indexes with their tables.")]
     Check {
         #[command(flatten)]
-        place: Place,
+        args: DatabaseArgs,
         /// Do not compare indexes with their tables
         #[arg(long)]
         quick: bool,
     },
-    /// Start over with an empty database, where no host runs
+    /// Create an empty database; no host may be running
     #[command(after_help = "Example:\n  tenon db create --data-dir data\n  tenon db create --data-dir data --replace")]
     Create {
         #[command(flatten)]
-        place: Place,
-        /// Move the database that is there aside
+        args: DatabaseArgs,
+        /// Rename an existing database
         #[arg(long)]
         replace: bool,
-        /// Who you are, for the operators' journal
+        /// Your name for the operators' journal
         #[arg(long = "as", env = "USER", hide_env_values = true, default_value = "operator", value_name = "NAME")]
-        who: String,
+        operator: String,
     },
-    /// Accept a database that the host refuses because changes are lost, or because it is another one
+    /// Accept a database that the host refuses because it lost changes or was exchanged
     #[command(after_help = "Example:\n  tenon db accept --data-dir data\n\n\
-        Only for a database whose pages are intact. What was lost stays lost: prefer `tenon restore`, or the right file.")]
+        The pages of the database must be intact. Lost changes stay lost: prefer `tenon restore`, or the correct file.")]
     Accept {
         #[command(flatten)]
-        place: Place,
-        /// Who you are, for the operators' journal
+        args: DatabaseArgs,
+        /// Your name for the operators' journal
         #[arg(long = "as", env = "USER", hide_env_values = true, default_value = "operator", value_name = "NAME")]
-        who: String,
+        operator: String,
     },
 }
 
 #[derive(Args)]
-struct Place {
-    /// The data folder
+struct DatabaseArgs {
+    /// Data folder
     #[arg(long, env = "TENON_DATA_DIR", hide_env_values = true, default_value = "data", value_name = "FOLDER")]
     data_dir: PathBuf,
-    /// The database [default: tenon.db in the data folder]
+    /// Database URL [default: tenon.db in the data folder]
     #[arg(long, env = "TENON_DATABASE", hide_env_values = true, value_name = "URL")]
     database: Option<String>,
     /// Print JSON
@@ -79,7 +79,7 @@ struct Place {
     json: bool,
 }
 
-impl Place {
+impl DatabaseArgs {
     fn url(&self) -> String {
         self.database.clone().unwrap_or_else(|| database_in(&self.data_dir))
     }
@@ -88,65 +88,62 @@ impl Place {
 impl Db {
     pub async fn run(self) -> Result<Outcome, CliError> {
         match self.action {
-            Action::Check { place, quick } => check(place, if quick { Pages::Quick } else { Pages::Thorough }).await,
-            Action::Create { place, replace, who } => {
-                create(place, if replace { Old::MovesAside } else { Old::Stays }, &who).await
+            Action::Check { args, quick } => check(args, if quick { Pages::Quick } else { Pages::Thorough }).await,
+            Action::Create { args, replace, operator } => {
+                create(args, if replace { ExistingDatabase::MoveAside } else { ExistingDatabase::Keep }, &operator)
+                    .await
             }
-            Action::Accept { place, who } => accept(place, &who).await,
+            Action::Accept { args, operator } => accept(args, &operator).await,
         }
     }
 }
 
-async fn check(place: Place, pages: Pages) -> Result<Outcome, CliError> {
-    let wanted = Examination {
-        database_url: place.url(),
-        master_keys: find_master_keys(&place)?,
-        data_dir: place.data_dir,
-        pages,
-    };
+async fn check(args: DatabaseArgs, pages: Pages) -> Result<Outcome, CliError> {
+    let request =
+        Examination { database_url: args.url(), master_keys: find_master_keys(&args)?, data_dir: args.data_dir, pages };
     let progress = Arc::new(Progress::default());
-    let examined = shown(&progress, is_quiet(place.json), boot::examine(wanted, &progress)).await;
+    let examined = with_progress(&progress, is_quiet(args.json), boot::examine(request, &progress)).await;
     let report = examined.map_err(|error| CliError::failed(error.as_ref()))?;
-    let text = if place.json { show::json(&report)?.text } else { words::checked(&report) };
-    Ok(Outcome { text, good: report.intact })
+    let text = if args.json { output::json(&report)?.text } else { render::check_report(&report) };
+    Ok(Outcome { text, success: report.intact })
 }
 
-/// As the host finds them, but never makes one.
-fn find_master_keys(place: &Place) -> Result<Option<MasterKeys>, CliError> {
+/// Finds the master keys like the host does, but does not create one.
+fn find_master_keys(args: &DatabaseArgs) -> Result<Option<MasterKeys>, CliError> {
     if let Some(text) = Variables::of_process().get("TENON_MASTER_KEY") {
         return Ok(Some(MasterKeys::parse(SecretText::new(text.to_owned()).expose())?));
     }
-    Ok(MasterKeys::read(&place.data_dir.join(MASTER_KEY_FILE))?)
+    Ok(MasterKeys::read(&args.data_dir.join(MASTER_KEY_FILE))?)
 }
 
-async fn create(place: Place, old: Old, who: &str) -> Result<Outcome, CliError> {
-    private_file::create_folder(&place.data_dir)?;
+async fn create(args: DatabaseArgs, old: ExistingDatabase, operator: &str) -> Result<Outcome, CliError> {
+    private_file::create_folder(&args.data_dir)?;
     let failed = |error| CliError::failed(&error);
-    let replacement = Replacement::begin(&place.url(), old).await.map_err(failed)?;
-    let line = journal_line(who, "create", "an empty database was begun");
+    let replacement = Replacement::begin(&args.url(), old).await.map_err(failed)?;
+    let line = journal_line(operator, "create", "an empty database was created");
     replacement.write_empty().map_err(failed)?;
     let (database, replaced) = replacement.commit(&line).await.map_err(failed)?;
-    print_advice(&place.data_dir);
+    print_advice(&args.data_dir);
     let [database, replaced] = [Some(database), replaced].map(|path| path.map(|path| path.display().to_string()));
-    if place.json {
-        return show::json(&serde_json::json!({ "database": database, "replaced": replaced }));
+    if args.json {
+        return output::json(&serde_json::json!({ "database": database, "replaced": replaced }));
     }
-    Ok(Outcome::good(words::created(&database.unwrap_or_default(), replaced.as_deref())))
+    Ok(Outcome::success(render::created_database(&database.unwrap_or_default(), replaced.as_deref())))
 }
 
-/// The line of the operators' journal about what was done to the host's database as a whole.
-fn journal_line(who: &str, action: &'static str, what: &str) -> SwapRow {
-    SwapRow::from(&OperatorAction::done(Clock::system().now(), who, ("*", action), what.to_owned()))
+/// Returns the line of the operators' journal about an action on the whole database.
+fn journal_line(operator: &str, action: &'static str, what: &str) -> SwapRow {
+    SwapRow::from(&OperatorAction::done(Clock::system().now(), operator, ("*", action), what.to_owned()))
 }
 
-async fn accept(place: Place, who: &str) -> Result<Outcome, CliError> {
-    let line = journal_line(who, "accept", "the database was accepted as it is");
-    let accepted = Database::accept(&place.url(), &line).await.map_err(|error| CliError::failed(&error))?;
-    print_advice(&place.data_dir);
-    let Accepted { database, version } = accepted;
+async fn accept(args: DatabaseArgs, operator: &str) -> Result<Outcome, CliError> {
+    let line = journal_line(operator, "accept", "the database was accepted as it is");
+    let accepted = Database::accept(&args.url(), &line).await.map_err(|error| CliError::failed(&error))?;
+    print_advice(&args.data_dir);
+    let AcceptedDatabase { database, version } = accepted;
     let database = database.display().to_string();
-    if place.json {
-        return show::json(&serde_json::json!({ "database": database, "version": version }));
+    if args.json {
+        return output::json(&serde_json::json!({ "database": database, "version": version }));
     }
-    Ok(Outcome::good(words::accepted(&database, version)))
+    Ok(Outcome::success(render::accepted_database(&database, version)))
 }

@@ -1,17 +1,17 @@
-//! `tenon key …`: keys of API consumers.
+//! `tenon key …`: API keys.
 
-pub(super) mod words;
+pub(super) mod render;
 
 use clap::{Args, Subcommand};
 
 use super::{
     CliError, Outcome,
     client::{Access, segment},
-    show,
+    output,
 };
 use crate::admin::wire::{CreatedKey, KeyEnvironment, KeyStatus, NewKey};
 
-/// Keys of API consumers: create, list, revoke
+/// Manage API keys: create, list, revoke
 #[derive(Args)]
 #[command(
     after_help = "Example:\n  tenon key create --plugin notes --tenant acme --environment test\n  tenon key list"
@@ -25,22 +25,22 @@ pub struct Key {
 
 #[derive(Subcommand)]
 enum Action {
-    /// Make a key; it is shown once
+    /// Create an API key and print it once
     #[command(
         after_help = "Example:\n  tenon key create --plugin notes --tenant acme --environment live \\\n      --scope notes:read --expires-in-days 90"
     )]
     Create(Create),
-    /// Show all keys, without their secrets
+    /// List all keys, without their secrets
     #[command(after_help = "Example:\n  tenon key list --json")]
     List {
         /// Print JSON
         #[arg(long)]
         json: bool,
     },
-    /// Make a key open nothing from now on
+    /// Revoke an API key
     #[command(after_help = "Example:\n  tenon key revoke key_0199f3a2")]
     Revoke {
-        /// Id of the key, as `tenon key list` shows it
+        /// Key id, as listed by `tenon key list`
         id: String,
         /// Print JSON
         #[arg(long)]
@@ -50,28 +50,28 @@ enum Action {
 
 #[derive(Args)]
 struct Create {
-    /// The plugin that it opens; "*" for all
+    /// Plugin that the key grants access to; "*" for all plugins
     #[arg(long)]
     plugin: String,
-    /// The organization whose data it opens
+    /// Organization whose data the key grants access to
     #[arg(long)]
     tenant: String,
-    /// Test and live data never meet
+    /// Environment of the key; test and live data are separate
     #[arg(long, value_enum)]
     environment: KeyEnvironment,
-    /// What it may do; several are possible; none: everything
+    /// Scope that the key grants; repeat for several; without it the key is unrestricted
     #[arg(long = "scope", value_name = "SCOPE")]
     scopes: Vec<String>,
-    /// Take scopes that no route of the running plugin asks for
+    /// Accept scopes that no route of the running plugin requires
     #[arg(long)]
     allow_unknown_scopes: bool,
-    /// Id of the key that it is to replace; both are valid until one is revoked
+    /// Id of the key that this key replaces; both are valid until one is revoked
     #[arg(long, value_name = "KEYID")]
     owner: Option<String>,
-    /// Days until it ends by itself
+    /// Days until the key expires; without it the key does not expire
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=3650))]
     expires_in_days: Option<u32>,
-    /// Also sign webhooks with it, where the interface says that API keys sign; a sealed copy is kept
+    /// Also sign webhooks with the key if the interface signs with API keys; stores a sealed copy of the key
     #[arg(long)]
     signs: bool,
     /// Print JSON
@@ -93,22 +93,22 @@ impl Create {
     async fn run(self, access: &Access) -> Result<Outcome, CliError> {
         let Create { plugin, tenant, environment, scopes, allow_unknown_scopes, owner, expires_in_days, signs, json } =
             self;
-        let wanted =
+        let request =
             NewKey { plugin, tenant, environment, scopes, allow_unknown_scopes, owner, expires_in_days, signs };
-        let created: CreatedKey = access.post_json("/v1/keys", &wanted).await?;
-        if json { show::json(&created) } else { Ok(Outcome::good(words::created(&created))) }
+        let created: CreatedKey = access.post_json("/v1/keys", &request).await?;
+        if json { output::json(&created) } else { Ok(Outcome::success(render::created_key(&created))) }
     }
 }
 
 async fn list(access: &Access, json: bool) -> Result<Outcome, CliError> {
     let keys: Vec<KeyStatus> = access.get("/v1/keys").await?;
-    if json { show::json(&keys) } else { Ok(Outcome::good(words::table(&keys))) }
+    if json { output::json(&keys) } else { Ok(Outcome::success(render::keys(&keys))) }
 }
 
 async fn revoke(access: &Access, id: &str, json: bool) -> Result<Outcome, CliError> {
     let key: KeyStatus = access.delete(&format!("/v1/keys/{}", segment(id))).await?;
     if json {
-        return show::json(&key);
+        return output::json(&key);
     }
-    Ok(Outcome::good(format!("{} opens nothing any more.\n", show::printable(&key.id))))
+    Ok(Outcome::success(format!("{} is revoked.\n", output::printable(&key.id))))
 }

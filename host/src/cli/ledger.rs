@@ -1,16 +1,16 @@
-//! `tenon ledger check`.
+//! `tenon ledger check`: verifies the sums of all balances.
 
 use clap::{Args, Subcommand};
 
 use super::{
     CliError, Outcome,
     client::Access,
-    show,
-    table::{Column, Row, render},
+    output,
+    table::{Column, Row, render_table},
 };
 use crate::admin::wire::LedgerReport;
 
-/// Checks of the ledger
+/// Check the ledger
 #[derive(Args)]
 #[command(after_help = "Example:\n  tenon ledger check")]
 pub struct Ledger {
@@ -22,7 +22,7 @@ pub struct Ledger {
 
 #[derive(Subcommand)]
 enum Action {
-    /// Add up all balances; each asset of each tenant must come to zero (exit code 1 if one does not)
+    /// Check that the balances of each asset of each tenant sum to zero (exit code 1 if not)
     #[command(after_help = "Example:\n  tenon ledger check --json")]
     Check {
         /// Print JSON
@@ -35,12 +35,12 @@ impl Ledger {
     pub async fn run(self) -> Result<Outcome, CliError> {
         let Action::Check { json } = self.action;
         let report: LedgerReport = self.access.get("/v1/ledger/check").await?;
-        let text = if json { show::json(&report)?.text } else { words(&report) };
-        Ok(Outcome { text, good: report.balanced })
+        let text = if json { output::json(&report)?.text } else { render(&report) };
+        Ok(Outcome { text, success: report.balanced })
     }
 }
 
-pub(super) fn words(report: &LedgerReport) -> String {
+pub(super) fn render(report: &LedgerReport) -> String {
     let columns = [Column::Left("PLUGIN"), Column::Left("TENANT"), Column::Left("ASSET"), Column::Right("SUM")];
     let rows = report.sums.iter().map(|sum| {
         let cells = [&sum.plugin, &sum.tenant, &sum.asset].map(String::clone).into_iter();
@@ -50,8 +50,8 @@ pub(super) fn words(report: &LedgerReport) -> String {
         (true, true) => return "The ledger is empty.\n".to_owned(),
         (true, false) => "Every sum is zero: the ledger balances.",
         (false, _) => {
-            "A sum is not zero: the ledger does NOT balance. Keep the data folder as it is and look at the journal."
+            "A sum is not zero: the ledger does NOT balance. Keep the data folder unchanged and check the journal."
         }
     };
-    format!("{}\n{verdict}\n", render(&columns, &rows.collect::<Vec<_>>()))
+    format!("{}\n{verdict}\n", render_table(&columns, &rows.collect::<Vec<_>>()))
 }

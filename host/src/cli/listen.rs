@@ -1,11 +1,11 @@
-//! `tenon listen`: a receiver of webhooks for development. Prints what arrives and whether its signature is good.
+//! `tenon listen`: a webhook receiver for development. Prints requests and whether their signatures are valid.
 //!
-//! Never keeps anything, never answers by what a request says. Invariants: what others sent cannot command the terminal;
-//! a body has a bound; what is printed on standard output are requests and nothing else.
+//! The receiver stores nothing, and its response does not depend on the request. Invariants: received text cannot
+//! control the terminal; the size of a body is limited; standard output contains only requests.
 //!
-//! - `arrival`: one request, judged and put into words.
+//! - `received`: verification and text output of one request.
 
-mod arrival;
+mod received;
 
 use std::{
     io::{ErrorKind, Write},
@@ -35,18 +35,19 @@ use crate::{
     http as serving, limits,
     secrets::{SecretText, private_file},
 };
-use arrival::{Arrival, Layout, Verdict};
+use received::{Layout, ReceivedRequest, SignatureCheck};
 
 /// Receive webhooks and print them, for development
 #[derive(Args)]
 #[command(after_help = "Example:\n  tenon listen --secret whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw\n  \
-    tenon listen --answer 500 --quiet          every delivery fails and is tried again\n  \
+    tenon listen --answer 500 --quiet          every delivery fails and is retried\n  \
     tenon listen --json | jq 'select(.signature == \"wrong\")'")]
 pub struct Listen {
-    /// Where webhooks are to arrive; port 0 takes a free one
+    /// Listen address (port 0 selects a free port)
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:4000")]
     listen: SocketAddr,
-    /// The endpoint's secret; with several, any of them may have signed. On a shared machine rather use the variable or a file
+    /// Secret of the endpoint; repeat for several, of which any may match. On shared machines, use the variable or a
+    /// file instead
     #[arg(
         long = "secret",
         env = "TENON_WEBHOOK_SECRET",
@@ -55,24 +56,24 @@ pub struct Listen {
         value_name = "whsec_…"
     )]
     secrets: Vec<SecretArgument>,
-    /// A file with the secret, one a line, that only its owner can read
+    /// File with secrets, one per line; only its owner may have read access
     #[arg(long, value_name = "FILE")]
     secret_file: Option<PathBuf>,
-    /// The status of every answer
+    /// Status of every response
     #[arg(long, value_name = "STATUS", default_value_t = 200, value_parser = clap::value_parser!(u16).range(200..=599))]
     answer: u16,
-    /// Milliseconds before the answer
+    /// Delay before each response in milliseconds
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u64).range(0..=600_000))]
     delay_ms: u64,
-    /// Print no bodies
+    /// Do not print bodies
     #[arg(long)]
     quiet: bool,
-    /// Print a line of JSON for each request
+    /// Print one line of JSON for each request
     #[arg(long)]
     json: bool,
 }
 
-/// As it came; never printed.
+/// An unparsed secret. It is never printed.
 #[derive(Clone)]
 struct SecretArgument(Arc<SecretText>);
 
@@ -85,10 +86,10 @@ impl From<&str> for SecretArgument {
 impl Listen {
     pub async fn run(self) -> Result<Outcome, CliError> {
         let secrets = self.secrets()?;
-        let listener = TcpListener::bind(self.listen).await.map_err(|error| refused(self.listen, &error))?;
-        let address = listener.local_addr().map_err(|error| refused(self.listen, &error))?;
+        let listener = TcpListener::bind(self.listen).await.map_err(|error| listen_error(self.listen, &error))?;
+        let address = listener.local_addr().map_err(|error| listen_error(self.listen, &error))?;
         let (stop, stopped) = watch::channel(false);
-        let desk = Arc::new(Desk {
+        let receiver = Arc::new(Receiver {
             secrets,
             layout: self.layout(),
             status: StatusCode::from_u16(self.answer).unwrap_or(StatusCode::OK),
@@ -97,13 +98,15 @@ impl Listen {
             counts: Mutex::default(),
             stop,
         });
-        let checks =
-            if desk.secrets.is_empty() { "signatures are not checked: no --secret" } else { "signatures are checked" };
-        eprintln!("Waiting for webhooks on http://{address}/ ({checks}). Control-C ends it.");
-        let router = Router::new().fallback(receive).with_state(desk.clone());
-        serving::serve_router(listener, settings(), router, ended(stopped)).await;
-        eprintln!("{}", desk.counts.lock().words());
-        Ok(Outcome::good(String::new()))
+        let checks = match receiver.secrets.is_empty() {
+            true => "signatures are not checked: no --secret",
+            false => "signatures are checked",
+        };
+        eprintln!("Waiting for webhooks on http://{address}/ ({checks}). Stop with Control-C.");
+        let router = Router::new().fallback(receive).with_state(receiver.clone());
+        serving::serve_router(listener, settings(), router, shutdown_deadline(stopped)).await;
+        eprintln!("{}", receiver.counts.lock().render());
+        Ok(Outcome::success(String::new()))
     }
 
     fn layout(&self) -> Layout {
@@ -116,34 +119,37 @@ impl Listen {
     }
 
     fn secrets(&self) -> Result<Vec<SigningSecret>, CliError> {
-        // A variable that is set to nothing.
-        let given = self.secrets.iter().map(|secret| secret.0.expose().trim()).filter(|secret| !secret.is_empty());
-        let given = given.map(SigningSecret::parse);
-        let mut secrets = given.collect::<Result<Vec<_>, _>>().map_err(|error| CliError::Failed(sentence(&error)))?;
+        // The environment variable may be empty.
+        let texts = self.secrets.iter().map(|secret| secret.0.expose().trim()).filter(|secret| !secret.is_empty());
+        let parsed = texts.map(SigningSecret::parse);
+        let mut secrets =
+            parsed.collect::<Result<Vec<_>, _>>().map_err(|error| CliError::Failed(invalid_secret(&error)))?;
         if let Some(path) = &self.secret_file {
             let text = private_file::read(path)?
                 .ok_or_else(|| CliError::File { path: path.clone(), source: ErrorKind::NotFound.into() })?;
             for line in text.lines().map(str::trim).filter(|line| !line.is_empty()) {
-                let wrong = |error| CliError::Failed(format!("{}: {}", path.display(), sentence(&error)));
-                secrets.push(SigningSecret::parse(line).map_err(wrong)?);
+                let invalid = |error| CliError::Failed(format!("{}: {}", path.display(), invalid_secret(&error)));
+                secrets.push(SigningSecret::parse(line).map_err(invalid)?);
             }
         }
         Ok(secrets)
     }
 }
 
-/// Says what a secret looks like, never what was given.
-fn sentence(error: &dyn std::fmt::Display) -> String {
-    format!("That is no secret of a webhook: {error}.")
+/// Renders the error of a secret that does not parse. The message does not contain the secret.
+fn invalid_secret(error: &dyn std::fmt::Display) -> String {
+    format!("This is not a webhook secret: {error}.")
 }
 
-fn refused(address: SocketAddr, error: &std::io::Error) -> CliError {
-    let why =
-        if error.kind() == ErrorKind::AddrInUse { "is taken by another program" } else { "cannot be listened on" };
-    CliError::Failed(format!("{address} {why} ({error}). Choose another address with --listen."))
+fn listen_error(address: SocketAddr, error: &std::io::Error) -> CliError {
+    let reason = match error.kind() {
+        ErrorKind::AddrInUse => "is used by another program",
+        _ => "is not available",
+    };
+    CliError::Failed(format!("{address} {reason} ({error}). Choose another address with --listen."))
 }
 
-/// A sender that dawdles is cut; Control-C waits for nobody.
+/// Returns settings with short timeouts, and without a grace period for running requests after Control-C.
 fn settings() -> HttpConfig {
     HttpConfig {
         connections_max: limits::LISTEN_CONNECTIONS_MAX,
@@ -160,17 +166,17 @@ fn settings() -> HttpConfig {
     }
 }
 
-/// Control-C, or nobody reads what is printed any more. Returns the time at which requests are cut: at once.
-async fn ended(mut unread: watch::Receiver<bool>) -> Instant {
+/// Waits for Control-C or for a closed standard output. Returns the time at which running requests are cut: now.
+async fn shutdown_deadline(mut output_closed: watch::Receiver<bool>) -> Instant {
     tokio::select! {
-        _ = boot::signalled() => {}
-        _ = unread.wait_for(|unread| *unread) => {}
+        _ = boot::shutdown_signal() => {}
+        _ = output_closed.wait_for(|closed| *closed) => {}
     }
     Instant::now()
 }
 
-/// What every request is received with.
-struct Desk {
+/// State shared by all requests.
+struct Receiver {
     secrets: Vec<SigningSecret>,
     layout: Layout,
     status: StatusCode,
@@ -183,34 +189,37 @@ struct Desk {
 #[derive(Default)]
 struct Counts {
     requests: u64,
-    good: u64,
-    wrong: u64,
+    valid: u64,
+    invalid: u64,
 }
 
 impl Counts {
-    fn add(&mut self, verdict: &Verdict) {
+    fn add(&mut self, signature: &SignatureCheck) {
         self.requests += 1;
-        self.good += u64::from(*verdict == Verdict::Good);
-        self.wrong += u64::from(matches!(verdict, Verdict::Wrong(_)));
+        self.valid += u64::from(*signature == SignatureCheck::Valid);
+        self.invalid += u64::from(matches!(signature, SignatureCheck::Invalid(_)));
     }
 
-    fn words(&self) -> String {
-        let Counts { requests, good, wrong } = self;
-        let checked = if good + wrong > 0 { format!(": {good} signatures good, {wrong} wrong") } else { String::new() };
-        format!("{requests} requests{checked}.")
+    fn render(&self) -> String {
+        let Counts { requests, valid, invalid } = self;
+        let signatures = match valid + invalid {
+            0 => String::new(),
+            _ => format!(": {valid} signatures valid, {invalid} invalid"),
+        };
+        format!("{requests} requests{signatures}.")
     }
 }
 
-async fn receive(State(desk): State<Arc<Desk>>, request: Request) -> StatusCode {
+async fn receive(State(receiver): State<Arc<Receiver>>, request: Request) -> StatusCode {
     let (head, body) = request.into_parts();
     let reading = tokio::time::timeout(Duration::from_millis(limits::LISTEN_BODY_MS), read(body)).await;
     let (body, status) = match reading {
-        Ok(Ok(body)) => (body, desk.status),
+        Ok(Ok(body)) => (body, receiver.status),
         Ok(Err(status)) => (Vec::new(), status),
         Err(_) => (Vec::new(), StatusCode::REQUEST_TIMEOUT),
     };
-    desk.print(&head, &body, status);
-    tokio::time::sleep(desk.delay).await;
+    receiver.print(&head, &body, status);
+    tokio::time::sleep(receiver.delay).await;
     status
 }
 
@@ -222,17 +231,17 @@ async fn read(body: Body) -> Result<Vec<u8>, StatusCode> {
     }
 }
 
-impl Desk {
+impl Receiver {
     fn print(&self, head: &Parts, body: &[u8], status: StatusCode) {
-        let mut arrival = Arrival::new(head, body, &self.secrets, self.clock.now());
+        let mut received = ReceivedRequest::new(head, body, &self.secrets, self.clock.now());
         if status != self.status {
-            arrival.unread(status);
+            received.set_incomplete(status);
         }
         let mut counts = self.counts.lock();
-        counts.add(&arrival.verdict);
-        // Under the lock: lines of two requests do not mix.
+        counts.add(&received.signature);
+        // Printed under the lock, so that the lines of two requests do not interleave.
         let mut out = std::io::stdout().lock();
-        if out.write_all(arrival.words(self.layout).as_bytes()).and_then(|()| out.flush()).is_err() {
+        if out.write_all(received.render(self.layout).as_bytes()).and_then(|()| out.flush()).is_err() {
             let _ = self.stop.send(true);
         }
     }
@@ -258,8 +267,8 @@ mod tests {
         Line::try_parse_from(std::iter::once("listen").chain(line.split(' '))).unwrap().listen
     }
 
-    /// What a receiver that was started like this answers to these bytes.
-    async fn answer(options: &str, request: &[u8]) -> String {
+    /// Starts a receiver with these options, sends the bytes and returns the status line.
+    async fn respond(options: &str, request: &[u8]) -> String {
         let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
         let listening = tokio::spawn(parse(&format!("--listen {free} {options}")).run());
         let mut stream = loop {
@@ -269,28 +278,28 @@ mod tests {
             }
         };
         stream.write_all(request).await.unwrap();
-        let mut answer = [0; 12];
-        stream.read_exact(&mut answer).await.unwrap();
+        let mut response = [0; 12];
+        stream.read_exact(&mut response).await.unwrap();
         listening.abort();
-        String::from_utf8_lossy(&answer).into_owned()
+        String::from_utf8_lossy(&response).into_owned()
     }
 
     #[tokio::test]
-    async fn every_request_is_answered_with_the_status_that_was_asked_for() {
+    async fn every_response_has_the_requested_status() {
         let request = b"POST /hook HTTP/1.1\r\nhost: x\r\ncontent-length: 2\r\n\r\n{}";
-        assert_eq!(answer("--json", request).await, "HTTP/1.1 200");
-        assert_eq!(answer("--answer 503 --delay-ms 1 --quiet", request).await, "HTTP/1.1 503");
+        assert_eq!(respond("--json", request).await, "HTTP/1.1 200");
+        assert_eq!(respond("--answer 503 --delay-ms 1 --quiet", request).await, "HTTP/1.1 503");
     }
 
     #[tokio::test]
-    async fn a_body_without_end_is_not_taken() {
+    async fn body_beyond_the_limit_is_rejected() {
         let size = limits::LISTEN_BODY_BYTES_MAX + 1;
         let request = format!("POST / HTTP/1.1\r\nhost: x\r\ncontent-length: {size}\r\n\r\n{}", "x".repeat(size));
-        assert_eq!(answer("--quiet", request.as_bytes()).await, "HTTP/1.1 413");
+        assert_eq!(respond("--quiet", request.as_bytes()).await, "HTTP/1.1 413");
     }
 
     #[tokio::test]
-    async fn what_is_no_secret_is_refused_without_being_shown() {
+    async fn invalid_secret_is_rejected_without_being_printed() {
         for line in ["--secret hunter2", "--secret whsec_c2hvcnQ="] {
             let error = parse(line).run().await.unwrap_err().to_string();
             assert!(error.contains("whsec_") && !error.contains("hunter2") && !error.contains("c2hvcnQ"), "{error}");

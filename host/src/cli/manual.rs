@@ -1,4 +1,4 @@
-//! `tenon completions` and `tenon man`: made from the description of the command line itself, so that neither can be stale.
+//! `tenon completions` and `tenon man`: generated from the command-line definition, so that neither can be stale.
 
 use std::{fs, path::PathBuf};
 
@@ -7,21 +7,21 @@ use clap_complete::Shell;
 
 use super::{Cli, CliError, Outcome};
 
-/// Print completions of the command line for a shell
+/// Print shell completions
 #[derive(Args)]
 #[command(
     after_help = "Example:\n  tenon completions bash > /usr/share/bash-completion/completions/tenon\n  tenon completions zsh > /usr/local/share/zsh/site-functions/_tenon\n  tenon completions fish > ~/.config/fish/completions/tenon.fish"
 )]
 pub struct Completions {
-    /// The shell
+    /// Target shell
     shell: Shell,
 }
 
-/// Print the page of the manual, or write one for each command
+/// Print the manual page, or write one page for each command
 #[derive(Args)]
 #[command(after_help = "Example:\n  tenon man | man -l -\n  tenon man --folder /usr/local/share/man/man1")]
 pub struct Man {
-    /// Write tenon.1 and a page for each command into this folder
+    /// Write tenon.1 and a page for each command to this folder
     #[arg(long, value_name = "FOLDER")]
     folder: Option<PathBuf>,
 }
@@ -30,7 +30,7 @@ impl Completions {
     pub fn run(self) -> Result<Outcome, CliError> {
         let mut text = Vec::new();
         clap_complete::generate(self.shell, &mut Cli::command(), "tenon", &mut text);
-        Ok(Outcome::good(String::from_utf8_lossy(&text).into_owned()))
+        Ok(Outcome::success(String::from_utf8_lossy(&text).into_owned()))
     }
 }
 
@@ -38,7 +38,7 @@ impl Man {
     pub fn run(self) -> Result<Outcome, CliError> {
         let Some(folder) = self.folder else {
             let page = render(Cli::command()).map_err(|error| CliError::Failed(error.to_string()))?;
-            return Ok(Outcome::good(String::from_utf8_lossy(&page).into_owned()));
+            return Ok(Outcome::success(String::from_utf8_lossy(&page).into_owned()));
         };
         let written = fs::create_dir_all(&folder).and_then(|()| clap_mangen::generate_to(Cli::command(), &folder));
         written.map_err(|source| CliError::File { path: folder.clone(), source })?;
@@ -46,7 +46,7 @@ impl Man {
             let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
             names.filter(|name| name.starts_with("tenon") && name.ends_with(".1")).count()
         });
-        Ok(Outcome::good(format!("{pages} pages are in {}.\n", folder.display())))
+        Ok(Outcome::success(format!("{pages} pages were written to {}.\n", folder.display())))
     }
 }
 
@@ -61,11 +61,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn completions_know_every_command_in_each_shell() {
+    fn completions_of_each_shell_contain_every_command() {
         for shell in [Shell::Bash, Shell::Zsh, Shell::Fish] {
             let text = Completions { shell }.run().unwrap().text;
             for command in Cli::command().get_subcommands().filter(|command| !command.is_hide_set()) {
-                assert!(text.contains(command.get_name()), "{shell} does not know {}", command.get_name());
+                assert!(text.contains(command.get_name()), "{shell} lacks {}", command.get_name());
             }
         }
     }
@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn folder_that_cannot_be_made_is_reported() {
+    fn folder_that_cannot_be_created_is_reported() {
         let file = tempfile::NamedTempFile::new().unwrap();
         let error = Man { folder: Some(file.path().to_owned()) }.run().unwrap_err();
         assert!(error.to_string().contains(&file.path().display().to_string()), "{error}");

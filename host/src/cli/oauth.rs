@@ -1,11 +1,11 @@
-//! `tenon oauth …`: the keys that sign tokens.
+//! `tenon oauth …`: the keys that sign access tokens.
 
 use clap::{Args, Subcommand};
 
-use super::{CliError, Outcome, client::Access, show};
+use super::{CliError, Outcome, client::Access, output};
 use crate::admin::wire::TokenKeysReport;
 
-/// The keys that sign access tokens
+/// Manage the keys that sign access tokens
 #[derive(Args)]
 #[command(after_help = "Example:\n  tenon oauth rotate-keys")]
 pub struct Oauth {
@@ -17,7 +17,7 @@ pub struct Oauth {
 
 #[derive(Subcommand)]
 enum Action {
-    /// Sign with a new key from now on; the one before verifies until its last token has ended
+    /// Create a new signing key; the previous key verifies until its last token expires
     #[command(after_help = "Example:\n  tenon oauth rotate-keys --json")]
     RotateKeys {
         /// Print JSON
@@ -30,16 +30,16 @@ impl Oauth {
     pub async fn run(self) -> Result<Outcome, CliError> {
         let Action::RotateKeys { json } = self.action;
         let report: TokenKeysReport = self.access.post("/v1/oauth/rotate-keys").await?;
-        if json { show::json(&report) } else { Ok(Outcome::good(words(&report))) }
+        if json { output::json(&report) } else { Ok(Outcome::success(render(&report))) }
     }
 }
 
-fn words(report: &TokenKeysReport) -> String {
+fn render(report: &TokenKeysReport) -> String {
     let TokenKeysReport { key, algorithm, previous } = report;
-    let (key, algorithm) = (show::printable(key), show::printable(algorithm));
-    let mut text = format!("{key} ({algorithm}) signs from now on.\n");
+    let (key, algorithm) = (output::printable(key), output::printable(algorithm));
+    let mut text = format!("{key} ({algorithm}) is the signing key.\n");
     for key in previous {
-        text.push_str(&format!("{} verifies until its last token has ended.\n", show::printable(key)));
+        text.push_str(&format!("{} verifies until its last token expires.\n", output::printable(key)));
     }
     text
 }

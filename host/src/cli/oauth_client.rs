@@ -1,6 +1,6 @@
-//! `tenon client …`: clients of OAuth.
+//! `tenon client …`: OAuth clients.
 
-mod words;
+mod render;
 
 use std::path::{Path, PathBuf};
 
@@ -9,14 +9,14 @@ use clap::{Args, Subcommand};
 use super::{
     CliError, Outcome,
     client::{Access, segment},
-    input, show,
+    input, output,
 };
 use crate::{
     admin::wire::{ClientStatus, CreatedClient, KeyEnvironment, NewClient},
     limits::JWKS_BYTES_MAX,
 };
 
-/// Clients that get access tokens (OAuth 2.0): create, list, rotate, revoke
+/// Manage OAuth 2.0 clients, which get access tokens: create, list, rotate, revoke
 #[derive(Args)]
 #[command(
     after_help = "Example:\n  tenon client create --plugin notes --tenant acme --environment test\n  tenon client list"
@@ -30,41 +30,41 @@ pub struct Client {
 
 #[derive(Subcommand)]
 enum Action {
-    /// Make a client; its secret is shown once
+    /// Create a client and print its secret once
     #[command(
         after_help = "Example:\n  tenon client create --plugin notes --tenant acme --environment live \\\n      --scope notes:read --jwks client-keys.json"
     )]
     Create(Create),
-    /// Show all clients, without their secrets
+    /// List all clients, without their secrets
     #[command(after_help = "Example:\n  tenon client list --json")]
     List {
         /// Print JSON
         #[arg(long)]
         json: bool,
     },
-    /// Give a client another secret; the one before is good for a day more
+    /// Replace the secret of a client; the previous secret stays valid for one day
     #[command(after_help = "Example:\n  tenon client rotate client_0199f3a2")]
-    Rotate(One),
-    /// Make a client get no tokens any more, and those that it has open nothing
+    Rotate(ClientArgs),
+    /// Revoke a client and all its tokens
     #[command(after_help = "Example:\n  tenon client revoke client_0199f3a2")]
-    Revoke(One),
+    Revoke(ClientArgs),
 }
 
 #[derive(Args)]
 struct Create {
-    /// The plugin that its tokens open
+    /// Plugin that its tokens grant access to
     #[arg(long)]
     plugin: String,
-    /// The organization whose data they open
+    /// Organization whose data its tokens grant access to
     #[arg(long)]
     tenant: String,
-    /// Test and live data never meet
+    /// Environment of the client; test and live data are separate
     #[arg(long, value_enum)]
     environment: KeyEnvironment,
-    /// What its tokens may say; several are possible; none: all that the plugin's routes ask for now
+    /// Scope that its tokens may have; repeat for several; without it all scopes that the plugin's routes require now
     #[arg(long = "scope", value_name = "SCOPE")]
     scopes: Vec<String>,
-    /// Its public keys (a JWKS), for a client that signs instead of having a secret
+    /// File with its public keys (JWKS), for a client that authenticates with signed assertions instead of a secret
     #[arg(long, value_name = "FILE")]
     jwks: Option<PathBuf>,
     /// Print JSON
@@ -73,8 +73,8 @@ struct Create {
 }
 
 #[derive(Args)]
-struct One {
-    /// Id of the client, as `tenon client list` shows it
+struct ClientArgs {
+    /// Client id, as listed by `tenon client list`
     id: String,
     /// Print JSON
     #[arg(long)]
@@ -86,8 +86,8 @@ impl Client {
         match self.action {
             Action::Create(create) => create.run(&self.access).await,
             Action::List { json } => list(&self.access, json).await,
-            Action::Rotate(one) => rotate(&self.access, &one).await,
-            Action::Revoke(one) => revoke(&self.access, &one).await,
+            Action::Rotate(client) => rotate(&self.access, &client).await,
+            Action::Revoke(client) => revoke(&self.access, &client).await,
         }
     }
 }
@@ -97,33 +97,33 @@ impl Create {
         let Create { plugin, tenant, environment, scopes, jwks, json } = self;
         let jwks = jwks.as_deref().map(read_jwks).transpose()?;
         let scopes = Some(scopes).filter(|scopes| !scopes.is_empty());
-        let wanted = NewClient { plugin, tenant, environment, scopes, jwks };
-        let created: CreatedClient = access.post_json("/v1/clients", &wanted).await?;
-        if json { show::json(&created) } else { Ok(Outcome::good(words::created(&created))) }
+        let request = NewClient { plugin, tenant, environment, scopes, jwks };
+        let created: CreatedClient = access.post_json("/v1/clients", &request).await?;
+        if json { output::json(&created) } else { Ok(Outcome::success(render::created_client(&created))) }
     }
 }
 
 fn read_jwks(file: &Path) -> Result<serde_json::Value, CliError> {
     let text = input::read_text(file, JWKS_BYTES_MAX)?;
-    // Words of the parser could quote what should not be there: a private key.
-    serde_json::from_str(&text).map_err(|_| CliError::Failed(format!("{}: it is no JSON", file.display())))
+    // The parser's message is omitted: it could quote a private key that the file contains by mistake.
+    serde_json::from_str(&text).map_err(|_| CliError::Failed(format!("{} is not valid JSON", file.display())))
 }
 
 async fn list(access: &Access, json: bool) -> Result<Outcome, CliError> {
     let clients: Vec<ClientStatus> = access.get("/v1/clients").await?;
-    if json { show::json(&clients) } else { Ok(Outcome::good(words::table(&clients))) }
+    if json { output::json(&clients) } else { Ok(Outcome::success(render::clients(&clients))) }
 }
 
-async fn rotate(access: &Access, One { id, json }: &One) -> Result<Outcome, CliError> {
+async fn rotate(access: &Access, ClientArgs { id, json }: &ClientArgs) -> Result<Outcome, CliError> {
     let created: CreatedClient = access.post(&format!("/v1/clients/{}/rotate", segment(id))).await?;
-    if *json { show::json(&created) } else { Ok(Outcome::good(words::rotated(&created))) }
+    if *json { output::json(&created) } else { Ok(Outcome::success(render::rotated_client(&created))) }
 }
 
-async fn revoke(access: &Access, One { id, json }: &One) -> Result<Outcome, CliError> {
+async fn revoke(access: &Access, ClientArgs { id, json }: &ClientArgs) -> Result<Outcome, CliError> {
     let client: ClientStatus = access.delete(&format!("/v1/clients/{}", segment(id))).await?;
     if *json {
-        return show::json(&client);
+        return output::json(&client);
     }
-    let id = show::printable(&client.client_id);
-    Ok(Outcome::good(format!("{id} gets no tokens any more, and those that it has open nothing.\n")))
+    let id = output::printable(&client.client_id);
+    Ok(Outcome::success(format!("{id} and its tokens are revoked.\n")))
 }

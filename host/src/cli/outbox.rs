@@ -1,28 +1,28 @@
-//! `tenon outbox`: messages that were stored instead of being sent.
+//! `tenon outbox`: messages to destinations of the kind "outbox", which are stored instead of being sent.
 
 use clap::Args;
 
 use super::{
     CliError, Outcome,
     client::{Access, segment},
-    show,
-    table::{Column, Row, render},
+    output,
+    table::{Column, Row, render_table},
 };
 use crate::admin::wire::OutboxMessage;
 
-/// Messages to destinations of the kind "outbox", the newest first
+/// List messages to destinations of the kind "outbox", newest first
 #[derive(Args)]
 #[command(after_help = "Example:\n  tenon outbox --plugin notes --tenant acme/test --limit 5")]
 pub struct Outbox {
     #[command(flatten)]
     access: Access,
-    /// Only of this plugin
+    /// List only messages of this plugin
     #[arg(long)]
     plugin: Option<String>,
-    /// Only of this tenant: organization and environment
+    /// List only messages of this tenant (organization and environment)
     #[arg(long, value_name = "acme/test")]
     tenant: Option<String>,
-    /// Messages
+    /// Maximum number of messages
     #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=1000))]
     limit: u32,
     /// Print JSON
@@ -40,19 +40,19 @@ impl Outbox {
         }
         let messages: Vec<OutboxMessage> = self.access.get(&path).await?;
         if self.json {
-            return show::json(&messages);
+            return output::json(&messages);
         }
         let is_filtered = self.plugin.is_some() || self.tenant.is_some();
-        Ok(Outcome::good(show::printable_lines(&words(&messages, is_filtered))))
+        Ok(Outcome::success(output::printable_lines(&render(&messages, is_filtered))))
     }
 }
 
-/// `is_filtered`: messages may exist that the filter leaves out.
-pub(super) fn words(messages: &[OutboxMessage], is_filtered: bool) -> String {
+/// Renders a table. `is_filtered` means that a filter may have excluded messages.
+pub(super) fn render(messages: &[OutboxMessage], is_filtered: bool) -> String {
     if messages.is_empty() {
         let text = match is_filtered {
             true => "No stored message matches the filter.\n",
-            false => "No message was stored instead of being sent.\n",
+            false => "There are no stored messages.\n",
         };
         return text.to_owned();
     }
@@ -74,5 +74,5 @@ pub(super) fn words(messages: &[OutboxMessage], is_filtered: bool) -> String {
             notes: message.body.lines().map(str::to_owned).collect(),
         }
     });
-    render(&columns, &rows.collect::<Vec<_>>())
+    render_table(&columns, &rows.collect::<Vec<_>>())
 }

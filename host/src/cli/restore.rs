@@ -1,4 +1,4 @@
-//! `tenon restore`: a backup becomes the data of a folder in which no host runs.
+//! `tenon restore`: restores a backup into a data folder in which no host runs.
 
 use std::{path::PathBuf, sync::Arc};
 
@@ -6,39 +6,39 @@ use clap::Args;
 
 use super::{
     CliError, Outcome,
-    backup::{database_in, is_quiet, shown, words},
+    backup::{database_in, is_quiet, render, with_progress},
+    output,
     ownership::print_advice,
-    show,
 };
 use crate::{
     admin::wire::RestoreReport,
     backup::{self, Progress},
     boot,
     clock::Clock,
-    db::Old,
+    db::ExistingDatabase,
     secrets::MASTER_KEY_FILE,
 };
 
-/// Put a backup in place, in a data folder in which no host runs
+/// Restore a backup into a data folder in which no host runs
 #[derive(Args)]
 #[command(after_help = "Example:\n  tenon restore /backups/tenon-2026-01-02 --data-dir /var/lib/tenon\n  \
     tenon restore backup-before-upgrade --data-dir data --replace\n\n\
-    Everything is checked before anything changes. What happened after the backup was made is gone.")]
+    The backup is verified before anything changes. Changes from after the backup are lost.")]
 pub struct Restore {
-    /// The folder that `tenon backup` wrote
+    /// Folder that `tenon backup` wrote
     backup: PathBuf,
-    /// The data folder; made where it is missing
+    /// Data folder; created if it does not exist
     #[arg(long, env = "TENON_DATA_DIR", hide_env_values = true, default_value = "data", value_name = "FOLDER")]
     data_dir: PathBuf,
-    /// Where the database goes [default: tenon.db in the data folder]
+    /// Database URL [default: tenon.db in the data folder]
     #[arg(long, env = "TENON_DATABASE", hide_env_values = true, value_name = "URL")]
     database: Option<String>,
-    /// Move the database that is there aside
+    /// Rename an existing database and restore in its place
     #[arg(long)]
     replace: bool,
-    /// Who you are, for the operators' journal
+    /// Your name for the operators' journal
     #[arg(long = "as", env = "USER", hide_env_values = true, default_value = "operator", value_name = "NAME")]
-    who: String,
+    operator: String,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -46,16 +46,17 @@ pub struct Restore {
 
 impl Restore {
     pub async fn run(self) -> Result<Outcome, CliError> {
-        let wish = backup::Restore {
+        let request = backup::RestoreRequest {
             database_url: self.database.unwrap_or_else(|| database_in(&self.data_dir)),
             backup: self.backup,
             data_dir: self.data_dir.clone(),
-            old: if self.replace { Old::MovesAside } else { Old::Stays },
-            who: self.who,
+            old: if self.replace { ExistingDatabase::MoveAside } else { ExistingDatabase::Keep },
+            operator: self.operator,
         };
         let progress = Arc::new(Progress::default());
-        let work = backup::restore(wish, Clock::system().now(), &progress);
-        let restored = shown(&progress, is_quiet(self.json), work).await.map_err(|error| CliError::failed(&error))?;
+        let work = backup::restore(request, Clock::system().now(), &progress);
+        let restored =
+            with_progress(&progress, is_quiet(self.json), work).await.map_err(|error| CliError::failed(&error))?;
         print_advice(&self.data_dir);
         let report = RestoreReport {
             database: restored.database.display().to_string(),
@@ -63,9 +64,9 @@ impl Restore {
             backup: boot::backup_report(&restored.manifest),
         };
         if self.json {
-            return show::json(&report);
+            return output::json(&report);
         }
         let has_master_key = self.data_dir.join(MASTER_KEY_FILE).exists();
-        Ok(Outcome::good(words::restored(&report, has_master_key)))
+        Ok(Outcome::success(render::restore_report(&report, has_master_key)))
     }
 }

@@ -2,15 +2,15 @@
 
 use clap::{Args, Subcommand};
 
-use super::{CliError, Outcome, client::Access, show};
+use super::{CliError, Outcome, client::Access, output};
 use crate::{admin::wire::RotationReport, secrets::new_key_text};
 
-/// The master key, under which secrets are stored
+/// Manage the master key, which encrypts stored secrets
 #[derive(Args)]
-#[command(after_help = "Example, a new master key without a gap:\n  tenon secrets new-key\n  \
+#[command(after_help = "Example, replacing the master key:\n  tenon secrets new-key\n  \
     # put it in front of the old one: TENON_MASTER_KEY=NEW,OLD\n  \
-    # or NEW as the first line of master.key; start Tenon again\n  \
-    tenon secrets rotate\n  # then the old one may go")]
+    # or NEW as the first line of master.key; restart Tenon\n  \
+    tenon secrets rotate\n  # then remove the old one")]
 pub struct Secrets {
     #[command(subcommand)]
     action: Action,
@@ -21,7 +21,7 @@ enum Action {
     /// Print a new random master key; changes nothing
     #[command(after_help = "Example:\n  tenon secrets new-key")]
     NewKey,
-    /// Seal again, under the current master key, what an older one sealed (exit code 1 if something could not be opened)
+    /// Re-encrypt all secrets with the current master key (exit code 1 if a secret cannot be decrypted)
     #[command(after_help = "Example:\n  tenon secrets rotate --json")]
     Rotate {
         #[command(flatten)]
@@ -35,27 +35,27 @@ enum Action {
 impl Secrets {
     pub async fn run(self) -> Result<Outcome, CliError> {
         match self.action {
-            Action::NewKey => Ok(Outcome::good(format!("{}\n", new_key_text()?.as_str()))),
+            Action::NewKey => Ok(Outcome::success(format!("{}\n", new_key_text()?.as_str()))),
             Action::Rotate { access, json } => {
                 let report: RotationReport = access.post("/v1/secrets/rotate").await?;
-                let text = if json { show::json(&report)?.text } else { words(&report) };
-                Ok(Outcome { text, good: report.left.is_empty() })
+                let text = if json { output::json(&report)?.text } else { render(&report) };
+                Ok(Outcome { text, success: report.left.is_empty() })
             }
         }
     }
 }
 
-fn words(report: &RotationReport) -> String {
+fn render(report: &RotationReport) -> String {
     let RotationReport { key, sealed_again, current, left } = report;
-    let key = show::printable(key);
-    let mut text = format!("{sealed_again} secrets sealed again under master key {key}, {current} were already.\n");
+    let key = output::printable(key);
+    let mut text = format!("{sealed_again} secrets re-encrypted with master key {key}, {current} already used it.\n");
     if left.is_empty() {
         text.push_str(
-            "No older master key is needed any more, but by backups from before: keep it as long as you keep those.\n",
+            "Older master keys are needed only for older backups: keep them as long as you keep those backups.\n",
         );
     } else {
-        text.push_str("These could not be opened; bring back the master key that sealed them:\n");
-        left.iter().for_each(|name| text.push_str(&format!("  {}\n", show::printable(name))));
+        text.push_str("These could not be decrypted; restore the master key that encrypted them:\n");
+        left.iter().for_each(|name| text.push_str(&format!("  {}\n", output::printable(name))));
     }
     text
 }

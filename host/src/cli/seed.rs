@@ -1,5 +1,6 @@
-//! `tenon seed …`: the seeds that keys on blockchains come from. Their words are read from standard input alone, and
-//! written to standard output alone.
+//! `tenon seed …`: the seeds from which blockchain keys are derived.
+//!
+//! Invariant: the words of a seed are read only from standard input and written only to standard output.
 
 use std::io::{IsTerminal, Read, Write};
 
@@ -9,16 +10,16 @@ use zeroize::Zeroizing;
 use super::{
     CliError, Outcome,
     client::Access,
-    show,
-    table::{Column, Row, render},
+    output,
+    table::{Column, Row, render_table},
 };
 use crate::{
-    admin::wire::{SeedCopy, SeedName, SeedReport},
+    admin::wire::{SeedCopy, SeedOwner, SeedReport},
     limits::SEED_PHRASE_BYTES_MAX,
     secrets::SecretText,
 };
 
-/// Seeds, which all keys of a tenant on blockchains come from: list, export, import
+/// Manage seeds, from which all blockchain keys of a tenant are derived: list, export, import
 #[derive(Args)]
 #[command(after_help = "Example:\n  tenon seed list\n  \
     tenon seed export --plugin notes --tenant acme/live > /safe/acme-live.seed\n  \
@@ -32,33 +33,33 @@ pub struct Seed {
 
 #[derive(Subcommand)]
 enum Action {
-    /// Show who has one; nothing secret
+    /// List the plugins and tenants that have a seed
     #[command(after_help = "Example:\n  tenon seed list --json")]
     List {
         /// Print JSON
         #[arg(long)]
         json: bool,
     },
-    /// Print the words of one: whoever has them has all keys of the tenant
+    /// Print the words of a seed. They give access to all blockchain keys of the tenant
     #[command(
         after_help = "Example:\n  tenon seed export --plugin notes --tenant acme/live > /safe/acme-live.seed\n\n\
-        The words alone go to standard output. It is noted in the operators' journal."
+        Standard output contains only the words. The export is recorded in the operators' journal."
     )]
-    Export(Named),
-    /// Bring one, by its words on standard input, to a tenant that has none yet
+    Export(SeedArgs),
+    /// Import a seed for a tenant that has none, from its words on standard input
     #[command(
         after_help = "Example:\n  tenon seed import --plugin notes --tenant acme/live < /safe/acme-live.seed\n\n\
-        12 to 24 words of the English BIP-39 list. A seed is never replaced by another one."
+        12 to 24 words of the English BIP-39 list. An existing seed is never replaced."
     )]
-    Import(Named),
+    Import(SeedArgs),
 }
 
 #[derive(Args)]
-struct Named {
-    /// The plugin whose keys come from it
+struct SeedArgs {
+    /// Plugin whose keys are derived from the seed
     #[arg(long)]
     plugin: String,
-    /// The tenant: organization and environment
+    /// Tenant (organization and environment)
     #[arg(long, value_name = "acme/test")]
     tenant: String,
     /// Print JSON
@@ -70,75 +71,75 @@ impl Seed {
     pub async fn run(self) -> Result<Outcome, CliError> {
         match self.action {
             Action::List { json } => list(&self.access, json).await,
-            Action::Export(named) => named.export(&self.access).await,
-            Action::Import(named) => named.import(&self.access).await,
+            Action::Export(seed) => seed.export(&self.access).await,
+            Action::Import(seed) => seed.import(&self.access).await,
         }
     }
 }
 
 async fn list(access: &Access, json: bool) -> Result<Outcome, CliError> {
-    let seeds: Vec<SeedName> = access.get("/v1/seeds").await?;
+    let seeds: Vec<SeedOwner> = access.get("/v1/seeds").await?;
     if json {
-        return show::json(&seeds);
+        return output::json(&seeds);
     }
     if seeds.is_empty() {
-        return Ok(Outcome::good("Nobody has a seed yet: it is made at its first use.\n".to_owned()));
+        return Ok(Outcome::success("No seeds exist yet. A seed is created at its first use.\n".to_owned()));
     }
     let rows: Vec<Row> =
         seeds.into_iter().map(|seed| Row { cells: vec![seed.plugin, seed.tenant], notes: Vec::new() }).collect();
-    Ok(Outcome::good(render(&[Column::Left("PLUGIN"), Column::Left("TENANT")], &rows)))
+    Ok(Outcome::success(render_table(&[Column::Left("PLUGIN"), Column::Left("TENANT")], &rows)))
 }
 
-impl Named {
+impl SeedArgs {
     async fn export(self, access: &Access) -> Result<Outcome, CliError> {
-        let Named { plugin, tenant, json } = self;
-        let copy: SeedCopy = access.post_json("/v1/seeds/export", &SeedName { plugin, tenant }).await?;
+        let SeedArgs { plugin, tenant, json } = self;
+        let copy: SeedCopy = access.post_json("/v1/seeds/export", &SeedOwner { plugin, tenant }).await?;
         if json {
-            return show::json(&copy);
+            return output::json(&copy);
         }
-        say(&format!(
-            "Whoever has these words has all keys of {} for {}. Keep them where nobody else reads, and off this screen.",
-            show::printable(&copy.tenant),
-            show::printable(&copy.plugin)
+        print_notice(&format!(
+            "These words give access to all keys of {} for {}. Store them in a safe place, and clear this screen.",
+            output::printable(&copy.tenant),
+            output::printable(&copy.plugin)
         ));
-        Ok(Outcome::good(format!("{}\n", copy.phrase.expose())))
+        Ok(Outcome::success(format!("{}\n", copy.phrase.expose())))
     }
 
     async fn import(self, access: &Access) -> Result<Outcome, CliError> {
-        let Named { plugin, tenant, json } = self;
+        let SeedArgs { plugin, tenant, json } = self;
         let phrase = read_phrase()?;
         let report: SeedReport = access.post_json("/v1/seeds/import", &SeedCopy { plugin, tenant, phrase }).await?;
-        if json { show::json(&report) } else { Ok(Outcome::good(imported(&report))) }
+        if json { output::json(&report) } else { Ok(Outcome::success(imported(&report))) }
     }
 }
 
-/// Nobody may be looking.
-fn say(sentence: &str) {
+/// Writes a notice to standard error, which may be closed.
+fn print_notice(sentence: &str) {
     let _ = writeln!(std::io::stderr(), "{sentence}");
 }
 
-/// Until standard input ends. What is wrong with it is said without any of it.
+/// Reads the phrase until standard input ends. Error messages do not contain any part of the input.
 fn read_phrase() -> Result<SecretText, CliError> {
     let input = std::io::stdin();
     if input.is_terminal() {
-        say("The words, then Enter and Control-D; what you type can be seen:");
+        print_notice("Type the words, then Enter and Control-D. The input is visible:");
     }
     let mut bytes = Zeroizing::new(Vec::with_capacity(SEED_PHRASE_BYTES_MAX + 1));
     let read = input.take(SEED_PHRASE_BYTES_MAX as u64 + 1).read_to_end(&mut bytes);
-    read.map_err(|error| CliError::Failed(format!("Standard input cannot be read: {error}.")))?;
+    read.map_err(|error| CliError::Failed(format!("failed to read standard input: {error}.")))?;
     let text = std::str::from_utf8(&bytes).map(str::trim).unwrap_or_default();
     if text.is_empty() || bytes.len() > SEED_PHRASE_BYTES_MAX {
         return Err(CliError::Failed(
-            "Standard input holds no seed: write its 12 to 24 words there, nothing else.".into(),
+            "Standard input must contain the 12 to 24 words of a seed and nothing else.".into(),
         ));
     }
     Ok(SecretText::new(text.to_owned()))
 }
 
 fn imported(report: &SeedReport) -> String {
-    let (plugin, tenant) = (show::printable(&report.plugin), show::printable(&report.tenant));
+    let (plugin, tenant) = (output::printable(&report.plugin), output::printable(&report.tenant));
     match report.is_new {
-        true => format!("{tenant} has this seed for {plugin} from now on.\n"),
-        false => format!("{tenant} had this seed for {plugin} already; nothing was changed.\n"),
+        true => format!("The seed of {tenant} for {plugin} was imported.\n"),
+        false => format!("{tenant} already has this seed for {plugin}. Nothing was changed.\n"),
     }
 }

@@ -1,4 +1,4 @@
-//! `tenon serve`.
+//! `tenon serve`: runs the host.
 
 use std::{
     io::{self, ErrorKind},
@@ -21,8 +21,8 @@ use crate::{
 /// Run the host
 #[derive(Args)]
 #[command(after_help = "Example:\n  tenon serve --config plugins.toml --listen 127.0.0.1:8080 --data-dir data\n\n\
-    A flag goes before its variable (TENON_CONFIG, TENON_LISTEN, TENON_ADMIN_LISTEN, TENON_DATABASE, TENON_DATA_DIR), \
-    that before the file. `tenon config reference` lists every key.")]
+    A flag overrides its variable (TENON_CONFIG, TENON_LISTEN, TENON_ADMIN_LISTEN, TENON_DATABASE, TENON_DATA_DIR), \
+    and a variable overrides the file. `tenon config reference` lists every key.")]
 pub struct Serve {
     #[command(flatten)]
     flags: Flags,
@@ -40,23 +40,23 @@ impl Serve {
         config.warnings.iter().for_each(|warning| tracing::warn!(file = %config.file.display(), "{warning}"));
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .enable_all()
-            .event_interval(limits::TASKS_BETWEEN_LOOKS)
+            .event_interval(limits::TASKS_BETWEEN_IO_POLLS)
             .build();
-        let runtime = runtime.map_err(|error| CliError::Failed(format!("the system gives no threads: {error}")))?;
+        let runtime = runtime.map_err(|error| CliError::Failed(format!("failed to start the threads: {error}")))?;
         let serving = async {
             let interfaces = listen_on(config.listen, "--listen", "TENON_LISTEN")?;
             let operators = listen_on(config.admin_listen, "--admin", "TENON_ADMIN_LISTEN")?;
             let reload = Box::new(move || config::load(&flags, &variables));
             let compiler = Program::own()
-                .map_err(|error| CliError::Failed(format!("the program cannot find its own file: {error}")))?;
+                .map_err(|error| CliError::Failed(format!("failed to find the executable file: {error}")))?;
             let start = Start { config, interfaces, operators, natives, compiler, reload };
             boot::serve(start).await.map_err(|error| CliError::failed(error.as_ref()))
         };
         let served = runtime.block_on(serving.boxed_local());
-        // A thread that hangs in the system, on a file or a name, must not keep the process from ending.
+        // A thread that hangs in a system call (file access, name resolution) must not keep the process from ending.
         runtime.shutdown_timeout(Duration::from_millis(limits::THREADS_STOP_MS));
         served?;
-        Ok(Outcome::good(String::new()))
+        Ok(Outcome::success(String::new()))
     }
 }
 
@@ -69,7 +69,7 @@ fn listen_on(address: SocketAddr, flag: &'static str, variable: &'static str) ->
 
 fn bind(address: SocketAddr) -> io::Result<TcpListener> {
     let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
-    // The port of a host that ended a moment ago. On Windows the option would let two programs share one.
+    // Allows the port of a host that ended a moment ago. On Windows the option would let two programs share a port.
     #[cfg(unix)]
     socket.set_reuseaddr(true)?;
     socket.bind(address)?;
@@ -81,7 +81,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_taken_port_is_named_with_the_flag_that_changes_it() {
+    async fn error_for_a_used_port_names_the_flag() {
         let other = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = other.local_addr().unwrap();
         let error = listen_on(address, "--listen", "TENON_LISTEN").unwrap_err().to_string();

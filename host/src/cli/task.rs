@@ -1,17 +1,17 @@
-//! `tenon task …` and `tenon effect …`: what waits, what was given up, once more, never again.
+//! `tenon task …` and `tenon effect …`: list, retry and drop timers and effects.
 
-mod words;
+mod render;
 
 use clap::{Args, Subcommand};
 
 use super::{
     CliError, Outcome,
     client::{Access, segment},
-    show,
+    output,
 };
-use crate::admin::wire::{Page, TaskName, TaskReport, TaskSort, TaskStatus};
+use crate::admin::wire::{Page, TaskKind, TaskReport, TaskSelector, TaskStatus};
 
-/// Tasks: timers of plugins, those that wait and those that were given up
+/// Manage timers of plugins: list, retry, drop
 #[derive(Args)]
 #[command(after_help = "Example:\n  tenon task list --given-up\n  tenon task retry expire-order:order_1\n  \
     tenon task drop expire-order:order_1 --tenant acme/test")]
@@ -22,7 +22,7 @@ pub struct Task {
     action: Action,
 }
 
-/// Effects: outgoing calls after a commit, on their way or waiting to be told
+/// Manage effects (outgoing calls after a commit): list, retry, drop
 #[derive(Args)]
 #[command(after_help = "Example:\n  tenon effect list --plugin clearing\n  tenon effect retry posted:7f3a")]
 pub struct Effect {
@@ -34,34 +34,34 @@ pub struct Effect {
 
 #[derive(Subcommand)]
 enum Action {
-    /// Show those that wait, and those that were given up
+    /// List waiting and given-up entries
     #[command(after_help = "Example:\n  tenon task list --given-up --limit 20\n  tenon effect list --tenant acme/test")]
     List(List),
-    /// Run or send it now, as if for the first time
+    /// Run a timer or send an effect now, with a fresh attempt count
     #[command(
         after_help = "Example:\n  tenon task retry ID\n  tenon effect retry ID --plugin clearing --tenant acme/test"
     )]
-    Retry(Named),
-    /// Forget it: what it stood for stays as it is
+    Retry(TaskArgs),
+    /// Drop a timer or effect without running it
     #[command(after_help = "Example:\n  tenon task drop ID\n  tenon effect drop ID")]
-    Drop(Named),
+    Drop(TaskArgs),
 }
 
 #[derive(Args)]
 struct List {
-    /// Only of this plugin
+    /// List only entries of this plugin
     #[arg(long)]
     plugin: Option<String>,
-    /// Only of this tenant: organization and environment
+    /// List only entries of this tenant (organization and environment)
     #[arg(long, value_name = "acme/test")]
     tenant: Option<String>,
-    /// Only those that failed until the host gave up
+    /// List only entries that were given up
     #[arg(long)]
     given_up: bool,
-    /// Lines
+    /// Maximum number of lines
     #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=1000))]
     limit: u32,
-    /// Where the page before ended
+    /// Continue after the previous page
     #[arg(long, value_name = "NEXT")]
     after: Option<String>,
     /// Print JSON
@@ -70,13 +70,13 @@ struct List {
 }
 
 #[derive(Args)]
-struct Named {
-    /// Name and key, as the list shows them
+struct TaskArgs {
+    /// Id (name and key), as printed by `list`
     id: String,
-    /// Of this plugin
+    /// Plugin; required if the id is ambiguous
     #[arg(long)]
     plugin: Option<String>,
-    /// Of this tenant: organization and environment
+    /// Tenant (organization and environment); required if the id is ambiguous
     #[arg(long, value_name = "acme/test")]
     tenant: Option<String>,
     /// Print JSON
@@ -86,31 +86,31 @@ struct Named {
 
 impl Task {
     pub async fn run(self) -> Result<Outcome, CliError> {
-        self.action.run(&self.access, TaskSort::Timer).await
+        self.action.run(&self.access, TaskKind::Timer).await
     }
 }
 
 impl Effect {
     pub async fn run(self) -> Result<Outcome, CliError> {
-        self.action.run(&self.access, TaskSort::Effect).await
+        self.action.run(&self.access, TaskKind::Effect).await
     }
 }
 
 impl Action {
-    async fn run(self, access: &Access, kind: TaskSort) -> Result<Outcome, CliError> {
+    async fn run(self, access: &Access, kind: TaskKind) -> Result<Outcome, CliError> {
         match self {
             Action::List(list) => list.run(access, kind).await,
-            Action::Retry(named) => named.order(access, kind, "retry").await,
-            Action::Drop(named) => named.order(access, kind, "drop").await,
+            Action::Retry(task) => task.send_action(access, kind, "retry").await,
+            Action::Drop(task) => task.send_action(access, kind, "drop").await,
         }
     }
 }
 
 impl List {
-    async fn run(self, access: &Access, kind: TaskSort) -> Result<Outcome, CliError> {
+    async fn run(self, access: &Access, kind: TaskKind) -> Result<Outcome, CliError> {
         let name = match kind {
-            TaskSort::Timer => "timer",
-            TaskSort::Effect => "effect",
+            TaskKind::Timer => "timer",
+            TaskKind::Effect => "effect",
         };
         let mut path = format!("/v1/tasks?kind={name}&given_up={}&limit={}", self.given_up, self.limit);
         for (name, value) in [("plugin", &self.plugin), ("tenant", &self.tenant), ("after", &self.after)] {
@@ -120,19 +120,19 @@ impl List {
         }
         let page: Page<TaskStatus> = access.get(&path).await?;
         if self.json {
-            return show::json(&page);
+            return output::json(&page);
         }
         let more = page.next.as_ref().map(|next| format!("There may be more: --after '{next}'\n")).unwrap_or_default();
-        let table = words::tasks(kind, &page.entries);
-        Ok(Outcome::good(show::printable_lines(&format!("{table}{more}"))))
+        let table = render::tasks(kind, &page.entries);
+        Ok(Outcome::success(output::printable_lines(&format!("{table}{more}"))))
     }
 }
 
-impl Named {
-    async fn order(self, access: &Access, kind: TaskSort, what: &str) -> Result<Outcome, CliError> {
-        let Named { id, plugin, tenant, json } = self;
-        let name = TaskName { kind, plugin, tenant, id };
-        let report: TaskReport = access.post_json(&format!("/v1/tasks/{what}"), &name).await?;
-        if json { show::json(&report) } else { Ok(Outcome::good(words::ordered(&report, what))) }
+impl TaskArgs {
+    async fn send_action(self, access: &Access, kind: TaskKind, action: &str) -> Result<Outcome, CliError> {
+        let TaskArgs { id, plugin, tenant, json } = self;
+        let selector = TaskSelector { kind, plugin, tenant, id };
+        let report: TaskReport = access.post_json(&format!("/v1/tasks/{action}"), &selector).await?;
+        if json { output::json(&report) } else { Ok(Outcome::success(render::action_report(&report, action))) }
     }
 }

@@ -3,35 +3,35 @@ use clap::{CommandFactory, Parser, error::ErrorKind};
 use super::*;
 use crate::admin::wire::{
     CheckReport, DisabledStatus, EndpointStatus, JournalLine, KeyEnvironment, KeyStatus, LedgerReport, LedgerSum,
-    LiveStatus, Moment, PluginState, PluginStatus, StepTime,
+    LiveStatus, PluginState, PluginStatus, StepTime, TimestampText,
 };
 use crate::config::{Flags, Variables};
 
 #[test]
-fn the_definition_of_the_command_line_is_sound() {
+fn command_line_definition_is_valid() {
     Cli::command().debug_assert();
 }
 
 #[test]
 fn every_command_has_an_example() {
-    fn look(command: &clap::Command, path: &str) {
+    fn check(command: &clap::Command, path: &str) {
         let path = format!("{path} {}", command.get_name());
         let help = command.get_after_help().map(|help| help.to_string()).unwrap_or_default();
         assert!(help.contains("Example") && help.contains("tenon "), "{path} has no example");
-        command.get_subcommands().for_each(|inner| look(inner, &path));
+        command.get_subcommands().for_each(|inner| check(inner, &path));
     }
-    look(&Cli::command(), "");
+    check(&Cli::command(), "");
 }
 
 #[test]
-fn help_of_recover_names_the_deliveries_that_it_leaves_alone() {
+fn help_of_recover_names_the_deliveries_that_it_does_not_send() {
     let help = Cli::try_parse_from(["tenon", "webhook", "recover", "--help"]).err().unwrap().to_string();
-    assert!(help.contains("given up since then (state `failed`)"), "{help}");
+    assert!(help.contains("given up since a time (state `failed`)"), "{help}");
     assert!(help.contains("(`retrying`) keep their time"), "{help}");
 }
 
 #[test]
-fn commands_are_read_as_the_manual_writes_them() {
+fn documented_commands_are_accepted() {
     for line in [
         "serve --config a.toml --listen 127.0.0.1:1 --admin 127.0.0.1:2 --database sqlite:x --data-dir d",
         "key create --plugin notes --tenant acme --environment test --scope a --scope b --allow-unknown-scopes --owner key_1 --expires-in-days 9 --json",
@@ -87,17 +87,28 @@ fn commands_are_read_as_the_manual_writes_them() {
         "config check --config a.toml",
         "config reference",
     ] {
-        let words = std::iter::once("tenon").chain(line.split(' '));
-        assert!(Cli::try_parse_from(words).is_ok(), "{line}");
+        let arguments = std::iter::once("tenon").chain(line.split(' '));
+        assert!(Cli::try_parse_from(arguments).is_ok(), "{line}");
     }
 }
 
-/// Lines in blocks that begin with `tenon`, up to a comment or the name of a file for what is printed or read; what stands for something else ("…") is left out.
+/// Parses the lines of code blocks that begin with `tenon`, up to a comment or a redirection. Lines with a placeholder
+/// ("…") are skipped.
 #[test]
-fn commands_in_the_documents_are_commands() {
+fn commands_in_the_documentation_are_accepted() {
     let documents = [
         include_str!("../../../README.md"),
         include_str!("../../../docs/operators.md"),
+        include_str!("../../../docs/operators/backup-and-restore.md"),
+        include_str!("../../../docs/operators/blockchains.md"),
+        include_str!("../../../docs/operators/capacity.md"),
+        include_str!("../../../docs/operators/destinations-and-tasks.md"),
+        include_str!("../../../docs/operators/install.md"),
+        include_str!("../../../docs/operators/journal-and-audit.md"),
+        include_str!("../../../docs/operators/keys-and-secrets.md"),
+        include_str!("../../../docs/operators/reference.md"),
+        include_str!("../../../docs/operators/swap-plugins.md"),
+        include_str!("../../../docs/operators/webhooks.md"),
         include_str!("../../../docs/plugin-authors.md"),
         include_str!("../../../docs/systemd/tenon.service"),
     ];
@@ -107,9 +118,9 @@ fn commands_in_the_documents_are_commands() {
             line.split(" #").next().unwrap_or_default().replace("target/release/tenon", "tenon").replace('\'', "");
         let line = line.split(" > ").next().unwrap_or_default();
         let line = line.split(" < ").next().unwrap_or_default().replace("ExecStart=/usr/local/bin/tenon", "tenon");
-        let words: Vec<&str> = line.split_whitespace().collect();
-        if words.first() == Some(&"tenon") && !line.contains('…') {
-            assert!(Cli::try_parse_from(&words).is_ok(), "{line}");
+        let arguments: Vec<&str> = line.split_whitespace().collect();
+        if arguments.first() == Some(&"tenon") && !line.contains('…') {
+            assert!(Cli::try_parse_from(&arguments).is_ok(), "{line}");
             tried += 1;
         }
     }
@@ -117,7 +128,7 @@ fn commands_in_the_documents_are_commands() {
 }
 
 #[test]
-fn a_wrong_command_line_is_a_usage_error_with_exit_code_2() {
+fn invalid_command_line_is_a_usage_error_with_exit_code_2() {
     for (line, kind) in [
         ("tenon key create --plugin notes", ErrorKind::MissingRequiredArgument),
         ("tenon key create --plugin a --tenant b --environment prod", ErrorKind::InvalidValue),
@@ -141,8 +152,8 @@ fn a_wrong_command_line_is_a_usage_error_with_exit_code_2() {
     }
 }
 
-/// A folder with a token, and the address of a port where nothing listens.
-fn nobody() -> (tempfile::TempDir, String) {
+/// Returns a folder with a token, and the address of a port on which no program listens.
+fn stopped_host() -> (tempfile::TempDir, String) {
     let folder = tempfile::tempdir().unwrap();
     crate::admin::token::load_or_create(folder.path()).unwrap();
     let unused = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
@@ -158,11 +169,12 @@ fn run(line: &str, folder: &std::path::Path, admin: &str) -> Result<Outcome, Cli
 }
 
 #[test]
-fn a_server_that_does_not_run_is_named_with_what_to_do() {
-    let (folder, admin) = nobody();
+fn error_without_a_running_host_names_its_address_and_next_steps() {
+    let (folder, admin) = stopped_host();
     let error = run("plugin list", folder.path(), &admin).unwrap_err().to_string();
-    let expected =
-        format!("No Tenon answers on {admin}. Start it with `make run` or `tenon serve`, or name it with --admin.");
+    let expected = format!(
+        "No Tenon answers on {admin}. Start it with `make run` or `tenon serve`, or set its address with --admin."
+    );
     assert_eq!(error, expected);
     let empty = tempfile::tempdir().unwrap();
     let error = run("key list", empty.path(), &admin).unwrap_err().to_string();
@@ -171,8 +183,8 @@ fn a_server_that_does_not_run_is_named_with_what_to_do() {
 }
 
 #[test]
-fn fifo_and_long_file_as_arguments_are_refused_by_path_and_reason() {
-    let (folder, admin) = nobody();
+fn fifo_and_oversized_file_arguments_are_rejected_with_path_and_reason() {
+    let (folder, admin) = stopped_host();
     let (fifo, long) = (folder.path().join("fifo"), folder.path().join("long"));
     crate::regular_file::make_fifo(&fifo);
     // Sparse: it takes no space.
@@ -193,38 +205,39 @@ fn fifo_and_long_file_as_arguments_are_refused_by_path_and_reason() {
 }
 
 #[test]
-fn the_command_line_and_the_listener_understand_each_other() {
+fn commands_work_with_the_operators_listener() {
     let folder = tempfile::tempdir().unwrap();
     let admin = crate::admin::serve_fake_host(folder.path());
-    let made = run("key create --plugin notes --tenant acme --environment test --json", folder.path(), &admin).unwrap();
+    let created =
+        run("key create --plugin notes --tenant acme --environment test --json", folder.path(), &admin).unwrap();
     assert_eq!(
-        made.text,
+        created.text,
         "{\"id\":\"key_1\",\"key\":\"tk_test_x\",\"tenant\":\"acme\",\"environment\":\"test\",\"plugin\":\"notes\"}\n"
     );
     let component = folder.path().join("notes.wasm");
     std::fs::write(&component, "bytes").unwrap();
     let deploy = format!("plugin deploy {} --plugin notes --allow-breaking", component.display());
     let text = run(&deploy, folder.path(), &admin).unwrap().text;
-    assert!(text.starts_with("notes 0.1.0 (bb) serves as generation 2, before it 0.1.0 (aa)."), "{text}");
+    assert!(text.starts_with("notes 0.1.0 (bb) serves as generation 2, previously 0.1.0 (aa)."), "{text}");
     std::fs::write(&component, "").unwrap();
     let error = run(&deploy, folder.path(), &admin).unwrap_err().to_string();
     assert_eq!(error, "Not published.\n  - it is empty");
     let error = run("key revoke key/../9", folder.path(), &admin).unwrap_err().to_string();
     assert_eq!(error, "There is no key key/../9.\n`tenon key list` shows them.");
-    assert_eq!(run("ledger check", folder.path(), &admin).unwrap(), Outcome::good("The ledger is empty.\n".into()));
-    assert!(run("secrets rotate", folder.path(), &admin).unwrap().text.contains("1 secrets sealed again"));
+    assert_eq!(run("ledger check", folder.path(), &admin).unwrap(), Outcome::success("The ledger is empty.\n".into()));
+    assert!(run("secrets rotate", folder.path(), &admin).unwrap().text.contains("1 secrets re-encrypted"));
     let journal = run("plugin journal --plugin notes", folder.path(), &admin).unwrap();
-    assert_eq!(journal, Outcome::good("No line of the operators' journal matches the filter.\n".into()));
+    assert_eq!(journal, Outcome::success("No line of the operators' journal matches the filter.\n".into()));
     let journal = run("journal --action deploy", folder.path(), &admin).unwrap();
-    assert_eq!(journal, Outcome::good("No line of the operators' journal matches the filter.\n".into()));
+    assert_eq!(journal, Outcome::success("No line of the operators' journal matches the filter.\n".into()));
     let journal = run("journal --since 2h", folder.path(), &admin).unwrap();
-    assert_eq!(journal, Outcome::good("No line of the operators' journal matches the filter.\n".into()));
+    assert_eq!(journal, Outcome::success("No line of the operators' journal matches the filter.\n".into()));
     let journal = run("journal", folder.path(), &admin).unwrap();
-    assert_eq!(journal, Outcome::good("The operators' journal has no lines yet.\n".into()));
+    assert_eq!(journal, Outcome::success("The operators' journal has no lines yet.\n".into()));
 }
 
 #[test]
-fn what_is_sent_again_says_how_much_and_when() {
+fn redelivery_and_recovery_report_their_deliveries() {
     let folder = tempfile::tempdir().unwrap();
     let admin = crate::admin::serve_fake_host(folder.path());
     let text = run("webhook recover ep --since 2h", folder.path(), &admin).unwrap().text;
@@ -239,7 +252,7 @@ fn what_is_sent_again_says_how_much_and_when() {
 }
 
 #[test]
-fn a_stored_message_is_shown_with_its_text_and_commands_no_terminal() {
+fn stored_message_is_printed_and_cannot_control_the_terminal() {
     let folder = tempfile::tempdir().unwrap();
     let admin = crate::admin::serve_fake_host(folder.path());
     let text = run("outbox --plugin notes --tenant acme/test --limit 5", folder.path(), &admin).unwrap().text;
@@ -251,12 +264,12 @@ fn a_stored_message_is_shown_with_its_text_and_commands_no_terminal() {
 
 #[test]
 fn empty_outbox_is_distinguished_from_a_filter_that_matches_nothing() {
-    assert_eq!(outbox::words(&[], false), "No message was stored instead of being sent.\n");
-    assert_eq!(outbox::words(&[], true), "No stored message matches the filter.\n");
+    assert_eq!(outbox::render(&[], false), "There are no stored messages.\n");
+    assert_eq!(outbox::render(&[], true), "No stored message matches the filter.\n");
 }
 
 #[test]
-fn the_words_of_a_seed_are_printed_alone() {
+fn seed_export_prints_only_the_words() {
     let folder = tempfile::tempdir().unwrap();
     let admin = crate::admin::serve_fake_host(folder.path());
     let text = run("seed list", folder.path(), &admin).unwrap().text;
@@ -268,50 +281,50 @@ fn the_words_of_a_seed_are_printed_alone() {
 }
 
 #[test]
-fn networks_show_what_is_wrong_with_them() {
+fn network_list_shows_active_faults() {
     let folder = tempfile::tempdir().unwrap();
     let admin = crate::admin::serve_fake_host(folder.path());
     let text = run("chain list", folder.path(), &admin).unwrap().text;
     let line = "base        main     simulated-main      7       -       250  ETH         3         1  USDC\n";
-    let wrong = "    the next 2 transactions are stuck; silent, and takes what is submitted\n";
-    assert!(text.ends_with(&format!("{line}{wrong}")), "{text}");
+    let faults = "    the next 2 transactions are stuck; silent, submitted transactions are accepted\n";
+    assert!(text.ends_with(&format!("{line}{faults}")), "{text}");
     let text = run("chain list --network test", folder.path(), &admin).unwrap().text;
     assert!(text.contains("simulated = true in [chains]"), "{text}");
 }
 
 #[test]
-fn what_is_done_to_a_network_is_said_and_what_cannot_be_meant_is_refused() {
+fn chain_commands_report_results_and_reject_invalid_values() {
     let folder = tempfile::tempdir().unwrap();
     let admin = crate::admin::serve_fake_host(folder.path());
     let run = |line: &str| run(line, folder.path(), &admin);
-    for (line, said) in [
+    for (line, expected) in [
         (
             "chain faucet base 0x1 2.5 --token usdc",
             "base (test): 2.5 usdc to 0x1 in the next block, transaction 0xab.\n",
         ),
         (
             "chain reorganise base 3 --network main",
-            "base (main): the last blocks are others; 4 transactions wait for the next block.\n",
+            "base (main): the last blocks were replaced; 4 transactions wait for the next block.\n",
         ),
-        ("chain fault base release", "base (test): 4 transactions were released; nothing is wrong any more.\n"),
+        ("chain fault base release", "base (test): 4 transactions were released; no faults are active.\n"),
         ("chain balance base 0x1", "ASSET  AMOUNT\nETH       2.5\n"),
     ] {
-        assert_eq!(run(line).unwrap().text, said, "{line}");
+        assert_eq!(run(line).unwrap().text, expected, "{line}");
     }
-    for (line, wrong) in [
+    for (line, expected) in [
         ("chain fault base fail some", "whole number"),
         ("chain fault base slow", "milliseconds"),
-        ("chain fault base release 3", "Nothing follows"),
+        ("chain fault base release 3", "take no value"),
         ("chain fault base silent maybe", "on, taken or off"),
         ("chain transaction base 0xab", "There is no 0xab."),
     ] {
         let error = run(line).unwrap_err().to_string();
-        assert!(error.contains(wrong), "{line}: {error}");
+        assert!(error.contains(expected), "{line}: {error}");
     }
 }
 
 #[test]
-fn an_endpoint_that_is_disabled_shows_why_and_one_that_fails_that_its_breaker_is_open() {
+fn endpoint_table_shows_the_reason_of_disabling_and_an_open_breaker() {
     let mut endpoint = EndpointStatus {
         plugin: "notes".into(),
         tenant: "acme/test".into(),
@@ -320,23 +333,29 @@ fn an_endpoint_that_is_disabled_shows_why_and_one_that_fails_that_its_breaker_is
         event_types: vec![],
         subjects: vec![],
         enabled: false,
-        disabled: Some(DisabledStatus { at: Some(Moment(0)), reason: "it answered 410: it is gone".into() }),
+        disabled: Some(DisabledStatus {
+            at: Some(TimestampText(0)),
+            reason: "the endpoint responded with 410 Gone".into(),
+        }),
         failing_since: None,
         pending: 3,
         retrying: 0,
         failed: 2,
-        oldest_waiting_at: Some(Moment(0)),
+        oldest_waiting_at: Some(TimestampText(0)),
         live: Some(LiveStatus { in_flight: 1, breaker_open: true }),
     };
-    let table = webhook::words::endpoints(std::slice::from_ref(&endpoint));
-    assert!(table.ends_with("    disabled 1970-01-01T00:00:00.000Z: it answered 410: it is gone\n"), "{table}");
+    let table = webhook::render::endpoints(std::slice::from_ref(&endpoint));
+    assert!(
+        table.ends_with("    disabled 1970-01-01T00:00:00.000Z: the endpoint responded with 410 Gone\n"),
+        "{table}"
+    );
     endpoint.enabled = true;
     endpoint.disabled = None;
-    assert!(webhook::words::endpoints(&[endpoint]).contains("ep        breaker open        3"), "{table}");
+    assert!(webhook::render::endpoints(&[endpoint]).contains("ep        breaker open        3"), "{table}");
 }
 
 #[test]
-fn a_plugin_that_does_not_serve_shows_why() {
+fn plugin_table_shows_why_a_plugin_does_not_serve() {
     let plugin = PluginStatus {
         name: "notes".into(),
         mount: "/".into(),
@@ -346,13 +365,13 @@ fn a_plugin_that_does_not_serve_shows_why() {
         parked: None,
         kept: None,
     };
-    let table = plugin::words::status_table(&[plugin]);
+    let table = plugin::render::status_table(&[plugin]);
     assert!(table.contains("notes  down   -"), "{table}");
     assert!(table.ends_with("    imports records, which is not granted\n"), "{table}");
 }
 
 #[test]
-fn what_a_rollback_would_load_from_the_data_folder_is_shown() {
+fn plugin_table_shows_the_kept_component_for_a_rollback() {
     let plugin = PluginStatus {
         name: "notes".into(),
         mount: "/".into(),
@@ -362,12 +381,12 @@ fn what_a_rollback_would_load_from_the_data_folder_is_shown() {
         parked: None,
         kept: Some("0123456789abcdef".into()),
     };
-    let table = plugin::words::status_table(&[plugin]);
+    let table = plugin::render::status_table(&[plugin]);
     assert!(table.ends_with("  kept (0123456789ab)\n"), "{table}");
 }
 
 #[test]
-fn a_check_without_a_version_says_why() {
+fn check_report_without_a_version_states_the_reason() {
     let report = CheckReport {
         plugin: "notes".into(),
         passed: false,
@@ -378,17 +397,17 @@ fn a_check_without_a_version_says_why() {
         steps: vec![],
     };
     assert_eq!(
-        plugin::words::checked(&report),
+        plugin::render::check_report(&report),
         "notes (0123456789ab) would be refused.\n  - is not\\nWebAssembly\n  \
-         note: its version is not known, for it was refused before it could say it\n"
+         note: its version is unknown, because it was refused before its manifest was read\n"
     );
 }
 
 #[test]
-fn a_journal_line_shows_hashes_that_can_be_told_apart_and_the_time_it_took() {
+fn journal_table_shows_short_hashes_and_durations() {
     let line = JournalLine {
-        at: Moment(1_767_322_986_070),
-        who: "ada".into(),
+        at: TimestampText(1_767_322_986_070),
+        operator: "ada".into(),
         plugin: "notes".into(),
         action: "publish".into(),
         from: None,
@@ -397,7 +416,7 @@ fn a_journal_line_shows_hashes_that_can_be_told_apart_and_the_time_it_took() {
         reasons: vec![],
         steps: vec![StepTime { step: "compile".into(), microseconds: 70_500 }],
     };
-    let table = plugin::words::journal(&[line], false);
+    let table = plugin::render::journal(&[line], false);
     assert!(
         table.contains("2026-01-02T03:03:06.070Z  ada  notes   publish  published  -     0123456789ab  70.500\n"),
         "{table}"
@@ -405,7 +424,7 @@ fn a_journal_line_shows_hashes_that_can_be_told_apart_and_the_time_it_took() {
 }
 
 #[test]
-fn a_key_without_scopes_may_do_everything_and_the_table_says_so() {
+fn key_table_shows_that_a_key_without_scopes_is_unrestricted() {
     let key = KeyStatus {
         id: "key_1".into(),
         plugin: "*".into(),
@@ -417,22 +436,22 @@ fn a_key_without_scopes_may_do_everything_and_the_table_says_so() {
         attributes: Vec::new(),
         signs: false,
         owner: "key_1".into(),
-        created_at: Moment(0),
+        created_at: TimestampText(0),
         expires_at: None,
         last_used_at: None,
         revoked_at: None,
     };
     let issued =
         KeyStatus { kind: "token".into(), plugin: "notes".into(), label: Some("a link".into()), ..key.clone() };
-    let table = key::words::table(&[key, issued]);
+    let table = key::render::keys(&[key, issued]);
     let line = "key_1  api-key  *       acme    live  operator       all     -      1970-01-01T00:00:00.000Z  -          -        -\n";
     assert!(table.contains(line), "{table}");
     assert!(table.contains("key_1  token    notes   acme    live  notes: a link  -       -"), "{table}");
 }
 
 #[test]
-fn a_ledger_that_does_not_balance_says_what_to_keep() {
+fn unbalanced_ledger_is_reported() {
     let sum = LedgerSum { plugin: "notes".into(), tenant: "acme/test".into(), asset: "X".into(), sum: "-7".into() };
-    let text = ledger::words(&LedgerReport { balanced: false, sums: vec![sum] });
+    let text = ledger::render(&LedgerReport { balanced: false, sums: vec![sum] });
     assert!(text.contains("acme/test  X       -7\n") && text.contains("does NOT balance"), "{text}");
 }

@@ -1,6 +1,6 @@
-//! `tenon webhook …`: endpoints, what was delivered to them and what was not, and once more.
+//! `tenon webhook …`: endpoints, deliveries, attempts, redelivery and recovery.
 
-pub(super) mod words;
+pub(super) mod render;
 
 use clap::{Args, Subcommand, ValueEnum};
 use serde::{Serialize, de::DeserializeOwned};
@@ -8,12 +8,14 @@ use serde::{Serialize, de::DeserializeOwned};
 use super::{
     CliError, Outcome,
     client::{Access, segment},
-    show,
-    since::Since,
+    output,
+    time_argument::TimeArgument,
 };
-use crate::admin::wire::{AttemptStatus, DeliveryStatus, EndpointStatus, Page, Recover, Redeliver, ResendReport};
+use crate::admin::wire::{
+    AttemptStatus, DeliveryStatus, EndpointStatus, Page, RecoverRequest, RedeliverRequest, ResendReport,
+};
 
-/// Webhooks: endpoints, deliveries, attempts, and sending again
+/// Manage webhooks: endpoints, deliveries, attempts, redeliver, recover
 #[derive(Args)]
 #[command(
     after_help = "Example:\n  tenon webhook endpoints --tenant acme/test\n  tenon webhook deliveries --state failed\n  \
@@ -28,43 +30,41 @@ pub struct Webhook {
 
 #[derive(Subcommand)]
 enum Action {
-    /// Show each endpoint: whether it is enabled, fails, and what it has waiting
+    /// List endpoints with their state and their numbers of deliveries
     #[command(after_help = "Example:\n  tenon webhook endpoints --plugin fleet --tenant acme/test")]
     Endpoints(Endpoints),
-    /// Show deliveries, endpoint by endpoint, the newest first
+    /// List deliveries, grouped by endpoint and newest first
     #[command(after_help = "Example:\n  tenon webhook deliveries --endpoint ENDPOINT --state failed --limit 20")]
     Deliveries(Deliveries),
-    /// Show every request that was made for one delivery, with the first bytes of each answer
+    /// List the attempts of one delivery with the first bytes of each response
     #[command(after_help = "Example:\n  tenon webhook attempts ENDPOINT EVENT")]
     Attempts(Attempts),
-    /// Send one event to one endpoint once more, now; also where it was delivered
+    /// Send one event to one endpoint again now, even if it was delivered
     #[command(after_help = "Example:\n  tenon webhook redeliver ENDPOINT EVENT")]
     Redeliver(Attempts),
-    /// Send everything once more that was given up since then (state `failed`)
+    /// Send again all deliveries that were given up since a time (state `failed`)
     #[command(after_help = "Example:\n  tenon webhook recover ENDPOINT --since 2h\n  \
         tenon webhook recover ENDPOINT --since 2026-01-02T03:04:05Z\n\n\
-        Deliveries that wait for a later attempt (`retrying`) keep their time: `tenon webhook redeliver` sends one of them now.")]
-    Recover(Again),
+        Deliveries that wait for a later attempt (`retrying`) keep their time: send one of them now with `tenon webhook redeliver`.")]
+    Recover(RecoverArgs),
 }
 
-/// Whose.
 #[derive(Args)]
-struct Whose {
-    /// Only of this plugin
+struct Filter {
+    /// Select only this plugin
     #[arg(long)]
     plugin: Option<String>,
-    /// Only of this tenant: organization and environment
+    /// Select only this tenant (organization and environment)
     #[arg(long, value_name = "acme/test")]
     tenant: Option<String>,
 }
 
-/// Which page.
 #[derive(Args)]
 struct Paging {
-    /// Lines
+    /// Maximum number of lines
     #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=1000))]
     limit: u32,
-    /// Where the page before ended
+    /// Continue after the previous page
     #[arg(long, value_name = "NEXT")]
     after: Option<String>,
     /// Print JSON
@@ -75,8 +75,8 @@ struct Paging {
 #[derive(Args)]
 struct Endpoints {
     #[command(flatten)]
-    whose: Whose,
-    /// Only endpoints with this id
+    filter: Filter,
+    /// Select only endpoints with this id
     #[arg(long)]
     endpoint: Option<String>,
     #[command(flatten)]
@@ -86,11 +86,11 @@ struct Endpoints {
 #[derive(Args)]
 struct Deliveries {
     #[command(flatten)]
-    whose: Whose,
-    /// Only to endpoints with this id
+    filter: Filter,
+    /// Select only endpoints with this id
     #[arg(long)]
     endpoint: Option<String>,
-    /// Only in this state
+    /// Select only deliveries in this state
     #[arg(long, value_enum)]
     state: Option<State>,
     #[command(flatten)]
@@ -107,26 +107,26 @@ enum State {
 
 #[derive(Args)]
 struct Attempts {
-    /// Id of the endpoint
+    /// Endpoint id
     endpoint: String,
-    /// Id of the event
+    /// Event id
     event: String,
     #[command(flatten)]
-    whose: Whose,
+    filter: Filter,
     /// Print JSON
     #[arg(long)]
     json: bool,
 }
 
 #[derive(Args)]
-struct Again {
-    /// Id of the endpoint
+struct RecoverArgs {
+    /// Endpoint id
     endpoint: String,
-    /// A time as the tables show it, a day, or how long ago: 90m, 2h, 3d
-    #[arg(long, value_parser = Since::parse)]
-    since: Since,
+    /// Earliest time: a timestamp, a day, or an age such as 90m, 2h, 3d
+    #[arg(long, value_parser = TimeArgument::parse)]
+    since: TimeArgument,
     #[command(flatten)]
-    whose: Whose,
+    filter: Filter,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -136,49 +136,49 @@ impl Webhook {
     pub async fn run(self) -> Result<Outcome, CliError> {
         let access = self.access;
         match self.action {
-            Action::Endpoints(Endpoints { whose, endpoint, paging }) => {
-                let page: Page<EndpointStatus> =
-                    paging.ask(&access, "endpoints", &whose, &[("endpoint", endpoint)]).await?;
-                paging.print(&page, words::endpoints)
+            Action::Endpoints(Endpoints { filter, endpoint, paging }) => {
+                let options = [("endpoint", endpoint)];
+                let page: Page<EndpointStatus> = paging.fetch(&access, "endpoints", &filter, &options).await?;
+                paging.print(&page, render::endpoints)
             }
-            Action::Deliveries(Deliveries { whose, endpoint, state, paging }) => {
+            Action::Deliveries(Deliveries { filter, endpoint, state, paging }) => {
                 let state = state.and_then(|state| Some(state.to_possible_value()?.get_name().to_owned()));
-                let only = [("endpoint", endpoint), ("state", state)];
-                let page: Page<DeliveryStatus> = paging.ask(&access, "deliveries", &whose, &only).await?;
-                paging.print(&page, words::deliveries)
+                let options = [("endpoint", endpoint), ("state", state)];
+                let page: Page<DeliveryStatus> = paging.fetch(&access, "deliveries", &filter, &options).await?;
+                paging.print(&page, render::deliveries)
             }
             Action::Attempts(attempts) => attempts.list(&access).await,
             Action::Redeliver(attempts) => attempts.redeliver(&access).await,
-            Action::Recover(again) => again.run(&access).await,
+            Action::Recover(recover) => recover.run(&access).await,
         }
     }
 }
 
 impl Paging {
-    async fn ask<T: DeserializeOwned>(
+    async fn fetch<T: DeserializeOwned>(
         &self,
         access: &Access,
-        what: &str,
-        whose: &Whose,
-        only: &[(&str, Option<String>)],
+        resource: &str,
+        filter: &Filter,
+        options: &[(&str, Option<String>)],
     ) -> Result<Page<T>, CliError> {
-        let mut path = format!("/v1/webhooks/{what}?limit={}", self.limit);
-        whose.add_to(&mut path);
-        only.iter().for_each(|(name, value)| add(&mut path, name, value.as_ref()));
+        let mut path = format!("/v1/webhooks/{resource}?limit={}", self.limit);
+        filter.add_to(&mut path);
+        options.iter().for_each(|(name, value)| add(&mut path, name, value.as_ref()));
         add(&mut path, "after", self.after.as_ref());
         access.get(&path).await
     }
 
-    fn print<T: Serialize>(&self, page: &Page<T>, words: impl Fn(&[T]) -> String) -> Result<Outcome, CliError> {
+    fn print<T: Serialize>(&self, page: &Page<T>, render: impl Fn(&[T]) -> String) -> Result<Outcome, CliError> {
         if self.json {
-            return show::json(page);
+            return output::json(page);
         }
         let more = page.next.as_ref().map(|next| format!("There may be more: --after {next}\n")).unwrap_or_default();
-        Ok(Outcome::good(show::printable_lines(&format!("{}{more}", words(&page.entries)))))
+        Ok(Outcome::success(output::printable_lines(&format!("{}{more}", render(&page.entries)))))
     }
 }
 
-impl Whose {
+impl Filter {
     fn add_to(&self, path: &mut String) {
         add(path, "plugin", self.plugin.as_ref());
         add(path, "tenant", self.tenant.as_ref());
@@ -193,28 +193,28 @@ fn add(path: &mut String, name: &str, value: Option<&String>) {
 
 impl Attempts {
     async fn list(self, access: &Access) -> Result<Outcome, CliError> {
-        let Attempts { endpoint, event, whose, json } = self;
+        let Attempts { endpoint, event, filter, json } = self;
         let mut path = format!("/v1/webhooks/attempts?endpoint={}&event={}", segment(&endpoint), segment(&event));
-        whose.add_to(&mut path);
+        filter.add_to(&mut path);
         let attempts: Vec<AttemptStatus> = access.get(&path).await?;
-        if json { show::json(&attempts) } else { Ok(Outcome::good(words::attempts(&attempts))) }
+        if json { output::json(&attempts) } else { Ok(Outcome::success(render::attempts(&attempts))) }
     }
 
     async fn redeliver(self, access: &Access) -> Result<Outcome, CliError> {
-        let Attempts { endpoint, event, whose: Whose { plugin, tenant }, json } = self;
-        let wish = Redeliver { plugin, tenant, endpoint, event };
-        ordered(&access.post_json("/v1/webhooks/redeliver", &wish).await?, json)
+        let Attempts { endpoint, event, filter: Filter { plugin, tenant }, json } = self;
+        let request = RedeliverRequest { plugin, tenant, endpoint, event };
+        print_report(&access.post_json("/v1/webhooks/redeliver", &request).await?, json)
     }
 }
 
-impl Again {
+impl RecoverArgs {
     async fn run(self, access: &Access) -> Result<Outcome, CliError> {
-        let Again { endpoint, since, whose: Whose { plugin, tenant }, json } = self;
-        let wish = Recover { plugin, tenant, endpoint, since: since.moment() };
-        ordered(&access.post_json("/v1/webhooks/recover", &wish).await?, json)
+        let RecoverArgs { endpoint, since, filter: Filter { plugin, tenant }, json } = self;
+        let request = RecoverRequest { plugin, tenant, endpoint, since: since.timestamp() };
+        print_report(&access.post_json("/v1/webhooks/recover", &request).await?, json)
     }
 }
 
-fn ordered(report: &ResendReport, json: bool) -> Result<Outcome, CliError> {
-    if json { show::json(report) } else { Ok(Outcome::good(words::ordered(report))) }
+fn print_report(report: &ResendReport, json: bool) -> Result<Outcome, CliError> {
+    if json { output::json(report) } else { Ok(Outcome::success(render::resend_report(report))) }
 }

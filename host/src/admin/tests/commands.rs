@@ -1,14 +1,15 @@
-//! What operators order and ask about, room by room: in whose name it is done, and that nothing unknown is overlooked.
+//! Tests of the operator requests by area: the operator name is passed on, and unknown options and members are
+//! rejected.
 
 use std::sync::Arc;
 
 use http::Request;
 use tower::ServiceExt;
 
-use super::{Body, TOKEN, ask, listener};
+use super::{Body, TOKEN, listener, send};
 
 #[tokio::test]
-async fn webhooks_are_ordered_again_in_the_name_of_who_asked_and_nothing_unknown_is_overlooked() {
+async fn webhook_task_and_journal_requests_reject_unknown_options() {
     let host = Arc::default();
     let json = [("content-type", "application/json"), ("x-tenon-operator", "ada")];
     for (line, body, expected) in [
@@ -35,15 +36,15 @@ async fn webhooks_are_ordered_again_in_the_name_of_who_asked_and_nothing_unknown
         ("GET /v1/outbox?limit=0", "", 400),
         ("GET /v1/outbox?endpoint=ep", "", 400),
     ] {
-        let (status, answer) = ask(&host, line, &json, body).await;
-        assert_eq!(status, expected, "{line} {body} {answer}");
+        let (status, response) = send(&host, line, &json, body).await;
+        assert_eq!(status, expected, "{line} {body} {response}");
     }
-    let asked = host.asked.lock().clone();
-    assert_eq!(asked[..2], ["redeliver ep event_1 ada", "recover ep 2026-01-02T03:04:05.000Z ada"]);
+    let requests = host.requests.lock().clone();
+    assert_eq!(requests[..2], ["redeliver ep event_1 ada", "recover ep 2026-01-02T03:04:05.000Z ada"]);
 }
 
 #[tokio::test]
-async fn no_answer_about_seeds_is_kept_on_its_way_and_no_error_repeats_their_words() {
+async fn seed_responses_are_not_cacheable_and_errors_do_not_repeat_the_phrase() {
     let host = Arc::default();
     let json = [("content-type", "application/json"), ("x-tenon-operator", "ada")];
     let name = r#"{"plugin":"notes","tenant":"acme/test"}"#;
@@ -53,8 +54,9 @@ async fn no_answer_about_seeds_is_kept_on_its_way_and_no_error_repeats_their_wor
         let request = Request::builder().method(method).uri(path).header("host", "localhost");
         let request =
             request.header("authorization", format!("Bearer {TOKEN}")).header("content-type", "application/json");
-        let answer = listener(Arc::clone(&host)).oneshot(request.body(Body::from(body)).unwrap()).await.unwrap();
-        assert_eq!((answer.status().as_u16(), &answer.headers()["cache-control"]), (200, &"no-store".parse().unwrap()));
+        let response = listener(Arc::clone(&host)).oneshot(request.body(Body::from(body)).unwrap()).await.unwrap();
+        assert_eq!(response.status().as_u16(), 200);
+        assert_eq!(response.headers()["cache-control"], "no-store");
     }
     for body in [
         r#""abandon ability able""#,
@@ -63,15 +65,15 @@ async fn no_answer_about_seeds_is_kept_on_its_way_and_no_error_repeats_their_wor
         r#"{"plugin":"notes","tenant":"acme/test","phrase":"abandon ability"#,
         r#"{"plugin":"notes","phrase":"abandon","phrase":"abandon"}"#,
     ] {
-        let (status, answer) = ask(&host, "POST /v1/seeds/import", &json, body).await;
-        assert!(status.is_client_error() && !answer.to_string().contains("abandon"), "{body}: {answer}");
+        let (status, response) = send(&host, "POST /v1/seeds/import", &json, body).await;
+        assert!(status.is_client_error() && !response.to_string().contains("abandon"), "{body}: {response}");
     }
-    let asked = host.asked.lock().clone();
-    assert_eq!(asked, ["export notes acme/test operator", "import notes acme/test abandon ability able operator"]);
+    let requests = host.requests.lock().clone();
+    assert_eq!(requests, ["export notes acme/test operator", "import notes acme/test abandon ability able operator"]);
 }
 
 #[tokio::test]
-async fn networks_are_controlled_in_the_name_of_who_asked_and_nothing_unknown_is_overlooked() {
+async fn network_requests_reject_unknown_options_and_carry_the_operator_name() {
     let host = Arc::default();
     let json = [("content-type", "application/json"), ("x-tenon-operator", "ada")];
     let control = |control: &str| format!(r#"{{"blockchain":"base","control":{control}}}"#);
@@ -88,8 +90,8 @@ async fn networks_are_controlled_in_the_name_of_who_asked_and_nothing_unknown_is
         ("POST /v1/chains/control", control(r#"{"kind":"explode"}"#), 422),
         ("POST /v1/chains/control", r#"{"control":{"kind":"off"}}"#.to_owned(), 422),
     ] {
-        let (status, answer) = ask(&host, line, &json, &body).await;
-        assert_eq!(status, expected, "{line} {body} {answer}");
+        let (status, response) = send(&host, line, &json, &body).await;
+        assert_eq!(status, expected, "{line} {body} {response}");
     }
-    assert_eq!(*host.asked.lock(), ["Mine { blocks: 2 } ada", "Silent { silence: Taken } ada"]);
+    assert_eq!(*host.requests.lock(), ["Mine { blocks: 2 } ada", "Silent { silence: Taken } ada"]);
 }

@@ -1,4 +1,4 @@
-//! What stands behind the listener in these tests: one plugin, "notes", and answers that are always the same.
+//! A fake host with one plugin, "notes", and constant responses.
 
 use std::sync::Arc;
 
@@ -9,9 +9,9 @@ use crate::{
     admin::{
         Guard,
         operations::{
-            AttemptsQuestion, BalanceQuestion, ChainsQuestion, DeliveriesQuestion, Deploy, EndpointsQuestion,
-            JournalQuestion, LinesQuestion, Operations, OutboxQuestion, ProfileRequest, Refusal, RefusedAction,
-            TasksQuestion, TransactionQuestion,
+            AdminError, AttemptsQuery, AuditChainsQuery, AuditLinesQuery, BalanceQuery, DeliveriesQuery, Deploy,
+            EndpointsQuery, FailedAction, JournalQuery, Operations, OutboxQuery, ProfileRequest, TasksQuery,
+            TransactionQuery,
         },
         router, token,
         wire::*,
@@ -19,11 +19,11 @@ use crate::{
     secrets::SecretText,
 };
 
-/// Answers like a host with one plugin, "notes", and keeps what it was asked.
+/// A host with one plugin, "notes", that records the requests it receives.
 #[derive(Default)]
 pub struct FakeHost {
-    pub asked: Mutex<Vec<String>>,
-    pub unready: bool,
+    pub requests: Mutex<Vec<String>>,
+    pub is_unready: bool,
 }
 
 fn version(hash: &str) -> VersionStatus {
@@ -50,7 +50,7 @@ fn backup(folder: String) -> BackupStatus {
     BackupStatus {
         folder,
         state: BackupState::Done,
-        started_at: Moment(0),
+        started_at: TimestampText(0),
         step: "hash".into(),
         bytes_done: 0,
         bytes_total: 0,
@@ -60,35 +60,35 @@ fn backup(folder: String) -> BackupStatus {
 }
 
 impl Operations for FakeHost {
-    async fn plugins(&self) -> Result<Vec<PluginStatus>, Refusal> {
+    async fn plugins(&self) -> Result<Vec<PluginStatus>, AdminError> {
         Ok(vec![])
     }
-    async fn check(&self, plugin: String, component: Bytes) -> Result<CheckReport, Refusal> {
-        self.asked.lock().push(format!("check {plugin} {}", component.len()));
+    async fn check(&self, plugin: String, component: Bytes) -> Result<CheckReport, AdminError> {
+        self.requests.lock().push(format!("check {plugin} {}", component.len()));
         let (hash, steps, notes) = (String::new(), Vec::new(), Vec::new());
         Ok(CheckReport { plugin, passed: true, hash, version: None, reasons: Vec::new(), notes, steps })
     }
 
-    async fn deploy(&self, deploy: Deploy) -> Result<SwapReport, Refusal> {
+    async fn deploy(&self, deploy: Deploy) -> Result<SwapReport, AdminError> {
         if deploy.plugin != "notes" {
-            return Err(Refusal::NotFound { message: "There is no plugin.".into(), hint: "Look.".into() });
+            return Err(AdminError::NotFound { message: "There is no plugin.".into(), hint: "List them.".into() });
         }
         if deploy.component.is_empty() {
             let reasons = vec!["it is empty".to_owned()];
-            return Err(Refusal::Refused { message: "Not published.".into(), reasons, hint: String::new() });
+            return Err(AdminError::Conflict { message: "Not published.".into(), reasons, hint: String::new() });
         }
-        let Deploy { plugin, component, allow_breaking, allow_slow_index, who } = &deploy;
-        let said = format!("deploy {plugin} {} {allow_breaking} {allow_slow_index} {who}", component.len());
-        self.asked.lock().push(said);
+        let Deploy { plugin, component, allow_breaking, allow_slow_index, operator } = &deploy;
+        let request = format!("deploy {plugin} {} {allow_breaking} {allow_slow_index} {operator}", component.len());
+        self.requests.lock().push(request);
         Ok(swap(deploy.plugin))
     }
-    async fn rollback(&self, plugin: String, who: String) -> Result<SwapReport, Refusal> {
-        self.asked.lock().push(format!("rollback {plugin} {who}"));
+    async fn rollback(&self, plugin: String, operator: String) -> Result<SwapReport, AdminError> {
+        self.requests.lock().push(format!("rollback {plugin} {operator}"));
         Ok(swap(plugin))
     }
-    async fn profile(&self, request: ProfileRequest) -> Result<ProfileReport, Refusal> {
-        let ProfileRequest { plugin, seconds, who } = request;
-        self.asked.lock().push(format!("profile {plugin} {seconds} {who}"));
+    async fn profile(&self, request: ProfileRequest) -> Result<ProfileReport, AdminError> {
+        let ProfileRequest { plugin, seconds, operator } = request;
+        self.requests.lock().push(format!("profile {plugin} {seconds} {operator}"));
         Ok(ProfileReport {
             plugin,
             version: "0.1.0".into(),
@@ -102,24 +102,24 @@ impl Operations for FakeHost {
             profile: serde_json::value::RawValue::from_string("{}".to_owned()).unwrap(),
         })
     }
-    async fn journal(&self, question: JournalQuestion) -> Result<Vec<JournalLine>, Refusal> {
-        self.asked.lock().push(format!("{question:?}"));
+    async fn journal(&self, query: JournalQuery) -> Result<Vec<JournalLine>, AdminError> {
+        self.requests.lock().push(format!("{query:?}"));
         Ok(vec![])
     }
-    async fn create_key(&self, key: NewKey, _who: String) -> Result<CreatedKey, Refusal> {
+    async fn create_key(&self, key: NewKey, _operator: String) -> Result<CreatedKey, AdminError> {
         let NewKey { tenant, environment, plugin, .. } = key;
         Ok(CreatedKey { id: "key_1".into(), key: SecretText::new("tk_test_x".into()), tenant, environment, plugin })
     }
-    async fn keys(&self) -> Result<Vec<KeyStatus>, Refusal> {
-        Err(Refusal::Failed { message: "The database is gone.".into() })
+    async fn keys(&self) -> Result<Vec<KeyStatus>, AdminError> {
+        Err(AdminError::Failed { message: "The database is gone.".into() })
     }
-    async fn revoke_key(&self, id: String, _who: String) -> Result<KeyStatus, Refusal> {
-        Err(Refusal::NotFound {
+    async fn revoke_key(&self, id: String, _operator: String) -> Result<KeyStatus, AdminError> {
+        Err(AdminError::NotFound {
             message: format!("There is no key {id}."),
             hint: "`tenon key list` shows them.".into(),
         })
     }
-    async fn create_client(&self, client: NewClient, _who: String) -> Result<CreatedClient, Refusal> {
+    async fn create_client(&self, client: NewClient, _operator: String) -> Result<CreatedClient, AdminError> {
         let NewClient { plugin, tenant, environment, scopes, .. } = client;
         let scopes = scopes.unwrap_or_default();
         Ok(CreatedClient {
@@ -131,54 +131,54 @@ impl Operations for FakeHost {
             plugin,
         })
     }
-    async fn clients(&self) -> Result<Vec<ClientStatus>, Refusal> {
+    async fn clients(&self) -> Result<Vec<ClientStatus>, AdminError> {
         Ok(vec![])
     }
-    async fn rotate_client(&self, id: String, _who: String) -> Result<CreatedClient, Refusal> {
-        Err(Refusal::NotFound { message: format!("There is no client {id}."), hint: String::new() })
+    async fn rotate_client(&self, id: String, _operator: String) -> Result<CreatedClient, AdminError> {
+        Err(AdminError::NotFound { message: format!("There is no client {id}."), hint: String::new() })
     }
-    async fn revoke_client(&self, id: String, _who: String) -> Result<ClientStatus, Refusal> {
-        Err(Refusal::NotFound { message: format!("There is no client {id}."), hint: String::new() })
+    async fn revoke_client(&self, id: String, _operator: String) -> Result<ClientStatus, AdminError> {
+        Err(AdminError::NotFound { message: format!("There is no client {id}."), hint: String::new() })
     }
-    async fn rotate_token_keys(&self, _who: String) -> Result<TokenKeysReport, Refusal> {
+    async fn rotate_token_keys(&self, _operator: String) -> Result<TokenKeysReport, AdminError> {
         Ok(TokenKeysReport { key: "k".into(), algorithm: "ES256".into(), previous: vec![] })
     }
-    async fn webhook_endpoints(&self, question: EndpointsQuestion) -> Result<Page<EndpointStatus>, Refusal> {
-        self.asked.lock().push(format!("{question:?}"));
-        Ok(Page { entries: vec![], next: question.after })
+    async fn webhook_endpoints(&self, query: EndpointsQuery) -> Result<Page<EndpointStatus>, AdminError> {
+        self.requests.lock().push(format!("{query:?}"));
+        Ok(Page { entries: vec![], next: query.after })
     }
-    async fn webhook_deliveries(&self, question: DeliveriesQuestion) -> Result<Page<DeliveryStatus>, Refusal> {
-        self.asked.lock().push(format!("{question:?}"));
+    async fn webhook_deliveries(&self, query: DeliveriesQuery) -> Result<Page<DeliveryStatus>, AdminError> {
+        self.requests.lock().push(format!("{query:?}"));
         Ok(Page { entries: vec![], next: None })
     }
-    async fn webhook_attempts(&self, question: AttemptsQuestion) -> Result<Vec<AttemptStatus>, Refusal> {
-        self.asked.lock().push(format!("{question:?}"));
+    async fn webhook_attempts(&self, query: AttemptsQuery) -> Result<Vec<AttemptStatus>, AdminError> {
+        self.requests.lock().push(format!("{query:?}"));
         Ok(vec![])
     }
-    async fn redeliver(&self, wish: Redeliver, who: String) -> Result<ResendReport, Refusal> {
-        self.asked.lock().push(format!("redeliver {} {} {who}", wish.endpoint, wish.event));
-        let (plugin, tenant, endpoint) = ("notes".into(), "acme/test".into(), wish.endpoint);
+    async fn redeliver(&self, request: RedeliverRequest, operator: String) -> Result<ResendReport, AdminError> {
+        self.requests.lock().push(format!("redeliver {} {} {operator}", request.endpoint, request.event));
+        let (plugin, tenant, endpoint) = ("notes".into(), "acme/test".into(), request.endpoint);
         Ok(ResendReport { plugin, tenant, endpoint, deliveries: 1, enabled: false })
     }
-    async fn recover(&self, wish: Recover, who: String) -> Result<ResendReport, Refusal> {
-        self.asked.lock().push(format!("recover {} {} {who}", wish.endpoint, wish.since));
-        let (plugin, tenant, endpoint) = ("notes".into(), "acme/test".into(), wish.endpoint);
+    async fn recover(&self, request: RecoverRequest, operator: String) -> Result<ResendReport, AdminError> {
+        self.requests.lock().push(format!("recover {} {} {operator}", request.endpoint, request.since));
+        let (plugin, tenant, endpoint) = ("notes".into(), "acme/test".into(), request.endpoint);
         Ok(ResendReport { plugin, tenant, endpoint, deliveries: 7, enabled: true })
     }
-    async fn tasks(&self, _question: TasksQuestion) -> Result<Page<TaskStatus>, Refusal> {
+    async fn tasks(&self, _query: TasksQuery) -> Result<Page<TaskStatus>, AdminError> {
         Ok(Page { entries: Vec::new(), next: None })
     }
 
-    async fn retry_task(&self, name: TaskName, _who: String) -> Result<TaskReport, Refusal> {
-        Err(Refusal::NotFound { message: format!("There is no task \"{}\".", name.id), hint: String::new() })
+    async fn retry_task(&self, task: TaskSelector, _operator: String) -> Result<TaskReport, AdminError> {
+        Err(AdminError::NotFound { message: format!("There is no task \"{}\".", task.id), hint: String::new() })
     }
 
-    async fn drop_task(&self, name: TaskName, who: String) -> Result<TaskReport, Refusal> {
-        self.retry_task(name, who).await
+    async fn drop_task(&self, task: TaskSelector, operator: String) -> Result<TaskReport, AdminError> {
+        self.retry_task(task, operator).await
     }
 
-    async fn outbox(&self, question: OutboxQuestion) -> Result<Vec<OutboxMessage>, Refusal> {
-        self.asked.lock().push(format!("{question:?}"));
+    async fn outbox(&self, query: OutboxQuery) -> Result<Vec<OutboxMessage>, AdminError> {
+        self.requests.lock().push(format!("{query:?}"));
         let text = |text: &str| text.to_owned();
         Ok(vec![OutboxMessage {
             id: text("message_1"),
@@ -191,43 +191,48 @@ impl Operations for FakeHost {
             body: text("hello\n\u{1b}[2J"),
             bytes: 10,
             idempotency_key: None,
-            at: Moment(1_000),
+            at: TimestampText(1_000),
         }])
     }
-    async fn audit_lines(&self, question: LinesQuestion) -> Result<Page<AuditLine>, Refusal> {
-        self.asked.lock().push(format!("{question:?}"));
+    async fn audit_lines(&self, query: AuditLinesQuery) -> Result<Page<AuditLine>, AdminError> {
+        self.requests.lock().push(format!("{query:?}"));
         Ok(Page { entries: vec![], next: None })
     }
-    async fn audit_chains(&self, question: ChainsQuestion) -> Result<Page<ChainStatus>, Refusal> {
-        self.asked.lock().push(format!("{question:?}"));
+    async fn audit_chains(&self, query: AuditChainsQuery) -> Result<Page<ChainStatus>, AdminError> {
+        self.requests.lock().push(format!("{query:?}"));
         Ok(Page { entries: vec![], next: None })
     }
-    async fn check_ledger(&self) -> Result<LedgerReport, Refusal> {
+    async fn check_ledger(&self) -> Result<LedgerReport, AdminError> {
         Ok(LedgerReport { balanced: true, sums: vec![] })
     }
-    async fn rotate_secrets(&self, _who: String) -> Result<RotationReport, Refusal> {
+    async fn rotate_secrets(&self, _operator: String) -> Result<RotationReport, AdminError> {
         Ok(RotationReport { key: "00".into(), sealed_again: 1, current: 0, left: vec![] })
     }
-    async fn start_backup(&self, wish: NewBackup, who: String) -> Result<BackupStatus, Refusal> {
-        self.asked.lock().push(format!("backup {} {who}", wish.folder));
-        Ok(BackupStatus { state: BackupState::Running, report: None, ..backup(wish.folder) })
+    async fn start_backup(&self, request: NewBackup, operator: String) -> Result<BackupStatus, AdminError> {
+        self.requests.lock().push(format!("backup {} {operator}", request.folder));
+        Ok(BackupStatus { state: BackupState::Running, report: None, ..backup(request.folder) })
     }
-    async fn backup(&self) -> Result<BackupStatus, Refusal> {
+    async fn backup(&self) -> Result<BackupStatus, AdminError> {
         Ok(backup("/backups/one".into()))
     }
-    async fn seeds(&self) -> Result<Vec<SeedName>, Refusal> {
-        Ok(vec![SeedName { plugin: "notes".into(), tenant: "acme/test".into() }])
+    async fn seeds(&self) -> Result<Vec<SeedOwner>, AdminError> {
+        Ok(vec![SeedOwner { plugin: "notes".into(), tenant: "acme/test".into() }])
     }
-    async fn export_seed(&self, name: SeedName, who: String) -> Result<SeedCopy, Refusal> {
-        self.asked.lock().push(format!("export {} {} {who}", name.plugin, name.tenant));
+    async fn export_seed(&self, owner: SeedOwner, operator: String) -> Result<SeedCopy, AdminError> {
+        self.requests.lock().push(format!("export {} {} {operator}", owner.plugin, owner.tenant));
         let phrase = SecretText::new("abandon ability able".into());
-        Ok(SeedCopy { plugin: name.plugin, tenant: name.tenant, phrase })
+        Ok(SeedCopy { plugin: owner.plugin, tenant: owner.tenant, phrase })
     }
-    async fn import_seed(&self, copy: SeedCopy, who: String) -> Result<SeedReport, Refusal> {
-        self.asked.lock().push(format!("import {} {} {} {who}", copy.plugin, copy.tenant, copy.phrase.expose()));
+    async fn import_seed(&self, copy: SeedCopy, operator: String) -> Result<SeedReport, AdminError> {
+        self.requests.lock().push(format!(
+            "import {} {} {} {operator}",
+            copy.plugin,
+            copy.tenant,
+            copy.phrase.expose()
+        ));
         Ok(SeedReport { plugin: copy.plugin, tenant: copy.tenant, is_new: true })
     }
-    async fn networks(&self) -> Result<Vec<NetworkStatus>, Refusal> {
+    async fn networks(&self) -> Result<Vec<NetworkStatus>, AdminError> {
         let asset = |symbol: &str, address: Option<&str>| AssetStatus {
             symbol: symbol.into(),
             decimals: 6,
@@ -247,34 +252,34 @@ impl Operations for FakeHost {
             faults: Some(FaultStatus { fail_next: 0, stick_next: 2, slow_ms: 0, silence: Silence::Taken }),
         }])
     }
-    async fn network_balance(&self, question: BalanceQuestion) -> Result<BalanceReport, Refusal> {
+    async fn network_balance(&self, query: BalanceQuery) -> Result<BalanceReport, AdminError> {
         let balances = vec![Balance { symbol: "ETH".into(), amount: "2.5".into() }];
-        let BalanceQuestion { blockchain, network, address } = question;
+        let BalanceQuery { blockchain, network, address } = query;
         Ok(BalanceReport { blockchain, network, address, balances })
     }
-    async fn network_transaction(&self, question: TransactionQuestion) -> Result<TransactionStatus, Refusal> {
-        Err(Refusal::NotFound { message: format!("There is no {}.", question.hash), hint: String::new() })
+    async fn network_transaction(&self, query: TransactionQuery) -> Result<TransactionStatus, AdminError> {
+        Err(AdminError::NotFound { message: format!("There is no {}.", query.hash), hint: String::new() })
     }
-    async fn control_network(&self, wish: NetworkControl, who: String) -> Result<ControlReport, Refusal> {
-        self.asked.lock().push(format!("{:?} {who}", wish.control));
-        let NetworkControl { blockchain, network, control } = wish;
+    async fn control_network(&self, request: NetworkControl, operator: String) -> Result<ControlReport, AdminError> {
+        self.requests.lock().push(format!("{:?} {operator}", request.control));
+        let NetworkControl { blockchain, network, control } = request;
         let hash = matches!(control, Control::Give { .. }).then(|| "0xab".to_owned());
         let faults = FaultStatus { fail_next: 0, stick_next: 0, slow_ms: 0, silence: Silence::Off };
         Ok(ControlReport { blockchain, network, hash, height: None, transactions: Some(4), faults })
     }
-    async fn note_refused(&self, refused: RefusedAction) {
-        let RefusedAction { action, operator, outcome, why } = refused;
-        self.asked.lock().push(format!("{} {action} {operator} {why}", outcome.name()));
+    async fn record_failed_action(&self, failed: FailedAction) {
+        let FailedAction { action, operator, outcome, reason } = failed;
+        self.requests.lock().push(format!("{} {action} {operator} {reason}", outcome.name()));
     }
     async fn readiness(&self) -> Readiness {
-        Readiness { ready: !self.unready, reasons: vec![] }
+        Readiness { ready: !self.is_unready, reasons: vec![] }
     }
-    fn metrics(&self) -> Result<String, Refusal> {
+    fn metrics(&self) -> Result<String, AdminError> {
         Ok("tenon_info 1\n".into())
     }
 }
 
-/// A listener with a fake host behind it and its token in `data_dir`, on a thread of its own; returns its address.
+/// Starts a listener with a fake host on its own thread, with its token in `data_dir`, and returns the address.
 pub(crate) fn serve_fake_host(data_dir: &std::path::Path) -> String {
     let token = token::load_or_create(data_dir).unwrap();
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();

@@ -1,65 +1,67 @@
-//! JSON about the tenants' journal. What `tenon audit verify --json` prints is kept for years: members are added, never
-//! renamed.
+//! JSON types of the tenants' journal.
+//!
+//! Invariant: members are added, never renamed. Auditors keep the output of `tenon audit verify --json` for years.
 
 use serde::{Deserialize, Serialize};
 
-use super::Moment;
+use super::TimestampText;
 
-/// One line, with all that its hash covers besides the hash of the line before.
+/// A journal line with everything that its hash covers, except the hash of the previous line.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AuditLine {
     pub plugin: String,
     /// "acme/test"
     pub tenant: String,
     pub seq: i64,
-    pub at: Moment,
+    pub at: TimestampText,
     pub subject: String,
     pub operation: String,
     pub request_id: String,
-    /// Version of the plugin that decided; null where it was not noted yet.
+    /// Version of the plugin that decided. `None` for lines from before the version was recorded.
     pub version: Option<String>,
     /// Hex SHA-256 of its component.
     pub component: Option<String>,
-    /// One JSON text, as the plugin wrote it.
+    /// JSON text as the plugin wrote it.
     pub entry: String,
     /// Hex SHA-256.
     pub hash: String,
 }
 
-/// The chain of one plugin and tenant, followed from its first line that is kept.
+/// The hash chain of one plugin and tenant, verified from its first stored line.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ChainStatus {
     pub plugin: String,
     /// "acme/test"
     pub tenant: String,
-    /// That follow from each other.
+    /// Number of valid lines.
     pub lines: u64,
-    /// Null where none is left.
+    /// `None` if no line is stored.
     pub first: Option<i64>,
-    /// 0 where there never was one.
+    /// 0 if the chain never had a line.
     pub last: i64,
-    /// Hex SHA-256 of the last.
+    /// Hex SHA-256 of the last line.
     pub head: String,
-    /// The last line that retention deleted; 0: none.
+    /// The last line that retention deleted. 0 if there is none.
     pub deleted: i64,
-    /// The first line that is wrong; what stands behind it was not looked at.
+    /// The first invalid line. Later lines were not verified.
     pub flaw: Option<ChainFlaw>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ChainFlaw {
     pub seq: i64,
-    pub what: FlawSort,
+    #[serde(rename = "what")]
+    pub kind: FlawKind,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum FlawSort {
+pub enum FlawKind {
     Changed,
     Missing,
     Misplaced,
-    /// An earlier report has this line as the last; it is not there any more.
+    /// The line after the last existing one is missing, although an earlier report lists it.
     CutOff,
-    /// An earlier report has another hash for this line.
+    /// An earlier report lists another hash for this line.
     Rewritten,
 }

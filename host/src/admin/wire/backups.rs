@@ -1,30 +1,30 @@
-//! Backups, as operators and their programs read them.
+//! JSON types of backups.
 
 use serde::{Deserialize, Serialize};
 
-use super::Moment;
+use super::TimestampText;
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct NewBackup {
-    /// Absolute, on the machine of the host.
+    /// Absolute path on the machine of the host.
     pub folder: String,
 }
 
-/// The backup that is being written, or was written last.
+/// Status of the running backup, or of the last one.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BackupStatus {
     pub folder: String,
     pub state: BackupState,
-    pub started_at: Moment,
+    pub started_at: TimestampText,
     /// "copy", "components", "check", "books", "hash".
     pub step: String,
-    /// Of the step; 0 where nobody can say.
+    /// Bytes that the current step has processed. 0 if unknown.
     pub bytes_done: u64,
     pub bytes_total: u64,
-    /// Once it is done.
+    /// Present when the backup is done.
     pub report: Option<BackupReport>,
-    /// Why it failed.
+    /// Reason of a failure.
     pub message: Option<String>,
 }
 
@@ -36,28 +36,28 @@ pub enum BackupState {
     Failed,
 }
 
-/// What a backup holds, and what was found when it was read again.
+/// Content of a backup and the findings of its verification.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BackupReport {
-    /// Everything that was acknowledged before is in it.
+    /// Time of the backup. It contains everything that was acknowledged before.
     pub made_at: String,
     /// Version of the program that wrote it.
     pub tenon: String,
     pub schema: u64,
     pub bytes: u64,
     pub components: usize,
-    /// Indexes were compared with their tables.
+    /// True if indexes were compared with their tables.
     pub thorough: bool,
     pub journal_lines: u64,
     pub ledger_sums: u64,
-    /// What is not as it should be, in the database as in its copy.
+    /// Inconsistencies in the copy. The original database has them as well.
     pub findings: Vec<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RestoreReport {
     pub database: String,
-    /// Where the database is that was there before.
+    /// New path of the database that was replaced.
     pub replaced: Option<String>,
     pub backup: BackupReport,
 }

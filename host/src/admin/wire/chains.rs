@@ -1,8 +1,8 @@
-//! JSON about networks of blockchains. Amounts are whole units in decimal: "2.5".
+//! JSON types of blockchain networks. Amounts are decimal whole units: "2.5".
 
 use serde::{Deserialize, Serialize};
 
-/// Which of a blockchain's networks: tenants of the test environment see the one, live tenants the other.
+/// Selects one of a blockchain's networks. Test tenants use `Test`, live tenants use `Main`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "lowercase")]
 pub enum NetworkSide {
@@ -26,19 +26,19 @@ pub struct NetworkStatus {
     pub network: NetworkSide,
     /// "simulated-test", …
     pub name: String,
-    /// Of EVM transactions; 0 elsewhere.
+    /// EVM chain id. 0 for other blockchains.
     pub chain_id: u64,
-    /// Of the newest block; null where the network does not answer.
+    /// Height of the newest block. `None` if the network does not answer.
     pub height: Option<u64>,
     pub block_time_ms: u32,
-    /// What fees are paid in.
+    /// The asset in which fees are paid.
     pub coin: AssetStatus,
     pub tokens: Vec<AssetStatus>,
-    /// Addresses of which plugins are told what arrives.
+    /// Number of addresses whose incoming transfers are reported to plugins.
     pub watched: u64,
-    /// Transactions of which plugins are told the end.
+    /// Number of transactions whose result is reported to plugins.
     pub followed: u64,
-    /// Of a simulated network.
+    /// `None` if the network is not simulated.
     pub faults: Option<FaultStatus>,
 }
 
@@ -46,29 +46,29 @@ pub struct NetworkStatus {
 pub struct AssetStatus {
     pub symbol: String,
     pub decimals: u8,
-    /// Of the contract; null for the coin.
+    /// Contract address. `None` for the coin.
     pub address: Option<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FaultStatus {
-    /// So many of the next transactions fail in their block.
+    /// Number of upcoming transactions that fail in their block.
     pub fail_next: u32,
-    /// So many of the next transactions wait until they are released.
+    /// Number of upcoming transactions that stay pending until they are released.
     pub stick_next: u32,
     pub slow_ms: u64,
     pub silence: Silence,
 }
 
-/// A network that does not answer.
+/// State of a network that does not answer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Silence {
     #[default]
     Off,
-    /// What is submitted is lost.
+    /// Submitted transactions are lost.
     Lost,
-    /// What is submitted is taken all the same.
+    /// Submitted transactions are accepted.
     Taken,
 }
 
@@ -77,7 +77,7 @@ pub struct BalanceReport {
     pub blockchain: String,
     pub network: NetworkSide,
     pub address: String,
-    /// The coin first, then every token.
+    /// The balance of the coin, then of every token.
     pub balances: Vec<Balance>,
 }
 
@@ -95,13 +95,13 @@ pub struct TransactionStatus {
     pub sender: String,
     /// "waiting", "done", "failed".
     pub state: String,
-    /// Null while it waits.
+    /// `None` while it is pending.
     pub block: Option<u64>,
-    /// Its own block counts.
+    /// Number of blocks from its own block to the newest, inclusive.
     pub confirmations: u64,
-    /// Of the coin.
+    /// Amount of `coin`.
     pub fee: String,
-    /// What fees are paid in.
+    /// Symbol of the asset in which fees are paid.
     pub coin: String,
     pub movements: Vec<MovementStatus>,
 }
@@ -114,7 +114,7 @@ pub struct MovementStatus {
     pub amount: String,
 }
 
-/// What an operator does to a simulated network.
+/// Request to control a simulated network.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct NetworkControl {
@@ -127,41 +127,41 @@ pub struct NetworkControl {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Control {
-    /// Out of nothing. `token`: its symbol; without it the coin.
+    /// Creates new funds. `token` is a symbol. `None` selects the coin.
     Give {
         address: String,
         amount: String,
         #[serde(default)]
         token: Option<String>,
     },
-    /// So many blocks at once.
+    /// Adds blocks immediately.
     Mine {
         blocks: u64,
     },
-    /// Others in place of the last blocks; `drop`: what stood in them is gone instead of waiting again.
+    /// Replaces the last blocks. `drop` removes their transactions; otherwise they become pending again.
     Reorganise {
         depth: u64,
         #[serde(default)]
         drop: bool,
     },
-    /// So many of the next transactions fail.
+    /// Makes the next transactions fail.
     Fail {
         count: u32,
     },
-    /// So many of the next transactions are stuck.
+    /// Keeps the next transactions pending.
     Stick {
         count: u32,
     },
-    /// What is stuck goes on.
+    /// Releases the stuck transactions.
     Release,
-    /// Every answer takes so long; 0: no more.
+    /// Delays every response. 0 removes the delay.
     Slow {
         ms: u64,
     },
     Silent {
         silence: Silence,
     },
-    /// All of that ends; what is stuck is released.
+    /// Removes all faults and releases the stuck transactions.
     Off,
 }
 
@@ -169,11 +169,11 @@ pub enum Control {
 pub struct ControlReport {
     pub blockchain: String,
     pub network: NetworkSide,
-    /// Of the transaction that gives.
+    /// Hash of the faucet transaction.
     pub hash: Option<String>,
-    /// Of the newest block after mining.
+    /// Height of the newest block after mining.
     pub height: Option<u64>,
-    /// How many were reorganised or released.
+    /// Number of transactions that were reorganised or released.
     pub transactions: Option<u64>,
     pub faults: FaultStatus,
 }

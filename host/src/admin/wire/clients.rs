@@ -1,11 +1,11 @@
-//! Clients of OAuth, and the keys that sign their tokens.
+//! JSON types of OAuth clients and of the keys that sign access tokens.
 
 use serde::{Deserialize, Serialize};
 
-use super::{KeyEnvironment, Moment, secret};
+use super::{KeyEnvironment, TimestampText, secret};
 use crate::secrets::SecretText;
 
-/// A client to make.
+/// Request to create an OAuth client.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct NewClient {
@@ -13,19 +13,19 @@ pub struct NewClient {
     /// The organization.
     pub tenant: String,
     pub environment: KeyEnvironment,
-    /// Absent: all that the routes of the plugin ask for now.
+    /// `None` selects all scopes that the routes of the plugin require now.
     #[serde(default)]
     pub scopes: Option<Vec<String>>,
-    /// Its public keys; it then signs, and has no secret.
+    /// Public keys of a client that authenticates with signed assertions instead of a secret.
     #[serde(default)]
     pub jwks: Option<serde_json::Value>,
 }
 
-/// The only time that the secret is shown.
+/// A created client. Only this response contains its secret.
 #[derive(Clone, PartialEq, Serialize, Deserialize)]
 pub struct CreatedClient {
     pub client_id: String,
-    /// Of a client that signs, none.
+    /// `None` if the client authenticates with signed assertions.
     #[serde(default, with = "secret::optional", skip_serializing_if = "Option::is_none")]
     pub client_secret: Option<SecretText>,
     pub scopes: Vec<String>,
@@ -43,18 +43,18 @@ pub struct ClientStatus {
     pub scopes: Vec<String>,
     /// "secret" or "keys".
     pub authentication: String,
-    /// Until when the secret before the last rotation is good.
-    pub previous_secret_until: Option<Moment>,
-    pub created_at: Moment,
-    pub revoked_at: Option<Moment>,
+    /// Expiry of the secret that the last rotation replaced.
+    pub previous_secret_until: Option<TimestampText>,
+    pub created_at: TimestampText,
+    pub revoked_at: Option<TimestampText>,
 }
 
-/// What a rotation of the keys left.
+/// Result of a rotation of the token keys.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TokenKeysReport {
-    /// Id of the key that signs from now on.
+    /// Id of the current signing key.
     pub key: String,
     pub algorithm: String,
-    /// Ids of those that verify until their last token has ended.
+    /// Ids of previous keys, which verify until their last token expires.
     pub previous: Vec<String>,
 }

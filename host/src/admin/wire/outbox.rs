@@ -1,8 +1,8 @@
-//! JSON about messages that were stored instead of being sent.
+//! JSON types of messages to destinations of the kind "outbox", which are stored instead of being sent.
 
 use serde::{Deserialize, Serialize};
 
-use super::Moment;
+use super::TimestampText;
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OutboxMessage {
@@ -13,12 +13,12 @@ pub struct OutboxMessage {
     pub destination: String,
     pub method: String,
     pub path: String,
-    /// Null where there is no body.
+    /// `None` if there is no body.
     pub media_type: Option<String>,
-    /// Its beginning, as text.
+    /// The beginning of the body, decoded as text.
     pub body: String,
-    /// Of the whole body.
+    /// Length of the whole body.
     pub bytes: u64,
     pub idempotency_key: Option<String>,
-    pub at: Moment,
+    pub at: TimestampText,
 }

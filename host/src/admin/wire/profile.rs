@@ -1,24 +1,24 @@
-//! Profiles of plugins, as operators and their programs read them.
+//! JSON types of plugin profiles.
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-/// A profile of the generation that served when it began.
+/// A profile of the generation that served when the profile began.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ProfileReport {
     pub plugin: String,
     pub version: String,
     pub hash: String,
     pub generation: u64,
-    /// How long samples were taken.
+    /// Duration of the sampling.
     pub milliseconds: u64,
     pub samples: u64,
     pub ended: ProfileEnd,
-    /// Why it ended early, or has no samples.
+    /// Reasons why it ended early or has no samples.
     pub notes: Vec<String>,
-    /// Functions with the most samples of their own, the most first.
+    /// Functions with the most self samples, in descending order.
     pub functions: Vec<FunctionStatus>,
-    /// The file that the Firefox profiler opens.
+    /// The document for the Firefox profiler.
     pub profile: Box<RawValue>,
 }
 
@@ -27,11 +27,11 @@ pub struct ProfileReport {
 pub enum ProfileEnd {
     /// The requested time passed.
     Time,
-    /// Another generation serves.
+    /// Another generation was published.
     Swapped,
-    /// There was no room for more samples.
+    /// The sample buffer was full.
     Full,
-    /// The host stops.
+    /// The host is stopping.
     Stopping,
 }
 
@@ -41,6 +41,6 @@ pub struct FunctionStatus {
     pub name: String,
     /// Samples in which it is the innermost function.
     pub self_samples: u64,
-    /// These, and the samples in functions that it called.
+    /// Self samples plus the samples in functions that it called.
     pub total_samples: u64,
 }

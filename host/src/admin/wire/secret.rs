@@ -1,4 +1,4 @@
-//! Secrets in JSON: wiped when they are let go of, never shown by `Debug`.
+//! Serialisation of secrets. They are wiped on drop and are not printed by `Debug`.
 
 use serde::{Deserialize, Deserializer, Serializer};
 
@@ -12,7 +12,7 @@ pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<SecretT
     String::deserialize(deserializer).map(SecretText::new)
 }
 
-/// The same where there may be none.
+/// Serialisation of an optional secret.
 pub mod optional {
     use super::*;
 

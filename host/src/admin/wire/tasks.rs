@@ -1,21 +1,21 @@
-//! JSON about tasks and effects.
+//! JSON types of tasks and effects.
 
 use serde::{Deserialize, Serialize};
 
-use super::Moment;
+use super::TimestampText;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum TaskSort {
+pub enum TaskKind {
     Timer,
     Effect,
 }
 
-/// A task, named as far as need be.
+/// Selects a task. Plugin and tenant are required only if the id is ambiguous.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct TaskName {
-    pub kind: TaskSort,
+pub struct TaskSelector {
+    pub kind: TaskKind,
     #[serde(default)]
     pub plugin: Option<String>,
     /// "acme/test"
@@ -27,39 +27,39 @@ pub struct TaskName {
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TaskStatus {
-    pub kind: TaskSort,
+    pub kind: TaskKind,
     pub plugin: String,
     pub tenant: String,
     /// "name:key"
     pub id: String,
-    /// "waiting", "settled" (an effect whose outcome has not been told), "given-up".
+    /// "waiting", "settled" (an effect whose outcome has not been reported to its plugin), "given-up".
     pub state: String,
-    /// Null where it was given up.
-    pub due_at: Option<Moment>,
-    pub created_at: Moment,
-    /// Runs that ended in a fault.
+    /// `None` if it was given up.
+    pub due_at: Option<TimestampText>,
+    pub created_at: TimestampText,
+    /// Number of runs that ended in a fault.
     pub faults: u32,
-    /// The last of them.
+    /// The last fault.
     pub fault: Option<String>,
-    /// Of an effect.
+    /// The outgoing call of an effect. `None` for timers.
     pub call: Option<CallStatus>,
 }
 
-/// Where an effect has got to. Never its body: that is the tenant's.
+/// Progress of an effect. It does not contain the body of the call, which is tenant data.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CallStatus {
     pub destination: String,
     pub method: String,
     pub path: String,
-    /// Attempts that have begun.
+    /// Number of attempts that have begun.
     pub attempts: u32,
-    /// Why the last one gave no final answer.
+    /// Reason why the last attempt had no final outcome.
     pub failure: Option<String>,
     /// "answered 201", "not sent: dns", "unknown: timeout".
     pub outcome: Option<String>,
 }
 
-/// What was ordered.
+/// Result of a retry or a drop.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TaskReport {
     pub plugin: String,

@@ -1,20 +1,20 @@
-//! JSON about webhooks.
+//! JSON types of webhooks.
 
 use serde::{Deserialize, Serialize};
 
-use super::Moment;
+use super::TimestampText;
 
 /// One page of a list.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Page<T> {
     pub entries: Vec<T>,
-    /// What `after` is to be for the next page; null where this is the last.
+    /// Value of `after` for the next page. `None` on the last page.
     pub next: Option<String>,
 }
 
-/// An endpoint, named as far as need be.
+/// Selects endpoints by any combination of plugin, tenant and endpoint id.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct EndpointName {
+pub struct EndpointSelector {
     pub plugin: Option<String>,
     /// "acme/test"
     pub tenant: Option<String>,
@@ -28,39 +28,39 @@ pub struct EndpointStatus {
     pub tenant: String,
     pub id: String,
     pub url: String,
-    /// Empty: all.
+    /// Empty means all.
     pub event_types: Vec<String>,
-    /// Empty: all.
+    /// Empty means all.
     pub subjects: Vec<String>,
     pub enabled: bool,
-    /// Why it is not enabled.
+    /// `None` if it is enabled.
     pub disabled: Option<DisabledStatus>,
-    /// Since when it has done nothing but fail.
-    pub failing_since: Option<Moment>,
-    /// Deliveries without an attempt.
+    /// Time of the first failure since the last success.
+    pub failing_since: Option<TimestampText>,
+    /// Number of deliveries without an attempt.
     pub pending: u64,
-    /// Deliveries that wait for another attempt.
+    /// Number of deliveries that wait for another attempt.
     pub retrying: u64,
-    /// Deliveries that were given up.
+    /// Number of deliveries that were given up.
     pub failed: u64,
-    /// When the oldest event was committed that waits for an attempt.
-    pub oldest_waiting_at: Option<Moment>,
-    /// What the scheduler knows; null where it did not answer in time.
+    /// Commit time of the oldest event that waits for an attempt.
+    pub oldest_waiting_at: Option<TimestampText>,
+    /// State in the scheduler. `None` if the scheduler did not answer in time.
     pub live: Option<LiveStatus>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DisabledStatus {
-    /// `None`: by the plugin, which does not say when.
-    pub at: Option<Moment>,
+    /// `None` if the plugin disabled it: the time is not recorded.
+    pub at: Option<TimestampText>,
     pub reason: String,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LiveStatus {
-    /// Attempts that are under way.
+    /// Number of running attempts.
     pub in_flight: usize,
-    /// Whether it failed so often that it is only tried now and then.
+    /// True if repeated failures opened the circuit breaker, which reduces attempts to occasional probes.
     pub breaker_open: bool,
 }
 
@@ -69,7 +69,7 @@ pub struct DeliveryStatus {
     pub plugin: String,
     pub tenant: String,
     pub endpoint: String,
-    /// Its id.
+    /// Event id.
     pub event: String,
     #[serde(rename = "type")]
     pub event_type: String,
@@ -77,26 +77,26 @@ pub struct DeliveryStatus {
     /// "pending", "retrying", "delivered", "failed".
     pub state: String,
     pub attempts: u32,
-    pub created_at: Moment,
-    pub next_at: Option<Moment>,
+    pub created_at: TimestampText,
+    pub next_at: Option<TimestampText>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AttemptStatus {
     pub number: u32,
-    pub at: Moment,
+    pub at: TimestampText,
     pub duration_ms: u64,
     /// "delivered" or the class of the failure.
     pub outcome: String,
     pub status: Option<u16>,
-    /// The first bytes of the answer, or what went wrong.
+    /// The first bytes of the response, or the cause of the failure.
     pub answer: String,
 }
 
-/// One event, once more, now.
+/// Request to send one event to one endpoint again, immediately.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Redeliver {
+pub struct RedeliverRequest {
     #[serde(default)]
     pub plugin: Option<String>,
     #[serde(default)]
@@ -105,26 +105,26 @@ pub struct Redeliver {
     pub event: String,
 }
 
-/// Everything that was given up since then, once more, now.
+/// Request to send again, immediately, all deliveries that were given up since a time.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Recover {
+pub struct RecoverRequest {
     #[serde(default)]
     pub plugin: Option<String>,
     #[serde(default)]
     pub tenant: Option<String>,
     pub endpoint: String,
-    pub since: Moment,
+    pub since: TimestampText,
 }
 
-/// What was ordered.
+/// Result of a redelivery or a recovery.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ResendReport {
     pub plugin: String,
     pub tenant: String,
     pub endpoint: String,
-    /// How many are delivered again.
+    /// Number of deliveries that are sent again.
     pub deliveries: u64,
-    /// If it is not, they wait until it is.
+    /// If `false`, the deliveries wait until the endpoint is enabled.
     pub enabled: bool,
 }

@@ -1,21 +1,21 @@
-//! Amounts as operators write them: whole units in decimal, "2.5". Inside they are base units.
+//! Conversion between decimal whole units ("2.5"), which operators use, and base units, which the host uses.
 
 use ethnum::U256;
 
-/// `Err`: what is wrong with it.
+/// Parses whole units. The error is a clause.
 pub fn base_units(text: &str, decimals: u8) -> Result<U256, String> {
     let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
     let is_number = |digits: &str| digits.bytes().all(|byte| byte.is_ascii_digit());
     if whole.is_empty() || !is_number(whole) || !is_number(fraction) || text.ends_with('.') {
-        return Err(format!("\"{text:.100}\" is no amount"));
+        return Err(format!("\"{text:.100}\" is not an amount"));
     }
     let places = usize::from(decimals);
     if fraction.len() > places {
         return Err(format!("\"{text:.100}\" has more than {decimals} digits after the point"));
     }
     let digits = format!("{whole}{fraction:0<places$}");
-    let amount = U256::from_str_radix(&digits, 10).map_err(|_| format!("\"{text:.100}\" is too much"))?;
-    if amount == U256::ZERO { Err("the amount has to be above 0".to_owned()) } else { Ok(amount) }
+    let amount = U256::from_str_radix(&digits, 10).map_err(|_| format!("\"{text:.100}\" is too large"))?;
+    if amount == U256::ZERO { Err("the amount must be greater than 0".to_owned()) } else { Ok(amount) }
 }
 
 pub fn whole_units(amount: U256, decimals: u8) -> String {
@@ -33,7 +33,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn amounts_are_read_exactly_and_written_as_they_were_read() {
+    fn amounts_round_trip_exactly() {
         for (text, decimals, base) in [
             ("1", 0, "1"),
             ("1", 6, "1000000"),
@@ -53,25 +53,25 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_amount_is_refused_with_what_is_wrong() {
-        for (text, decimals, wrong) in [
-            ("", 6, "no amount"),
-            (".5", 6, "no amount"),
-            ("5.", 6, "no amount"),
-            ("-1", 6, "no amount"),
-            ("+1", 6, "no amount"),
-            ("1e3", 6, "no amount"),
-            ("1_000", 6, "no amount"),
-            ("1.2.3", 6, "no amount"),
-            ("٣", 6, "no amount"),
+    fn invalid_amounts_are_rejected_with_the_reason() {
+        for (text, decimals, expected) in [
+            ("", 6, "not an amount"),
+            (".5", 6, "not an amount"),
+            ("5.", 6, "not an amount"),
+            ("-1", 6, "not an amount"),
+            ("+1", 6, "not an amount"),
+            ("1e3", 6, "not an amount"),
+            ("1_000", 6, "not an amount"),
+            ("1.2.3", 6, "not an amount"),
+            ("٣", 6, "not an amount"),
             ("0.0000001", 6, "more than 6 digits"),
-            ("0", 6, "above 0"),
-            ("0.0", 6, "above 0"),
-            (&"9".repeat(78), 0, "too much"),
-            (&"9".repeat(60_000), 18, "too much"),
+            ("0", 6, "greater than 0"),
+            ("0.0", 6, "greater than 0"),
+            (&"9".repeat(78), 0, "too large"),
+            (&"9".repeat(60_000), 18, "too large"),
         ] {
-            let said = base_units(text, decimals).unwrap_err();
-            assert!(said.contains(wrong) && said.len() < 160, "{text:.20}: {said}");
+            let error = base_units(text, decimals).unwrap_err();
+            assert!(error.contains(expected) && error.len() < 160, "{text:.20}: {error}");
         }
     }
 }

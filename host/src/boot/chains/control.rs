@@ -1,4 +1,5 @@
-//! What operators do to simulated networks: give, mine, reorganise, disturb; each with its line in the journal.
+//! Control of simulated networks: faucet, mining, reorganisations, faults. Each action has a line in the operators'
+//! journal.
 
 use std::sync::Arc;
 
@@ -8,52 +9,52 @@ use tenon_chains::{
 };
 
 use super::{
-    super::operations::{Connected, failed},
+    super::operations::{HostOperations, failed},
     amounts::{base_units, whole_units},
-    refusal, status,
+    chain_error, status,
 };
 use crate::{
     admin::{
-        Refusal,
+        AdminError,
         wire::{Control, ControlReport, NetworkControl, NetworkSide, Silence},
     },
     changes::operator_action::OperatorAction,
     limits::SIMULATED_SLOW_MS_MAX,
 };
 
-/// What was done.
+/// Result of a control request.
 #[derive(Default)]
-struct Done {
-    /// For the journal.
-    what: String,
+struct ControlOutcome {
+    /// Description for the journal.
+    description: String,
     hash: Option<String>,
     height: Option<u64>,
     transactions: Option<u64>,
 }
 
-impl Connected {
-    /// Does it, then notes it: what stands in the journal was done.
+impl HostOperations {
+    /// Runs the control request, then records it, so that the journal contains only completed actions.
     pub(in crate::boot) async fn control_simulated(
         &self,
-        wish: NetworkControl,
-        who: String,
-    ) -> Result<ControlReport, Refusal> {
-        let NetworkControl { blockchain, network, control } = wish;
+        request: NetworkControl,
+        operator: String,
+    ) -> Result<ControlReport, AdminError> {
+        let NetworkControl { blockchain, network, control } = request;
         self.find_network(&blockchain, network)?;
-        let simulated = self.find_simulated(&blockchain, network).ok_or_else(|| Refusal::Refused {
+        let simulated = self.find_simulated(&blockchain, network).ok_or_else(|| AdminError::Conflict {
             message: format!("{blockchain} ({}) is not simulated.", network.name()),
             reasons: Vec::new(),
-            hint: "`tenon chain list` shows which networks are.".to_owned(),
+            hint: "List the networks with `tenon chain list`.".to_owned(),
         })?;
-        let done = run(simulated, control).await.map_err(|failure| match failure {
-            Failure::Chain(error) => refusal(error, (&blockchain, network), ""),
-            Failure::Said(refusal) => refusal,
+        let done = run(simulated, control).await.map_err(|error| match error {
+            ControlError::Chain(error) => chain_error(error, (&blockchain, network), ""),
+            ControlError::Admin(error) => error,
         })?;
-        let what = format!("{blockchain} ({}): {}", network.name(), done.what);
-        let action = OperatorAction::done(self.clock.now(), &who, ("*", "control-chain"), what);
-        let noted = self.stores.note_action(&action).await;
-        noted.map_err(|error| failed(format!("It was done, but could not be noted in the journal: {error}")))?;
-        let Done { hash, height, transactions, .. } = done;
+        let target = format!("{blockchain} ({}): {}", network.name(), done.description);
+        let action = OperatorAction::done(self.clock.now(), &operator, ("*", "control-chain"), target);
+        let recorded = self.stores.record_action(&action).await;
+        recorded.map_err(|error| failed(format!("The action was done, but not recorded in the journal: {error}")))?;
+        let ControlOutcome { hash, height, transactions, .. } = done;
         let faults = status::faults(&simulated.faults());
         Ok(ControlReport { blockchain, network, hash, height, transactions, faults })
     }
@@ -67,27 +68,31 @@ impl Connected {
     }
 }
 
-enum Failure {
+enum ControlError {
     Chain(ChainError),
-    Said(Refusal),
+    Admin(AdminError),
 }
 
-impl From<ChainError> for Failure {
-    fn from(error: ChainError) -> Failure {
-        Failure::Chain(error)
+impl From<ChainError> for ControlError {
+    fn from(error: ChainError) -> ControlError {
+        ControlError::Chain(error)
     }
 }
 
-fn invalid(message: String, hint: String) -> Failure {
-    Failure::Said(Refusal::Invalid { message, hint })
+fn invalid(message: String, hint: String) -> ControlError {
+    ControlError::Admin(AdminError::Invalid { message, hint })
 }
 
-async fn run(simulated: &SimulatedChain, control: Control) -> Result<Done, Failure> {
+async fn run(simulated: &SimulatedChain, control: Control) -> Result<ControlOutcome, ControlError> {
     Ok(match control {
         Control::Give { address, amount, token } => give(simulated, &address, (&amount, token.as_deref())).await?,
         Control::Mine { blocks } => {
             let height = simulated.mine(blocks).await?;
-            Done { what: format!("{blocks} blocks at once, up to {height}"), height: Some(height), ..Done::default() }
+            ControlOutcome {
+                description: format!("{blocks} blocks at once, up to {height}"),
+                height: Some(height),
+                ..ControlOutcome::default()
+            }
         }
         Control::Reorganise { depth, drop: true } => reorganise(simulated, depth, Orphans::Drop).await?,
         Control::Reorganise { depth, drop: false } => reorganise(simulated, depth, Orphans::Return).await?,
@@ -97,23 +102,29 @@ async fn run(simulated: &SimulatedChain, control: Control) -> Result<Done, Failu
             release(simulated).await?
         }
         Control::Fail { count } => {
-            disturb(simulated, format!("the next {count} transactions fail"), |faults| faults.fail_next = count)
+            set_fault(simulated, format!("the next {count} transactions fail"), |faults| faults.fail_next = count)
         }
         Control::Stick { count } => {
-            disturb(simulated, format!("the next {count} transactions are stuck"), |faults| faults.stick_next = count)
+            set_fault(simulated, format!("the next {count} transactions are stuck"), |faults| faults.stick_next = count)
         }
         Control::Slow { ms } if ms > SIMULATED_SLOW_MS_MAX => {
-            let hint = format!("From 0 to {SIMULATED_SLOW_MS_MAX} milliseconds.");
-            return Err(invalid("An answer cannot take so long.".to_owned(), hint));
+            let hint = format!("ms must be from 0 to {SIMULATED_SLOW_MS_MAX}.");
+            return Err(invalid("The delay is too long.".to_owned(), hint));
         }
-        Control::Slow { ms } => disturb(simulated, format!("every answer takes {ms} ms"), |faults| faults.slow_ms = ms),
+        Control::Slow { ms } => {
+            set_fault(simulated, format!("every response takes {ms} ms"), |faults| faults.slow_ms = ms)
+        }
         Control::Silent { silence } => {
-            let (what, silence) = match silence {
-                Silence::Off => ("it answers", simulated::Silence::Off),
-                Silence::Lost => ("it is silent, and what is submitted is lost", simulated::Silence::Lost),
-                Silence::Taken => ("it is silent, and takes what is submitted", simulated::Silence::Taken),
+            let (description, outage) = match silence {
+                Silence::Off => ("the network responds", simulated::Outage::Off),
+                Silence::Lost => {
+                    ("the network is silent, submitted transactions are lost", simulated::Outage::RequestsLost)
+                }
+                Silence::Taken => {
+                    ("the network is silent, submitted transactions are accepted", simulated::Outage::ResponsesLost)
+                }
             };
-            disturb(simulated, what.to_owned(), |faults| faults.silence = silence)
+            set_fault(simulated, description.to_owned(), |faults| faults.outage = outage)
         }
     })
 }
@@ -122,7 +133,7 @@ async fn give(
     simulated: &SimulatedChain,
     address: &str,
     (amount, token): (&str, Option<&str>),
-) -> Result<Done, Failure> {
+) -> Result<ControlOutcome, ControlError> {
     let facts = simulated.facts();
     let assets = status::assets(facts);
     let asset = match token {
@@ -132,46 +143,51 @@ async fn give(
     let asset = asset.ok_or_else(|| {
         let known: Vec<&str> = assets.iter().skip(1).map(|asset| asset.symbol.as_str()).collect();
         let message = format!("{} has no token \"{:.40}\".", facts.blockchain, token.unwrap_or_default());
-        let there_are = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
-        invalid(message, format!("There are: {there_are}. Without --token it is the coin, {}.", facts.symbol))
+        let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
+        invalid(message, format!("Known tokens: {known}. Without --token, the coin {} is used.", facts.symbol))
     })?;
-    let units = base_units(amount, asset.decimals).map_err(|wrong| {
-        invalid(format!("{wrong}."), format!("Write whole units of {}, such as 2.5.", asset.symbol))
+    let units = base_units(amount, asset.decimals).map_err(|reason| {
+        invalid(format!("{reason}."), format!("Write whole units of {}, such as 2.5.", asset.symbol))
     })?;
-    match simulated.give(address, asset.address.as_deref(), units).await {
-        Ok(Submission::Taken { hash }) => {
-            let what = format!("{} {} to {address}", whole_units(units, asset.decimals), asset.symbol);
-            Ok(Done { what, hash: Some(hash), ..Done::default() })
+    match simulated.fund(address, asset.address.as_deref(), units).await {
+        Ok(Submission::Accepted { hash }) => {
+            let description = format!("{} {} to {address}", whole_units(units, asset.decimals), asset.symbol);
+            Ok(ControlOutcome { description, hash: Some(hash), ..ControlOutcome::default() })
         }
-        Ok(Submission::Refused { reason } | Submission::Void { reason }) => {
-            Err(invalid(format!("It was not given: {reason}."), "Name another amount or address.".to_owned()))
-        }
+        Ok(Submission::Rejected { reason } | Submission::Invalid { reason }) => Err(invalid(
+            format!("The faucet transaction was rejected: {reason}."),
+            "Send another amount or address.".to_owned(),
+        )),
         Err(ChainError::NotAnAddress) => {
-            let hint = "It may be another blockchain's, or mistyped.".to_owned();
-            Err(invalid(format!("\"{address:.100}\" is no address of {}.", facts.blockchain), hint))
+            let hint = "It may belong to another blockchain, or be mistyped.".to_owned();
+            Err(invalid(format!("\"{address:.100}\" is not an address of {}.", facts.blockchain), hint))
         }
-        Err(error) => Err(Failure::Chain(error)),
+        Err(error) => Err(ControlError::Chain(error)),
     }
 }
 
-async fn reorganise(simulated: &SimulatedChain, depth: u64, orphans: Orphans) -> Result<Done, Failure> {
+async fn reorganise(simulated: &SimulatedChain, depth: u64, orphans: Orphans) -> Result<ControlOutcome, ControlError> {
     let count = simulated.reorganise(depth, orphans).await?;
-    let fate = match orphans {
+    let effect = match orphans {
         Orphans::Drop => "were dropped",
         Orphans::Return => "wait again",
     };
-    let what = format!("the last {depth} blocks are others, {count} transactions {fate}");
-    Ok(Done { what, transactions: Some(count), ..Done::default() })
+    let description = format!("the last {depth} blocks were replaced, {count} transactions {effect}");
+    Ok(ControlOutcome { description, transactions: Some(count), ..ControlOutcome::default() })
 }
 
-async fn release(simulated: &SimulatedChain) -> Result<Done, Failure> {
+async fn release(simulated: &SimulatedChain) -> Result<ControlOutcome, ControlError> {
     let count = simulated.release().await?;
-    Ok(Done { what: format!("{count} transactions were released"), transactions: Some(count), ..Done::default() })
+    Ok(ControlOutcome {
+        description: format!("{count} transactions were released"),
+        transactions: Some(count),
+        ..ControlOutcome::default()
+    })
 }
 
-fn disturb(simulated: &SimulatedChain, what: String, change: impl FnOnce(&mut Faults)) -> Done {
+fn set_fault(simulated: &SimulatedChain, description: String, change: impl FnOnce(&mut Faults)) -> ControlOutcome {
     let mut faults = simulated.faults();
     change(&mut faults);
     simulated.set_faults(faults);
-    Done { what, ..Done::default() }
+    ControlOutcome { description, ..ControlOutcome::default() }
 }

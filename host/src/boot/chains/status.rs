@@ -1,8 +1,8 @@
-//! How networks, what is wrong with them, and transactions read.
+//! Conversion of networks, faults and transactions to JSON types.
 
 use tenon_chains::{Facts, State, Transaction, simulated};
 
-use super::{Told, amounts::whole_units};
+use super::{NoteCounts, amounts::whole_units};
 use crate::admin::wire::{
     AssetStatus, FaultStatus, MovementStatus, NetworkSide, NetworkStatus, Silence, TransactionStatus,
 };
@@ -11,7 +11,7 @@ pub fn network(
     facts: &Facts,
     network: NetworkSide,
     height: Option<u64>,
-    (told, faults): (Told, Option<FaultStatus>),
+    (counts, faults): (NoteCounts, Option<FaultStatus>),
 ) -> NetworkStatus {
     let mut assets = assets(facts).into_iter();
     let coin = AssetStatus { symbol: facts.symbol.clone(), decimals: facts.decimals, address: None };
@@ -24,13 +24,13 @@ pub fn network(
         block_time_ms: facts.block_time_ms,
         coin: assets.next().unwrap_or(coin),
         tokens: assets.collect(),
-        watched: told.watched,
-        followed: told.followed,
+        watched: counts.watched,
+        followed: counts.followed,
         faults,
     }
 }
 
-/// The coin, then the tokens.
+/// Returns the coin, then the tokens.
 pub fn assets(facts: &Facts) -> Vec<AssetStatus> {
     let coin = AssetStatus { symbol: facts.symbol.clone(), decimals: facts.decimals, address: None };
     let tokens = facts.tokens.iter().map(|token| AssetStatus {
@@ -42,10 +42,10 @@ pub fn assets(facts: &Facts) -> Vec<AssetStatus> {
 }
 
 pub fn faults(faults: &simulated::Faults) -> FaultStatus {
-    let silence = match faults.silence {
-        simulated::Silence::Off => Silence::Off,
-        simulated::Silence::Lost => Silence::Lost,
-        simulated::Silence::Taken => Silence::Taken,
+    let silence = match faults.outage {
+        simulated::Outage::Off => Silence::Off,
+        simulated::Outage::RequestsLost => Silence::Lost,
+        simulated::Outage::ResponsesLost => Silence::Taken,
     };
     FaultStatus { fail_next: faults.fail_next, stick_next: faults.stick_next, slow_ms: faults.slow_ms, silence }
 }
@@ -56,7 +56,7 @@ pub fn transaction(facts: &Facts, network: NetworkSide, found: &Transaction) -> 
         let (symbol, decimals) = match token {
             None => (facts.symbol.as_str(), facts.decimals),
             Some((_, Some(token))) => (token.symbol.as_str(), token.decimals),
-            // Nobody here knows how it divides: base units.
+            // The decimals of an unknown token are unknown, so the amount is in base units.
             Some((address, None)) => (address, 0),
         };
         MovementStatus {

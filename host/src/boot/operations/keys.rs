@@ -1,28 +1,32 @@
-//! API keys, as operators create, list and revoke them.
+//! Operator requests for API keys: create, list, revoke.
 
-use super::{Connected, environment, environment_status, failed, invalid};
+use super::{HostOperations, environment, environment_status, failed, invalid};
 use crate::{
-    admin::{Refusal, wire},
-    auth::{self, AuthError, KeyRow},
+    admin::{AdminError, wire},
+    auth::{self, AuthAdminError, KeyRow},
     secrets::SecretText,
 };
 
 const DAY_MS: u64 = 86_400_000;
-/// Ten years; the command line asks for no more either.
+/// Ten years. The command line has the same limit.
 const KEY_DAYS_MAX: u32 = 3_650;
 
-impl Connected {
-    pub(super) async fn issue_key(&self, key: wire::NewKey, who: String) -> Result<wire::CreatedKey, Refusal> {
+impl HostOperations {
+    pub(super) async fn create_api_key(
+        &self,
+        key: wire::NewKey,
+        operator: String,
+    ) -> Result<wire::CreatedKey, AdminError> {
         if key.plugin != "*" {
             self.find_plugin(&key.plugin).await?;
         }
         if !key.allow_unknown_scopes {
-            let all_the_same = " Take it all the same with --allow-unknown-scopes (allow_unknown_scopes).";
-            self.check_scopes(&key.plugin, &key.scopes, all_the_same)?;
+            let override_hint = " Accept unknown scopes with --allow-unknown-scopes (allow_unknown_scopes).";
+            self.check_scopes(&key.plugin, &key.scopes, override_hint)?;
         }
         if key.expires_in_days.is_some_and(|days| !(1..=KEY_DAYS_MAX).contains(&days)) {
-            let message = format!("A key expires in 1 to {KEY_DAYS_MAX} days, or never.");
-            return Err(Refusal::Invalid { message, hint: "Leave expires_in_days out for never.".to_owned() });
+            let message = format!("expires_in_days must be from 1 to {KEY_DAYS_MAX}.");
+            return Err(AdminError::Invalid { message, hint: "Omit it for a key that does not expire.".to_owned() });
         }
         let now = self.clock.now();
         let owner = match &key.owner {
@@ -39,9 +43,9 @@ impl Connected {
             owner,
             expires_at,
             signs: key.signs,
-            operator: Some(who),
+            operator: Some(operator),
         };
-        let created = self.keys.create(new, now).await.map_err(key_refusal)?;
+        let created = self.keys.create(new, now).await.map_err(key_error)?;
         Ok(wire::CreatedKey {
             id: created.row.id.to_string(),
             key: SecretText::from(created.text),
@@ -51,37 +55,37 @@ impl Connected {
         })
     }
 
-    pub(super) async fn list_keys(&self) -> Result<Vec<wire::KeyStatus>, Refusal> {
+    pub(super) async fn list_keys(&self) -> Result<Vec<wire::KeyStatus>, AdminError> {
         self.keys.flush_uses().await.map_err(|error| failed(error.0))?;
         let rows = self.keys.list().await.map_err(|error| failed(error.0))?;
         Ok(rows.into_iter().map(key_status).collect())
     }
 
-    pub(super) async fn end_key(&self, id: &str, who: &str) -> Result<wire::KeyStatus, Refusal> {
-        match self.keys.revoke(id, self.clock.now(), Some(who)).await {
+    pub(super) async fn revoke_api_key(&self, id: &str, operator: &str) -> Result<wire::KeyStatus, AdminError> {
+        match self.keys.revoke(id, self.clock.now(), Some(operator)).await {
             Ok(Some(row)) => Ok(key_status(row)),
             Ok(None) => Err(no_such_key(id)),
             Err(error) => Err(failed(error.0)),
         }
     }
 
-    /// The owner of the key that a new one is to follow.
-    async fn find_owner(&self, id: &str) -> Result<String, Refusal> {
+    /// Returns the owner of the key that a new key replaces.
+    async fn find_owner(&self, id: &str) -> Result<String, AdminError> {
         let rows = self.keys.list().await.map_err(|error| failed(error.0))?;
         let row = rows.iter().find(|row| *row.id == *id || *row.owner == *id);
         row.map(|row| row.owner.to_string()).ok_or_else(|| no_such_key(id))
     }
 }
 
-fn no_such_key(id: &str) -> Refusal {
-    Refusal::NotFound {
+fn no_such_key(id: &str) -> AdminError {
+    AdminError::NotFound {
         message: format!("There is no key \"{id}\"."),
-        hint: "`tenon key list` shows them; a key is named by its id, not by its text.".to_owned(),
+        hint: "List the keys with `tenon key list`. A key is selected by its id, not by its text.".to_owned(),
     }
 }
 
-fn key_refusal(error: AuthError) -> Refusal {
-    invalid(error, "`tenon key create --help` shows an example.")
+fn key_error(error: AuthAdminError) -> AdminError {
+    invalid(error, "See the example in `tenon key create --help`.")
 }
 
 fn key_status(row: KeyRow) -> wire::KeyStatus {
@@ -96,9 +100,9 @@ fn key_status(row: KeyRow) -> wire::KeyStatus {
         label: row.label,
         attributes: row.attributes,
         owner: row.owner.to_string(),
-        created_at: wire::Moment(row.created_at),
-        expires_at: row.expires_at.map(wire::Moment),
-        last_used_at: row.last_used_at.map(wire::Moment),
-        revoked_at: row.revoked_at.map(wire::Moment),
+        created_at: wire::TimestampText(row.created_at),
+        expires_at: row.expires_at.map(wire::TimestampText),
+        last_used_at: row.last_used_at.map(wire::TimestampText),
+        revoked_at: row.revoked_at.map(wire::TimestampText),
     }
 }

@@ -1,13 +1,13 @@
-//! A profile of a serving plugin: how long it runs, and what ends it early.
+//! Profiles of serving plugins: their duration, and the conditions that end them early.
 
 use std::{sync::Arc, time::Duration};
 
 use tokio::time::sleep;
 
-use super::{Connected, failed};
+use super::{HostOperations, failed};
 use crate::{
     admin::{
-        Refusal,
+        AdminError,
         operations::ProfileRequest,
         wire::{FunctionStatus, ProfileEnd, ProfileReport},
     },
@@ -19,20 +19,22 @@ use crate::{
     },
 };
 
-impl Connected {
-    /// Returns when the profile has ended. Dropping the future ends it.
-    pub(super) async fn profile_plugin(&self, request: ProfileRequest) -> Result<ProfileReport, Refusal> {
-        let ProfileRequest { plugin, seconds, who } = request;
+impl HostOperations {
+    /// Runs a profile and returns its report. Dropping the future ends the profile.
+    pub(super) async fn profile_plugin(&self, request: ProfileRequest) -> Result<ProfileReport, AdminError> {
+        let ProfileRequest { plugin, seconds, operator } = request;
         self.find_plugin(&plugin).await?;
-        let generation = self.find_serving(&plugin).ok_or_else(|| refused(&plugin, "no version of it serves"))?;
+        let generation =
+            self.find_serving(&plugin).ok_or_else(|| profile_conflict(&plugin, "no version of it serves"))?;
         if let Code::Native(_) = generation.code {
-            return Err(refused(&plugin, "it is compiled into this program and runs without a sandbox"));
+            return Err(profile_conflict(&plugin, "it is compiled into the host and runs without a sandbox"));
         }
         let begun = self.profiler.begin(generation.clone(), self.loader.slots());
-        let profile = begun.ok_or_else(|| refused(&plugin, "another profile runs; a host takes one at a time"))?;
+        let profile =
+            begun.ok_or_else(|| profile_conflict(&plugin, "another profile is running; a host runs one at a time"))?;
         let target = format!("{seconds} s of generation {} ({})", generation.number(), generation.manifest.version);
-        let action = OperatorAction::done(self.clock.now(), &who, (&plugin, "profile"), target);
-        self.stores.note_action(&action).await.map_err(failed)?;
+        let action = OperatorAction::done(self.clock.now(), &operator, (&plugin, "profile"), target);
+        self.stores.record_action(&action).await.map_err(failed)?;
 
         let ended = self.wait_for_end(&profile, Duration::from_secs(seconds)).await;
         let profile = profile.end(self.clock.now());
@@ -51,7 +53,7 @@ impl Connected {
         };
         let mut stopped = self.stopped.clone();
         let stopped = async {
-            // An error: the host is gone.
+            // An error means that the sender was dropped with the host.
             let _stopped = stopped.wait_for(|stopped| *stopped).await;
         };
         tokio::select! {
@@ -68,12 +70,12 @@ impl Connected {
     }
 }
 
-/// Rendering is kept off the threads that serve requests.
-async fn report(generation: &Generation, profile: Profile, ended: ProfileEnd) -> Result<ProfileReport, Refusal> {
+/// Renders the report on a blocking thread, away from the threads that serve requests.
+async fn report(generation: &Generation, profile: Profile, ended: ProfileEnd) -> Result<ProfileReport, AdminError> {
     let notes = notes(generation, &profile, ended);
     let (samples, duration) = (profile.samples() as u64, profile.duration);
     let rendered = tokio::task::spawn_blocking(move || profile.render()).await;
-    let (functions, document) = rendered.map_err(|error| failed(error.to_string()))?.map_err(unrendered)?;
+    let (functions, document) = rendered.map_err(|error| failed(error.to_string()))?.map_err(render_error)?;
     Ok(ProfileReport {
         plugin: generation.plugin().to_string(),
         version: generation.manifest.version.clone(),
@@ -84,7 +86,7 @@ async fn report(generation: &Generation, profile: Profile, ended: ProfileEnd) ->
         ended,
         notes,
         functions: functions.into_iter().map(function_status).collect(),
-        profile: serde_json::value::RawValue::from_string(document).map_err(unrendered)?,
+        profile: serde_json::value::RawValue::from_string(document).map_err(render_error)?,
     })
 }
 
@@ -98,15 +100,13 @@ fn notes(generation: &Generation, profile: &Profile, ended: ProfileEnd) -> Vec<S
              serves.",
             generation.number()
         )),
-        ProfileEnd::Full => {
-            Some(format!("The profile was full after {seconds:.1} s: it has no room for more samples."))
-        }
+        ProfileEnd::Full => Some(format!("The profile reached its maximum number of samples after {seconds:.1} s.")),
         ProfileEnd::Stopping => Some(format!("The host stopped after {seconds:.1} s.")),
     };
     let empty = (profile.samples() == 0 && !profile.is_full()).then(|| {
         format!(
-            "There are no samples: no call of {plugin} ran when the clock of the engine ticked, every {EPOCH_TICK_MS} ms. Send \
-             requests to the plugin while the profile runs; of short calls, send many."
+            "There are no samples: no call of {plugin} ran when a sample was taken, every {EPOCH_TICK_MS} ms. Send requests to the \
+             plugin during the profile; if its calls are short, send many."
         )
     });
     early.into_iter().chain(empty).collect()
@@ -116,14 +116,14 @@ fn function_status(function: FunctionSamples) -> FunctionStatus {
     FunctionStatus { name: function.name, self_samples: function.own, total_samples: function.total }
 }
 
-fn refused(plugin: &str, reason: &str) -> Refusal {
-    Refusal::Refused {
-        message: format!("No profile of {plugin} was begun."),
+fn profile_conflict(plugin: &str, reason: &str) -> AdminError {
+    AdminError::Conflict {
+        message: format!("The profile of {plugin} was not started."),
         reasons: vec![reason.to_owned()],
-        hint: "`tenon plugin list` shows what serves.".to_owned(),
+        hint: "List the serving plugins with `tenon plugin list`.".to_owned(),
     }
 }
 
-fn unrendered(error: serde_json::Error) -> Refusal {
+fn render_error(error: serde_json::Error) -> AdminError {
     failed(format!("failed to render the profile: {error}"))
 }

@@ -1,4 +1,4 @@
-//! Values of the host in the form that the operators' listener answers with.
+//! Conversions of host types to the JSON types of the operators' listener.
 
 use crate::{
     admin::wire,
@@ -28,7 +28,7 @@ fn version(version: reload::Version) -> wire::VersionStatus {
     wire::VersionStatus { version: version.version, hash: version.hash.to_string() }
 }
 
-/// Milliseconds inside, microseconds on the wire.
+/// Converts milliseconds to the microseconds of the JSON type.
 pub(in crate::boot) fn steps(steps_ms: Vec<(String, f64)>) -> Vec<wire::StepTime> {
     let microseconds = |ms: f64| (ms * 1_000.0).round().max(0.0) as u64;
     steps_ms.into_iter().map(|(step, ms)| wire::StepTime { step, microseconds: microseconds(ms) }).collect()
@@ -50,7 +50,7 @@ pub(super) fn plugin_status(status: reload::PluginStatus) -> wire::PluginStatus 
             hash: serving.version.hash.to_string(),
             build: serving.build,
             generation: serving.generation,
-            since: wire::Moment(serving.since),
+            since: wire::TimestampText(serving.since),
             in_flight: serving.in_flight,
         }),
         parked: status.parked.map(version),
@@ -69,18 +69,19 @@ pub(super) fn swap_report(report: SwapReport) -> wire::SwapReport {
     }
 }
 
-/// The manifest of a component that imports too much was not read, so its own name is not known.
+/// Returns the hint for a failed deploy. A component with ungranted imports may belong to another plugin: its manifest
+/// is not read, so its name is unknown.
 pub(super) fn deploy_hint(reasons: &[String]) -> &'static str {
     if reasons.iter().any(|reason| grants::is_ungranted(reason)) {
-        return "If another plugin was meant, name it with --plugin. `tenon plugin check` shows the same and publishes nothing.";
+        return "If the component belongs to another plugin, set --plugin. `tenon plugin check` reports the same without publishing.";
     }
-    "`tenon plugin check` shows the same and publishes nothing."
+    "`tenon plugin check` reports the same without publishing."
 }
 
 pub(super) fn journal_line(row: SwapRow) -> wire::JournalLine {
     wire::JournalLine {
-        at: wire::Moment(row.at),
-        who: row.who,
+        at: wire::TimestampText(row.at),
+        operator: row.operator,
         plugin: row.plugin,
         action: row.action,
         from: row.from_hash,
@@ -103,7 +104,7 @@ pub(super) fn outbox_message(row: OutboxRow) -> wire::OutboxMessage {
         body: String::from_utf8_lossy(&row.body).into_owned(),
         bytes: row.bytes,
         idempotency_key: row.key,
-        at: wire::Moment(row.at),
+        at: wire::TimestampText(row.at),
     }
 }
 
@@ -112,9 +113,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn hint_of_a_deploy_without_its_grants_names_the_flag_for_another_plugin() {
-        let ungranted = grants::find_objection("notes", "tenon:plugin/records@0.1.0", &[]).unwrap();
-        assert!(deploy_hint(&["is empty".to_owned(), ungranted]).starts_with("If another plugin was meant"));
+    fn deploy_hint_for_ungranted_imports_names_the_plugin_flag() {
+        let ungranted = grants::check_import("notes", "tenon:plugin/records@0.1.0", &[]).unwrap();
+        assert!(
+            deploy_hint(&["is empty".to_owned(), ungranted]).starts_with("If the component belongs to another plugin")
+        );
         assert!(!deploy_hint(&["is empty".to_owned()]).contains("--plugin"));
     }
 }

@@ -1,20 +1,21 @@
-//! What `verify` found, as it is printed, kept by an auditor and read again: and whether what was seen then is still there.
+//! The report of `tenon audit verify --json`, and its comparison with an earlier report that an auditor kept.
 
 use serde::{Deserialize, Serialize};
 
 use super::source::Source;
 use crate::{
     admin::{
-        operations::{ChainsQuestion, LinesQuestion},
-        wire::{ChainFlaw, ChainStatus, FlawSort},
+        operations::{AuditChainsQuery, AuditLinesQuery},
+        wire::{ChainFlaw, ChainStatus, FlawKind},
     },
     cli::CliError,
 };
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Report {
-    /// No chain has a flaw.
-    pub sound: bool,
+    /// True if no chain has a flaw.
+    #[serde(rename = "sound")]
+    pub is_valid: bool,
     pub chains: Vec<ReportedChain>,
 }
 
@@ -22,56 +23,56 @@ pub struct Report {
 pub struct ReportedChain {
     #[serde(flatten)]
     pub chain: ChainStatus,
-    /// Null where nothing was compared.
+    /// `None` if nothing was compared.
     #[serde(default)]
     pub compared: Option<Compared>,
 }
 
-/// What became of the last line that an earlier report has of a chain.
+/// Result of the comparison with the last line of a chain in an earlier report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Compared {
-    /// It is there as it was.
+    /// The line is unchanged.
     Same,
-    /// Retention has deleted it since: nothing can be said.
+    /// Retention has deleted the line since, so it cannot be compared.
     Deleted,
-    /// The report does not know the chain.
+    /// The earlier report does not contain the chain.
     New,
 }
 
 impl Report {
     pub fn new(chains: Vec<ChainStatus>) -> Report {
-        let sound = chains.iter().all(|chain| chain.flaw.is_none());
+        let is_valid = chains.iter().all(|chain| chain.flaw.is_none());
         let chains = chains.into_iter().map(|chain| ReportedChain { chain, compared: None }).collect();
-        Report { sound, chains }
+        Report { is_valid, chains }
     }
 
-    /// The chains that are asked for.
-    pub fn of(mut self, question: &ChainsQuestion) -> Report {
-        let is = |wanted: &Option<String>, found: &str| wanted.as_deref().is_none_or(|wanted| wanted == found);
+    /// Keeps only the chains that match the query.
+    pub fn filter(mut self, query: &AuditChainsQuery) -> Report {
+        let matches = |filter: &Option<String>, value: &str| filter.as_deref().is_none_or(|filter| filter == value);
         self.chains.retain(|ReportedChain { chain, .. }| {
-            is(&question.plugin, &chain.plugin) && is(&question.tenant, &chain.tenant)
+            matches(&query.plugin, &chain.plugin) && matches(&query.tenant, &chain.tenant)
         });
         self
     }
 
-    /// Adds what only the earlier report shows: ends that are gone, chains that were written anew.
+    /// Adds flaws that only a comparison with the earlier report detects: truncated and rewritten chains.
     pub async fn compare(&mut self, earlier: &Report, source: &Source<'_>) -> Result<(), CliError> {
         for now in &mut self.chains {
             now.compared = Some(Compared::New);
         }
-        // A chain of which nothing was seen is a new one.
+        // A chain that had no lines in the earlier report counts as new.
         for then in earlier.chains.iter().map(|reported| &reported.chain).filter(|then| then.last > 0) {
             match self.chains.binary_search_by(|now| name(&now.chain).cmp(&name(then))) {
-                Ok(place) => {
-                    if let Some(now) = self.chains.get_mut(place) {
+                Ok(index) => {
+                    if let Some(now) = self.chains.get_mut(index) {
                         now.compare(then, source).await?;
                     }
                 }
-                Err(place) => self.chains.insert(place, gone(then)),
+                Err(index) => self.chains.insert(index, missing_chain(then)),
             }
         }
-        self.sound = self.chains.iter().all(|reported| reported.chain.flaw.is_none());
+        self.is_valid = self.chains.iter().all(|reported| reported.chain.flaw.is_none());
         Ok(())
     }
 }
@@ -85,7 +86,7 @@ impl ReportedChain {
         }
         let head = match then.last {
             last if last > now.last => {
-                now.flaw = Some(ChainFlaw { seq: now.last.saturating_add(1), what: FlawSort::CutOff });
+                now.flaw = Some(ChainFlaw { seq: now.last.saturating_add(1), kind: FlawKind::CutOff });
                 return Ok(());
             }
             last if last == now.last => Some(now.head.clone()),
@@ -97,30 +98,30 @@ impl ReportedChain {
         };
         match head {
             Some(head) if head == then.head => self.compared = Some(Compared::Same),
-            Some(_) => now.flaw = Some(ChainFlaw { seq: then.last, what: FlawSort::Rewritten }),
-            // It was there a moment ago, when the chain was followed.
+            Some(_) => now.flaw = Some(ChainFlaw { seq: then.last, kind: FlawKind::Rewritten }),
+            // Retention deleted the line after the chain was verified.
             None => self.compared = Some(Compared::Deleted),
         }
         Ok(())
     }
 }
 
-/// Of a line in the middle of a chain that was just followed.
+/// Returns the hash of a line in the middle of a chain that was just verified.
 async fn find_hash(chain: &ChainStatus, seq: i64, source: &Source<'_>) -> Result<Option<String>, CliError> {
-    let question = LinesQuestion {
+    let query = AuditLinesQuery {
         plugin: Some(chain.plugin.clone()),
         tenant: Some(chain.tenant.clone()),
         after: Some(seq.saturating_add(1)),
         limit: 1,
-        ..LinesQuestion::default()
+        ..AuditLinesQuery::default()
     };
-    let found = source.lines(&question).await?.entries.pop();
+    let found = source.lines(&query).await?.entries.pop();
     Ok(found.filter(|line| line.seq == seq).map(|line| line.hash))
 }
 
-/// A chain of which nothing is left, not even where retention has cut it.
-fn gone(then: &ChainStatus) -> ReportedChain {
-    let flaw = Some(ChainFlaw { seq: 1, what: FlawSort::CutOff });
+/// Returns the entry of a chain of which nothing is stored, not even the position up to which retention deleted it.
+fn missing_chain(then: &ChainStatus) -> ReportedChain {
+    let flaw = Some(ChainFlaw { seq: 1, kind: FlawKind::CutOff });
     let (lines, first, last, deleted) = (0, None, 0, 0);
     let head = "0".repeat(64);
     let (plugin, tenant) = (then.plugin.clone(), then.tenant.clone());
@@ -128,7 +129,7 @@ fn gone(then: &ChainStatus) -> ReportedChain {
     ReportedChain { chain, compared: None }
 }
 
-/// Chains come in the order of their names.
+/// Sort key of the chains in a report.
 fn name(chain: &ChainStatus) -> (&str, &str) {
     (&chain.plugin, &chain.tenant)
 }

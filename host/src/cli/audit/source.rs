@@ -1,9 +1,9 @@
-//! Whom the journal is asked of: the host that runs, or its database where none does. Both give the same words.
+//! Source of the tenants' journal: a running host, or its database if no host runs. Both return the same types.
 
 use crate::{
     admin::{
-        Refusal,
-        operations::{ChainsQuestion, LinesQuestion},
+        AdminError,
+        operations::{AuditChainsQuery, AuditLinesQuery},
         wire::{AuditLine, ChainStatus, Page},
     },
     boot::audit,
@@ -17,40 +17,43 @@ use crate::{
 
 pub enum Source<'a> {
     Host(&'a Access),
-    /// Read, never written.
+    /// Opened read-only.
     File(Database),
 }
 
 impl<'a> Source<'a> {
-    /// `database`: where it is not in the data folder.
+    /// Returns the running host, or the database if no host runs. `database` is its URL if it is not in the data
+    /// folder.
     pub async fn find(access: &'a Access, database: Option<&str>) -> Result<Source<'a>, CliError> {
         match access.get::<Page<AuditLine>>("/v1/audit/lines?limit=1").await {
             Ok(_) => Ok(Source::Host(access)),
-            Err(nobody @ (CliError::NotRunning(_) | CliError::NoToken(_))) => {
+            Err(no_host @ (CliError::NotRunning(_) | CliError::NoToken(_))) => {
                 let url = database.map_or_else(|| database_in(access.data_dir()), str::to_owned);
-                let nor = |error| CliError::Failed(format!("{nobody} Nor can it be read without a host: {error}."));
-                Ok(Source::File(Database::open_read_only(&url, &DbOptions::default()).await.map_err(nor)?))
+                let both_failed = |error| {
+                    CliError::Failed(format!("{no_host} The database cannot be read without a host either: {error}."))
+                };
+                Ok(Source::File(Database::open_read_only(&url, &DbOptions::default()).await.map_err(both_failed)?))
             }
             Err(error) => Err(error),
         }
     }
 
-    pub async fn chains(&self, question: &ChainsQuestion) -> Result<Page<ChainStatus>, CliError> {
-        let ChainsQuestion { plugin, tenant, after } = question;
+    pub async fn chains(&self, query: &AuditChainsQuery) -> Result<Page<ChainStatus>, CliError> {
+        let AuditChainsQuery { plugin, tenant, after } = query;
         match self {
             Source::Host(access) => {
                 let options = [("plugin", plugin), ("tenant", tenant), ("after", after)];
                 access.get(&path("/v1/audit/chains?", &options)).await
             }
-            Source::File(database) => audit::follow_chains(database, question.clone()).await.map_err(failed),
+            Source::File(database) => audit::verify_chains(database, query.clone()).await.map_err(failed),
         }
     }
 
-    pub async fn lines(&self, question: &LinesQuestion) -> Result<Page<AuditLine>, CliError> {
-        let LinesQuestion { plugin, tenant, operation, subject, request, since, until, after, limit } = question;
+    pub async fn lines(&self, query: &AuditLinesQuery) -> Result<Page<AuditLine>, CliError> {
+        let AuditLinesQuery { plugin, tenant, operation, subject, request, since, until, after, limit } = query;
         match self {
             Source::Host(access) => {
-                let [since, until] = [since, until].map(|moment| moment.map(|moment| moment.to_string()));
+                let [since, until] = [since, until].map(|time| time.map(|timestamp| timestamp.to_string()));
                 let options = [
                     ("plugin", plugin),
                     ("tenant", tenant),
@@ -63,16 +66,16 @@ impl<'a> Source<'a> {
                 ];
                 access.get(&path(&format!("/v1/audit/lines?limit={limit}"), &options)).await
             }
-            Source::File(database) => audit::list_lines(database, question.clone()).await.map_err(failed),
+            Source::File(database) => audit::list_lines(database, query.clone()).await.map_err(failed),
         }
     }
 }
 
-fn path(begin: &str, options: &[(&str, &Option<String>)]) -> String {
-    let given = options.iter().filter_map(|(name, value)| value.as_ref().map(|value| (name, segment(value))));
-    given.fold(begin.to_owned(), |path, (name, value)| format!("{path}&{name}={value}"))
+fn path(prefix: &str, options: &[(&str, &Option<String>)]) -> String {
+    let parameters = options.iter().filter_map(|(name, value)| value.as_ref().map(|value| (name, segment(value))));
+    parameters.fold(prefix.to_owned(), |path, (name, value)| format!("{path}&{name}={value}"))
 }
 
-fn failed(refusal: Refusal) -> CliError {
-    CliError::failed(&refusal)
+fn failed(error: AdminError) -> CliError {
+    CliError::failed(&error)
 }

@@ -1,29 +1,29 @@
-//! `tenon chain fault …`: what is to be wrong with a simulated network.
+//! `tenon chain fault …`: fault injection in a simulated network.
 
 use clap::{Args, ValueEnum};
 
-use super::Place;
+use super::NetworkArgs;
 use crate::{
     admin::wire::{Control, Silence},
     cli::CliError,
 };
 
 pub const EXAMPLES: &str = "Example:\n  tenon chain fault base fail 2        # the next two transactions fail in their block\n  \
-    tenon chain fault base stick         # the next one waits until it is released\n  \
-    tenon chain fault base release       # what is stuck goes into the next block\n  \
-    tenon chain fault base slow 3000     # every answer takes 3 s; 0: no more\n  \
-    tenon chain fault base silent on     # no answers, and what is submitted is lost\n  \
-    tenon chain fault base silent taken  # no answers, and what is submitted is taken\n  \
+    tenon chain fault base stick         # the next transaction is stuck until it is released\n  \
+    tenon chain fault base release       # stuck transactions go into the next block\n  \
+    tenon chain fault base slow 3000     # every response takes 3 s; 0 removes the delay\n  \
+    tenon chain fault base silent on     # no responses, and submitted transactions are lost\n  \
+    tenon chain fault base silent taken  # no responses, but submitted transactions are accepted\n  \
     tenon chain fault base silent off\n  \
-    tenon chain fault base off           # all of that ends";
+    tenon chain fault base off           # remove all faults";
 
 #[derive(Args)]
 pub struct Fault {
     #[command(flatten)]
-    pub place: Place,
+    pub network_args: NetworkArgs,
     #[arg(value_enum)]
     kind: Kind,
-    /// How many transactions [default: 1]; milliseconds; on, taken or off
+    /// Number of transactions [default: 1], milliseconds, or on, taken, off
     value: Option<String>,
     /// Print JSON
     #[arg(long)]
@@ -32,43 +32,43 @@ pub struct Fault {
 
 #[derive(Clone, Copy, ValueEnum)]
 enum Kind {
-    /// The next transactions fail
+    /// Make the next transactions fail
     Fail,
-    /// The next transactions are stuck
+    /// Make the next transactions stuck
     Stick,
-    /// What is stuck goes on
+    /// Release stuck transactions
     Release,
-    /// Every answer takes so long
+    /// Delay every response by milliseconds
     Slow,
-    /// Nothing is answered
+    /// Do not respond
     Silent,
-    /// All of that ends
+    /// Remove all faults
     Off,
 }
 
 impl Fault {
     pub fn control(&self) -> Result<Control, CliError> {
-        let wrong = |expected: &str| CliError::Failed(format!("{expected} `tenon help chain fault` shows examples."));
+        let invalid = |expected: &str| CliError::Failed(format!("{expected} `tenon help chain fault` shows examples."));
         let count = || match self.value.as_deref().map(str::parse) {
             None => Ok(1),
             Some(Ok(count)) => Ok(count),
-            Some(Err(_)) => Err(wrong("Say how many transactions: a whole number.")),
+            Some(Err(_)) => Err(invalid("The number of transactions must be a whole number.")),
         };
         match (self.kind, self.value.as_deref()) {
             (Kind::Fail, _) => Ok(Control::Fail { count: count()? }),
             (Kind::Stick, _) => Ok(Control::Stick { count: count()? }),
             (Kind::Release, None) => Ok(Control::Release),
             (Kind::Off, None) => Ok(Control::Off),
-            (Kind::Release | Kind::Off, Some(_)) => Err(wrong("Nothing follows `release` and `off`.")),
+            (Kind::Release | Kind::Off, Some(_)) => Err(invalid("`release` and `off` take no value.")),
             (Kind::Slow, text) => {
                 let ms = text.and_then(|text| text.parse().ok());
-                let ms = ms.ok_or_else(|| wrong("Say how many milliseconds an answer is to take, 0 for no delay."))?;
+                let ms = ms.ok_or_else(|| invalid("The delay must be a number of milliseconds, 0 for none."))?;
                 Ok(Control::Slow { ms })
             }
             (Kind::Silent, None | Some("on")) => Ok(Control::Silent { silence: Silence::Lost }),
             (Kind::Silent, Some("taken")) => Ok(Control::Silent { silence: Silence::Taken }),
             (Kind::Silent, Some("off")) => Ok(Control::Silent { silence: Silence::Off }),
-            (Kind::Silent, Some(_)) => Err(wrong("Silence is on, taken or off.")),
+            (Kind::Silent, Some(_)) => Err(invalid("`silent` takes on, taken or off.")),
         }
     }
 }

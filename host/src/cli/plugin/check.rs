@@ -1,18 +1,20 @@
-//! `tenon plugin check`: everything up to *publish*. In this process against the plugin's section in plugins.toml, or in a
-//! running host against what it serves.
+//! `tenon plugin check`: runs all steps of a deploy before *publish*.
+//!
+//! The check runs in this process with the plugin's section in plugins.toml, or in a running host against the serving
+//! version.
 
 use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use super::words;
+use super::render;
 use crate::{
     admin::wire::CheckReport,
     boot,
     cli::{
         CliError, Outcome,
         client::{Access, segment},
-        input, show,
+        input, output,
     },
     config::{self, Flags, Variables, mistakes},
     limits::ADMIN_COMPONENT_BYTES_MAX,
@@ -20,21 +22,21 @@ use crate::{
 
 #[derive(Args)]
 pub struct Check {
-    /// The component
+    /// Component file
     file: PathBuf,
-    /// Its name in plugins.toml
+    /// Plugin name in plugins.toml; the check runs in this process
     #[arg(long, required_unless_present = "against", conflicts_with = "against")]
     plugin: Option<String>,
-    /// Name of a plugin that a running host serves: the host checks the component and publishes nothing
+    /// Name of a plugin of a running host; the host checks the component and publishes nothing
     #[arg(long, value_name = "NAME", conflicts_with = "config")]
     against: Option<String>,
-    /// With --against: address of the operators' listener [default: TENON_ADMIN, else 127.0.0.1:9090]
+    /// With --against: address of the operators' listener [default: TENON_ADMIN, otherwise 127.0.0.1:9090]
     #[arg(long, value_name = "ADDRESS", requires = "against", conflicts_with = "plugin")]
     admin: Option<String>,
-    /// The configuration; default: TENON_CONFIG, else plugins.toml
+    /// Configuration file [default: TENON_CONFIG, otherwise plugins.toml]
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// Data folder: what was published there is what it is compared with; with --against the operators' token lies there
+    /// Data folder with the published version to compare with; with --against, with the operators' token
     #[arg(long, value_name = "FOLDER")]
     data_dir: Option<PathBuf>,
     /// Print JSON
@@ -53,8 +55,8 @@ impl Check {
             }
             None => self.check_here().await?,
         };
-        let text = if json { show::json(&report)?.text } else { words::checked(&report) };
-        Ok(Outcome { text, good: report.passed })
+        let text = if json { output::json(&report)?.text } else { render::check_report(&report) };
+        Ok(Outcome { text, success: report.passed })
     }
 
     async fn check_here(self) -> Result<CheckReport, CliError> {

@@ -1,23 +1,23 @@
-//! `tenon plugin compile`: fills the cache of compiled code ahead of a start.
+//! `tenon plugin compile`: fills the cache of compiled code before a start.
 
 use std::path::PathBuf;
 
 use clap::Args;
 
-use super::words;
+use super::render;
 use crate::{
     admin::wire::CompileOutcome,
     boot,
-    cli::{CliError, Outcome, ownership::print_advice, show},
+    cli::{CliError, Outcome, output, ownership::print_advice},
     config::{self, Flags, Variables},
 };
 
 #[derive(Args)]
 pub struct Compile {
-    /// The configuration; default: TENON_CONFIG, else plugins.toml
+    /// Configuration file [default: TENON_CONFIG, otherwise plugins.toml]
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// Data folder, where compiled code is kept
+    /// Data folder, which contains the cache of compiled code
     #[arg(long, value_name = "FOLDER")]
     data_dir: Option<PathBuf>,
     /// Print JSON
@@ -32,8 +32,8 @@ impl Compile {
         let reports = boot::compile_components(&config).await;
         let reports = reports.map_err(|error| CliError::failed(error.as_ref()))?;
         print_advice(&config.data_dir);
-        let good = reports.iter().all(|report| report.outcome != CompileOutcome::Refused);
-        let text = if self.json { show::json(&reports)?.text } else { words::compiled(&reports) };
-        Ok(Outcome { text, good })
+        let success = reports.iter().all(|report| report.outcome != CompileOutcome::Refused);
+        let text = if self.json { output::json(&reports)?.text } else { render::compile_reports(&reports) };
+        Ok(Outcome { text, success })
     }
 }

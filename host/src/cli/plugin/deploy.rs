@@ -1,10 +1,10 @@
-//! `tenon plugin deploy`: sends the bytes of a component.
+//! `tenon plugin deploy`: sends a component to the host.
 
 use std::path::PathBuf;
 
 use clap::Args;
 
-use super::{check, swapped};
+use super::{check, swap_report};
 use crate::cli::{
     CliError, Outcome,
     client::{Access, segment},
@@ -12,15 +12,15 @@ use crate::cli::{
 
 #[derive(Args)]
 pub struct Deploy {
-    /// The component
+    /// Component file
     file: PathBuf,
-    /// Its name in plugins.toml
+    /// Plugin name in plugins.toml
     #[arg(long)]
     plugin: String,
-    /// Publish even if routes or event types go, or authentication changes
+    /// Publish even if routes or event types are removed, or authentication changes
     #[arg(long)]
     allow_breaking: bool,
-    /// Make its indexes even if that stops all writes for several seconds
+    /// Build indexes even if that blocks all writes for several seconds
     #[arg(long)]
     allow_slow_index: bool,
     #[command(flatten)]
@@ -38,6 +38,6 @@ impl Deploy {
             "/v1/plugins/{}/component?allow-breaking={allow_breaking}&allow-slow-index={allow_slow_index}",
             segment(plugin)
         );
-        swapped(&self.access.put_bytes(&path, bytes).await?, self.json)
+        swap_report(&self.access.put_bytes(&path, bytes).await?, self.json)
     }
 }

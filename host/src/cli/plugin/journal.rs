@@ -1,23 +1,23 @@
-//! `tenon plugin journal`.
+//! `tenon plugin journal`: the operators' journal, filtered by plugin.
 
 use clap::Args;
 
-use super::words;
+use super::render;
 use crate::{
     admin::wire::JournalLine,
     cli::{
         CliError, Outcome,
         client::{Access, segment},
-        show,
+        output,
     },
 };
 
 #[derive(Args)]
 pub struct Journal {
-    /// Only this plugin
+    /// List only actions on this plugin
     #[arg(long)]
     plugin: Option<String>,
-    /// Lines
+    /// Maximum number of lines
     #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=1000))]
     limit: u32,
     #[command(flatten)]
@@ -33,6 +33,6 @@ impl Journal {
         let plugin = self.plugin.map(|plugin| format!("&plugin={}", segment(&plugin))).unwrap_or_default();
         let path = format!("/v1/plugins/journal?limit={}{plugin}", self.limit);
         let lines: Vec<JournalLine> = self.access.get(&path).await?;
-        if self.json { show::json(&lines) } else { Ok(Outcome::good(words::journal(&lines, is_filtered))) }
+        if self.json { output::json(&lines) } else { Ok(Outcome::success(render::journal(&lines, is_filtered))) }
     }
 }

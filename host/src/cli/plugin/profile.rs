@@ -1,4 +1,4 @@
-//! `tenon plugin profile`: asks the host for a profile, and writes it into a file.
+//! `tenon plugin profile`: requests a profile from the host and writes it to a file.
 
 use std::{
     fs,
@@ -11,22 +11,22 @@ use clap::Args;
 use serde::Serialize;
 use tokio::time::{Instant, sleep};
 
-use super::words;
+use super::render;
 use crate::{
     admin::wire::{FunctionStatus, ProfileEnd, ProfileReport},
     cli::{
         CliError, Outcome,
         client::{Access, segment},
-        show,
+        output,
     },
     limits::{PROFILE_PROGRESS_MS, PROFILE_SECONDS_DEFAULT, PROFILE_SECONDS_MAX},
 };
 
 #[derive(Args)]
 pub struct Profile {
-    /// Its name in plugins.toml
+    /// Plugin name in plugins.toml
     plugin: String,
-    /// How long samples are taken
+    /// Duration of the sampling in seconds
     #[arg(
         long,
         value_name = "SECONDS",
@@ -34,7 +34,7 @@ pub struct Profile {
         value_parser = clap::value_parser!(u64).range(1..=PROFILE_SECONDS_MAX)
     )]
     seconds: u64,
-    /// The file to write [default: NAME-profile.json]
+    /// Output file [default: NAME-profile.json]
     #[arg(long, value_name = "FILE")]
     output: Option<PathBuf>,
     /// Replace the file if it exists
@@ -64,9 +64,9 @@ struct Written<'a> {
 impl Profile {
     pub async fn run(self) -> Result<Outcome, CliError> {
         let file = self.output.clone().unwrap_or_else(|| format!("{}-profile.json", self.plugin).into());
-        // Before the profile, which takes long.
+        // Checked before the profile, which takes long.
         if !self.force && file.exists() {
-            return Err(exists(&file));
+            return Err(file_exists(&file));
         }
         let path = format!("/v1/plugins/{}/profile?seconds={}", segment(&self.plugin), self.seconds);
         let report: ProfileReport = self.show_progress(self.access.post(&path)).await?;
@@ -76,20 +76,31 @@ impl Profile {
         write(&file, report.profile.get(), self.force)?;
         let file = file.display().to_string();
         if !self.json {
-            return Ok(Outcome::good(words::profiled(&report, &file)));
+            return Ok(Outcome::success(render::profile(&report, &file)));
         }
         let ProfileReport { plugin, version, hash, notes, functions, .. } = &report;
         let ProfileReport { generation, milliseconds, samples, ended, .. } = report;
-        show::json(&Written { file, plugin, version, hash, generation, milliseconds, samples, ended, notes, functions })
+        output::json(&Written {
+            file,
+            plugin,
+            version,
+            hash,
+            generation,
+            milliseconds,
+            samples,
+            ended,
+            notes,
+            functions,
+        })
     }
 
-    /// Writes one line on the terminal, which each update replaces.
+    /// Shows the progress on one terminal line, which each update replaces.
     async fn show_progress<T>(&self, work: impl Future<Output = T>) -> T {
         if self.json || !io::stderr().is_terminal() {
             return work.await;
         }
         let (mut work, began) = (std::pin::pin!(work), Instant::now());
-        let plugin = show::printable(&self.plugin);
+        let plugin = output::printable(&self.plugin);
         loop {
             let seconds = began.elapsed().as_secs().min(self.seconds);
             let _ = write!(io::stderr(), "\r\u{1b}[Kprofile of {plugin}: {seconds} of {} s\r", self.seconds);
@@ -110,11 +121,11 @@ fn write(file: &Path, text: &str, force: bool) -> Result<(), CliError> {
     let options = if force { options.create(true).truncate(true) } else { options.create_new(true) };
     let written = options.open(file).and_then(|mut open| open.write_all(text.as_bytes()));
     written.map_err(|error| match error.kind() {
-        ErrorKind::AlreadyExists => exists(file),
-        _ => CliError::Failed(format!("{} cannot be written ({error}).", file.display())),
+        ErrorKind::AlreadyExists => file_exists(file),
+        _ => CliError::Failed(format!("failed to write {} ({error}).", file.display())),
     })
 }
 
-fn exists(file: &Path) -> CliError {
+fn file_exists(file: &Path) -> CliError {
     CliError::Failed(format!("{} exists. Replace it with --force, or name another file with --output.", file.display()))
 }

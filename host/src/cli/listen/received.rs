@@ -1,59 +1,60 @@
-//! One request that arrived: what it is, whether its signature is good, and how that is printed.
+//! A received request: its content, the check of its signature, and its text output.
 //!
-//! Invariant: what comes out holds no control character but line feeds of our own, nor one that turns the direction of text.
+//! Invariant: the output contains no control characters except the line feeds of this module, and no bidirectional
+//! controls.
 
 use http::{HeaderMap, StatusCode, request::Parts};
 use serde::Serialize;
 use serde_json::{Value, value::RawValue};
 
-use crate::clock::Timestamp;
 use crate::{
-    admin::wire::Moment,
-    cli::show,
+    admin::wire::TimestampText,
+    cli::output,
+    clock::Timestamp,
     delivery::signing::{SigningSecret, WEBHOOK_ID, verify},
 };
 
-/// Members in which interfaces say what kind of event it is; the first that is there and a text.
+/// Members in which interfaces name the event type. The first that is present and a string is printed.
 const TYPE_NAMES: [&str; 4] = ["type", "event", "event_type", "eventType"];
 
-/// How much of it is printed.
+/// Format and extent of the output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Layout {
-    /// A line, and the body below it.
+    /// A line, followed by the body.
     Whole,
     Head,
-    /// A line of JSON with the body in it.
+    /// A line of JSON that contains the body.
     Json,
     JsonHead,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Verdict {
-    /// There is no secret to check with.
+pub enum SignatureCheck {
+    /// No secret is configured, or the body is incomplete.
     Unchecked,
-    Good,
-    /// Which check failed.
-    Wrong(String),
+    Valid,
+    /// The reason.
+    Invalid(String),
 }
 
 #[derive(Debug)]
-pub struct Arrival<'a> {
-    pub verdict: Verdict,
-    at: Moment,
+pub struct ReceivedRequest<'a> {
+    pub signature: SignatureCheck,
+    at: TimestampText,
     method: &'a str,
     path: &'a str,
     id: Option<String>,
     event_type: Option<String>,
     body: &'a [u8],
     json: Option<Value>,
-    /// Why there is no body, where it was not read to its end.
-    unread: Option<StatusCode>,
+    /// Status of the response if the body was not received completely.
+    incomplete: Option<StatusCode>,
 }
 
-/// A line of `--json`.
+/// A line of the output of `--json`.
 #[derive(Serialize)]
 struct Line<'a> {
-    at: Moment,
+    at: TimestampText,
     method: &'a str,
     path: &'a str,
     id: Option<&'a str>,
@@ -70,61 +71,62 @@ struct Line<'a> {
     body: Option<Box<RawValue>>,
 }
 
-impl<'a> Arrival<'a> {
-    pub fn new(head: &'a Parts, body: &'a [u8], secrets: &[SigningSecret], now: Timestamp) -> Arrival<'a> {
+impl<'a> ReceivedRequest<'a> {
+    pub fn new(head: &'a Parts, body: &'a [u8], secrets: &[SigningSecret], now: Timestamp) -> ReceivedRequest<'a> {
         let json: Option<Value> = serde_json::from_slice(body).ok();
         let event_type = TYPE_NAMES.iter().find_map(|name| json.as_ref()?.get(name)?.as_str().map(str::to_owned));
-        Arrival {
-            verdict: judge(&head.headers, body, secrets, now),
-            at: Moment(now),
+        ReceivedRequest {
+            signature: check_signature(&head.headers, body, secrets, now),
+            at: TimestampText(now),
             method: head.method.as_str(),
             path: head.uri.path(),
             id: head.headers.get(WEBHOOK_ID).map(|id| String::from_utf8_lossy(id.as_bytes()).into_owned()),
             event_type,
             body,
             json,
-            unread: None,
+            incomplete: None,
         }
     }
 
-    /// The body was too large or broke off: nothing can be said about its signature.
-    pub fn unread(&mut self, status: StatusCode) {
-        self.verdict = Verdict::Unchecked;
-        self.unread = Some(status);
+    /// Marks the body as incomplete, because it was too large or the connection broke. Its signature cannot be checked
+    /// then.
+    pub fn set_incomplete(&mut self, status: StatusCode) {
+        self.signature = SignatureCheck::Unchecked;
+        self.incomplete = Some(status);
     }
 
-    pub fn words(&self, layout: Layout) -> String {
+    pub fn render(&self, layout: Layout) -> String {
         let text = match layout {
             Layout::Head => self.head(),
-            Layout::Whole => format!("{}{}", self.head(), self.pretty()),
-            Layout::Json | Layout::JsonHead => self.line(layout == Layout::Json),
+            Layout::Whole => format!("{}{}", self.head(), self.pretty_body()),
+            Layout::Json | Layout::JsonHead => self.json_line(layout == Layout::Json),
         };
         escaped(&text, layout)
     }
 
     fn head(&self) -> String {
-        let of = |text: &Option<String>| text.as_deref().map_or("-".to_owned(), one_line);
-        let verdict = match (&self.verdict, self.unread) {
-            (_, Some(status)) => format!("BODY NOT READ, answered {}", status.as_u16()),
-            (Verdict::Unchecked, None) => "signature not checked".to_owned(),
-            (Verdict::Good, None) => "signature good".to_owned(),
-            (Verdict::Wrong(reason), None) => format!("SIGNATURE WRONG: {reason}"),
+        let column = |text: &Option<String>| text.as_deref().map_or("-".to_owned(), one_line);
+        let signature = match (&self.signature, self.incomplete) {
+            (_, Some(status)) => format!("BODY INCOMPLETE, answered {}", status.as_u16()),
+            (SignatureCheck::Unchecked, None) => "signature not checked".to_owned(),
+            (SignatureCheck::Valid, None) => "signature valid".to_owned(),
+            (SignatureCheck::Invalid(reason), None) => format!("SIGNATURE INVALID: {reason}"),
         };
-        let (id, event_type, bytes) = (of(&self.id), of(&self.event_type), self.body.len());
-        format!("{}  {} {}  {id}  {event_type}  {bytes} bytes  {verdict}\n", self.at, self.method, self.path)
+        let (id, event_type, bytes) = (column(&self.id), column(&self.event_type), self.body.len());
+        format!("{}  {} {}  {id}  {event_type}  {bytes} bytes  {signature}\n", self.at, self.method, self.path)
     }
 
-    fn pretty(&self) -> String {
+    fn pretty_body(&self) -> String {
         let text = self.json.as_ref().and_then(|json| serde_json::to_string_pretty(json).ok());
         let text = text.unwrap_or_else(|| String::from_utf8_lossy(self.body).into_owned());
         if text.is_empty() { text } else { format!("{text}\n\n") }
     }
 
-    fn line(&self, with_body: bool) -> String {
-        let (signature, reason) = match &self.verdict {
-            Verdict::Unchecked => ("unchecked", None),
-            Verdict::Good => ("good", None),
-            Verdict::Wrong(reason) => ("wrong", Some(reason.as_str())),
+    fn json_line(&self, with_body: bool) -> String {
+        let (signature, reason) = match &self.signature {
+            SignatureCheck::Unchecked => ("unchecked", None),
+            SignatureCheck::Valid => ("good", None),
+            SignatureCheck::Invalid(reason) => ("wrong", Some(reason.as_str())),
         };
         let line = Line {
             at: self.at,
@@ -135,13 +137,13 @@ impl<'a> Arrival<'a> {
             bytes: self.body.len(),
             signature,
             reason,
-            answered: self.unread.map(|status| status.as_u16()),
+            answered: self.incomplete.map(|status| status.as_u16()),
             body: with_body.then(|| self.body_as_json()).flatten(),
         };
         serde_json::to_string(&line).map_or_else(|error| format!("{error}\n"), |line| format!("{line}\n"))
     }
 
-    /// What is no JSON becomes a text.
+    /// Returns the body as JSON. A body that is not JSON becomes a string.
     fn body_as_json(&self) -> Option<Box<RawValue>> {
         let text = match &self.json {
             Some(json) => serde_json::to_string(json),
@@ -151,29 +153,29 @@ impl<'a> Arrival<'a> {
     }
 }
 
-fn judge(headers: &HeaderMap, body: &[u8], secrets: &[SigningSecret], now: Timestamp) -> Verdict {
+fn check_signature(headers: &HeaderMap, body: &[u8], secrets: &[SigningSecret], now: Timestamp) -> SignatureCheck {
     if secrets.is_empty() {
-        return Verdict::Unchecked;
+        return SignatureCheck::Unchecked;
     }
     match verify(headers, body, secrets, now / 1_000) {
-        Ok(()) => Verdict::Good,
-        Err(mismatch) => Verdict::Wrong(mismatch.to_string()),
+        Ok(()) => SignatureCheck::Valid,
+        Err(mismatch) => SignatureCheck::Invalid(mismatch.to_string()),
     }
 }
 
-/// A text of others in the middle of a line.
+/// Escapes line feeds in received text that is printed within a line.
 fn one_line(text: &str) -> String {
     text.replace('\n', "\\n")
 }
 
-/// Control characters, and those that turn the direction of text, as their numbers. In JSON they can only stand in texts.
+/// Escapes control characters and bidirectional controls by their code points. In JSON they occur only in strings.
 fn escaped(text: &str, layout: Layout) -> String {
     let is_json = matches!(layout, Layout::Json | Layout::JsonHead);
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         match c {
             '\n' => out.push(c),
-            c if show::is_visible(c) => out.push(c),
+            c if output::is_visible(c) => out.push(c),
             c if is_json => out.push_str(&format!("\\u{:04x}", u32::from(c))),
             c => out.extend(c.escape_unicode()),
         }
@@ -198,73 +200,79 @@ mod tests {
         head
     }
 
-    fn verdict(head: &Parts, body: &[u8], secrets: &[SigningSecret]) -> Verdict {
-        Arrival::new(head, body, secrets, NOW).verdict
+    fn signature_of(head: &Parts, body: &[u8], secrets: &[SigningSecret]) -> SignatureCheck {
+        ReceivedRequest::new(head, body, secrets, NOW).signature
     }
 
     #[test]
-    fn a_good_signature_is_said_to_be_good() {
+    fn valid_signature_is_reported() {
         let body = br#"{"type":"thing.changed","data":{"n":1}}"#;
         let head = head("event_1", body, NOW);
-        let text = Arrival::new(&head, body, &[secret(2), secret(1)], NOW).words(Layout::Whole);
-        let first = "2026-01-02T03:03:06.070Z  POST /hook  event_1  thing.changed  39 bytes  signature good\n";
+        let text = ReceivedRequest::new(&head, body, &[secret(2), secret(1)], NOW).render(Layout::Whole);
+        let first = "2026-01-02T03:03:06.070Z  POST /hook  event_1  thing.changed  39 bytes  signature valid\n";
         assert_eq!(
             text,
             format!("{first}{{\n  \"data\": {{\n    \"n\": 1\n  }},\n  \"type\": \"thing.changed\"\n}}\n\n")
         );
-        assert_eq!(Arrival::new(&head, body, &[secret(1)], NOW).words(Layout::Head), first);
+        assert_eq!(ReceivedRequest::new(&head, body, &[secret(1)], NOW).render(Layout::Head), first);
     }
 
     #[test]
-    fn the_check_that_failed_is_named() {
+    fn invalid_signature_is_reported_with_the_reason() {
         let body = br#"{"n":1}"#;
-        let good = head("event_1", body, NOW);
+        let signed = head("event_1", body, NOW);
         let mut unsigned = head("event_1", body, NOW);
         unsigned.headers.remove("webhook-signature");
         for (head, body, secrets, expected) in [
-            (&good, &b"{\"n\":2}"[..], vec![secret(1)], "no signature is that of this message"),
-            (&good, body, vec![secret(2)], "no signature is that of this message"),
-            (&head("event_1", body, NOW - 301_000), body, vec![secret(1)], "301 seconds ago"),
-            (&head("event_1", body, NOW + 302_000), body, vec![secret(1)], "too far ahead"),
+            (&signed, &b"{\"n\":2}"[..], vec![secret(1)], "no signature matches this message"),
+            (&signed, body, vec![secret(2)], "no signature matches this message"),
+            (&head("event_1", body, NOW - 301_000), body, vec![secret(1)], "301 seconds old"),
+            (&head("event_1", body, NOW + 302_000), body, vec![secret(1)], "seconds in the future"),
             (&unsigned, body, vec![secret(1)], "webhook-signature is missing"),
         ] {
-            let Verdict::Wrong(reason) = verdict(head, body, &secrets) else { panic!("{expected} was not noticed") };
+            let SignatureCheck::Invalid(reason) = signature_of(head, body, &secrets) else {
+                panic!("{expected} was not detected")
+            };
             assert!(reason.contains(expected), "{reason}");
         }
-        assert_eq!(verdict(&good, body, &[]), Verdict::Unchecked);
+        assert_eq!(signature_of(&signed, body, &[]), SignatureCheck::Unchecked);
     }
 
     #[test]
-    fn a_line_of_json_is_one_line_that_a_program_can_read() {
+    fn json_output_is_one_parseable_line() {
         let body = b"{\n\"type\":\"a\",\"text\":\"x\xc2\x9by\"}";
         let head = head("event_1", body, NOW);
-        let text = Arrival::new(&head, body, &[secret(2)], NOW).words(Layout::Json);
+        let text = ReceivedRequest::new(&head, body, &[secret(2)], NOW).render(Layout::Json);
         assert_eq!(text.matches('\n').count(), 1, "{text}");
         let line: Value = serde_json::from_str(&text).unwrap();
         assert_eq!((&line["signature"], &line["id"], &line["type"]), (&"wrong".into(), &"event_1".into(), &"a".into()));
         assert_eq!(line["body"]["text"], "x\u{9b}y");
-        assert!(Arrival::new(&head, body, &[], NOW).words(Layout::JsonHead).contains("\"signature\":\"unchecked\"}"));
+        assert!(
+            ReceivedRequest::new(&head, body, &[], NOW)
+                .render(Layout::JsonHead)
+                .contains("\"signature\":\"unchecked\"}")
+        );
     }
 
     proptest::proptest! {
         #[test]
-        fn nothing_that_arrives_commands_the_terminal(body: Vec<u8>, id in "[ -~]{0,20}", path in "/[!-;=@-~]{0,20}") {
+        fn received_text_cannot_control_the_terminal(body: Vec<u8>, id in "[ -~]{0,20}", path in "/[!-;=@-~]{0,20}") {
             let Ok(request) = http::Request::post(path.as_str()).header("webhook-id", id.as_str()).body(()) else {
                 return Ok(());
             };
             let (head, ()) = request.into_parts();
             for layout in [Layout::Whole, Layout::Head, Layout::Json, Layout::JsonHead] {
-                let text = Arrival::new(&head, &body, &[secret(1)], NOW).words(layout);
-                proptest::prop_assert!(text.chars().all(|c| c == '\n' || show::is_visible(c)), "{text:?}");
+                let text = ReceivedRequest::new(&head, &body, &[secret(1)], NOW).render(layout);
+                proptest::prop_assert!(text.chars().all(|c| c == '\n' || output::is_visible(c)), "{text:?}");
             }
         }
     }
 
     #[test]
-    fn a_body_that_is_no_json_is_shown_without_its_escapes() {
+    fn body_that_is_not_json_is_printed_without_its_escape_sequences() {
         let body = b"\x1b[2J\xffhello\xe2\x80\xae\r";
         let head = head("event_1", body, NOW);
-        let text = Arrival::new(&head, body, &[], NOW).words(Layout::Whole);
+        let text = ReceivedRequest::new(&head, body, &[], NOW).render(Layout::Whole);
         assert!(text.ends_with("\\u{1b}[2J\u{fffd}hello\\u{202e}\\u{d}\n\n"), "{text}");
     }
 }

@@ -1,10 +1,10 @@
-//! Webhooks, for people.
+//! Text output of `tenon webhook`.
 
 use crate::{
     admin::wire::{AttemptStatus, DeliveryStatus, EndpointStatus, ResendReport},
     cli::{
-        show,
-        table::{Column, Row, render},
+        output,
+        table::{Column, Row, render_table},
     },
 };
 
@@ -22,7 +22,7 @@ pub fn endpoints(endpoints: &[EndpointStatus]) -> String {
         Column::Left("FAILING SINCE"),
         Column::Left("URL"),
     ];
-    render(&columns, &endpoints.iter().map(endpoint_row).collect::<Vec<_>>())
+    render_table(&columns, &endpoints.iter().map(endpoint_row).collect::<Vec<_>>())
 }
 
 fn endpoint_row(endpoint: &EndpointStatus) -> Row {
@@ -35,7 +35,7 @@ fn endpoint_row(endpoint: &EndpointStatus) -> Row {
     let names = [&endpoint.plugin, &endpoint.tenant, &endpoint.id].map(String::clone).into_iter();
     let counts = [endpoint.pending, endpoint.retrying, endpoint.failed].map(|count| count.to_string());
     let in_flight = live.map(|live| live.in_flight.to_string()).unwrap_or_default();
-    let times = [endpoint.oldest_waiting_at, endpoint.failing_since].map(show::moment);
+    let times = [endpoint.oldest_waiting_at, endpoint.failing_since].map(output::timestamp);
     let cells = names.chain([state.to_owned()]).chain(counts).chain([in_flight]).chain(times);
     let note = endpoint.disabled.as_ref().map(|disabled| match disabled.at {
         Some(at) => format!("disabled {at}: {}", disabled.reason),
@@ -62,11 +62,11 @@ pub fn deliveries(deliveries: &[DeliveryStatus]) -> String {
             delivery.state.clone(),
             delivery.attempts.to_string(),
             delivery.created_at.to_string(),
-            show::moment(delivery.next_at),
+            output::timestamp(delivery.next_at),
         ];
         Row { cells: names.into_iter().cloned().chain(rest).collect(), notes: vec![] }
     });
-    render(&columns, &rows.collect::<Vec<_>>())
+    render_table(&columns, &rows.collect::<Vec<_>>())
 }
 
 pub fn attempts(attempts: &[AttemptStatus]) -> String {
@@ -86,18 +86,19 @@ pub fn attempts(attempts: &[AttemptStatus]) -> String {
             attempt.outcome.clone(),
             status,
         ];
-        let answer = attempt.answer.lines().map(str::to_owned);
-        Row { cells: cells.to_vec(), notes: answer.collect() }
+        let response = attempt.answer.lines().map(str::to_owned);
+        Row { cells: cells.to_vec(), notes: response.collect() }
     });
-    render(&columns, &rows.collect::<Vec<_>>())
+    render_table(&columns, &rows.collect::<Vec<_>>())
 }
 
-pub fn ordered(report: &ResendReport) -> String {
-    let what = match report.deliveries {
+pub fn resend_report(report: &ResendReport) -> String {
+    let deliveries = match report.deliveries {
         1 => "1 delivery".to_owned(),
         many => format!("{many} deliveries"),
     };
-    let when = if report.enabled { "scheduled for another attempt" } else { "sent again once the endpoint is enabled" };
+    let state =
+        if report.enabled { "scheduled for another attempt" } else { "sent again once the endpoint is enabled" };
     let ResendReport { plugin, tenant, endpoint, .. } = report;
-    show::printable_lines(&format!("{what} to {endpoint} ({plugin}, {tenant}): {when}.\n"))
+    output::printable_lines(&format!("{deliveries} to {endpoint} ({plugin}, {tenant}): {state}.\n"))
 }

@@ -1,13 +1,13 @@
-//! Text that `tenon serve` prints once every plugin serves or was refused.
+//! Collects the content of the banner, which `tenon serve` prints once every plugin serves or was refused.
 
 use super::{Host, operations::storage_reasons};
 use crate::cli::banner::{self, FirstAccess};
 
 impl Host {
-    /// What a person at the terminal wants to know first.
+    /// Renders the banner.
     pub(super) async fn describe(&self) -> String {
-        let config = &self.rooms.config;
-        let status = self.rooms.reloader.status().await;
+        let config = &self.subsystems.config;
+        let status = self.subsystems.reloader.status().await;
         let plugins = status.iter().map(|plugin| {
             let state = match &plugin.serving {
                 Some(serving) => Ok(&*serving.version.version),
@@ -19,13 +19,13 @@ impl Host {
         let examples =
             serving.filter_map(|plugin| config.plugins.get(&plugin.name)).flat_map(|plugin| &plugin.examples);
         let has_credentials = self.has_credentials().await;
-        let table = self.rooms.registry.current();
+        let table = self.subsystems.registry.current();
         let first_access = table.mounted().iter().filter(|_| !has_credentials).find_map(|mounted| {
-            let (takes, plugin) = (&mounted.manifest.authentication, &*mounted.plugin);
+            let (accepts, plugin) = (&mounted.manifest.authentication, &*mounted.plugin);
             match () {
-                () if takes.api_keys => Some(FirstAccess::Key(plugin)),
-                () if !takes.oauth => None,
-                () if self.rooms.oauth.issuer().is_none() => Some(FirstAccess::NoIssuer(plugin)),
+                () if accepts.api_keys => Some(FirstAccess::Key(plugin)),
+                () if !accepts.oauth => None,
+                () if self.subsystems.oauth.issuer().is_none() => Some(FirstAccess::NoIssuer(plugin)),
                 () => Some(FirstAccess::Client(plugin)),
             }
         });
@@ -37,14 +37,14 @@ impl Host {
             demo_key: self.demo_key.as_ref().map(|(key, file)| (key.as_str(), file.as_path())),
             first_access,
             plugins: plugins.collect(),
-            missing: storage_reasons(&self.rooms.committer, &self.rooms.database, &self.upkeep.disk()),
+            missing: storage_reasons(&self.subsystems.committer, &self.subsystems.database, &self.maintenance.disk()),
             examples: examples.map(String::as_str).collect(),
         })
     }
 
     /// Returns true if a key, a client or another issuer exists, or if the keys cannot be read.
     async fn has_credentials(&self) -> bool {
-        let has_keys = self.rooms.keys.list().await.map_or(true, |keys| !keys.is_empty());
-        has_keys || !self.rooms.oauth.clients().is_empty() || !self.rooms.config.oauth.issuers.is_empty()
+        let has_keys = self.subsystems.keys.list().await.map_or(true, |keys| !keys.is_empty());
+        has_keys || !self.subsystems.oauth.clients().is_empty() || !self.subsystems.config.oauth.issuers.is_empty()
     }
 }

@@ -1,39 +1,39 @@
-//! The output of `tenon db` for people.
+//! Text output of `tenon db`.
 
 use crate::{
     boot::{CheckLine, CheckRemedy, CheckState, ExaminationReport},
     cli::{
-        show::printable,
-        table::{Column, Row, render},
+        output::printable,
+        table::{Column, Row, render_table},
     },
 };
 
-pub fn checked(report: &ExaminationReport) -> String {
+pub fn check_report(report: &ExaminationReport) -> String {
     let columns = [Column::Left("CHECK"), Column::Left("STATE"), Column::Left("FILE"), Column::Left("DETAIL")];
     let rows: Vec<Row> = report.checks.iter().map(row).collect();
-    let table = render(&columns, &rows);
+    let table = render_table(&columns, &rows);
     if report.intact {
-        let is_whole = report.checks.iter().all(|line| line.state == CheckState::Ok);
-        let limit = if is_whole { "" } else { ", but not everything was checked" };
-        return format!("{table}\nNo damage was found{limit}.\n");
+        let is_complete = report.checks.iter().all(|line| line.state == CheckState::Ok);
+        let restriction = if is_complete { "" } else { ", but not everything was checked" };
+        return format!("{table}\nNo damage was found{restriction}.\n");
     }
     format!("{table}{}", advice(report))
 }
 
-/// Returns the next steps. Those for simulated blockchains are among the findings.
+/// Returns the next steps. The findings contain those for simulated blockchains.
 fn advice(report: &ExaminationReport) -> String {
     let needs = |remedy: CheckRemedy| report.checks.iter().any(|line| line.remedy == Some(remedy));
     let mut text = String::new();
     if needs(CheckRemedy::MasterKey) {
         text.push_str(
-            "\nBring back the master key that sealed the secrets (TENON_MASTER_KEY=NEW,OLD). A restore does not help.\n",
+            "\nRestore the master key that encrypted the secrets (TENON_MASTER_KEY=NEW,OLD). Restoring a backup does not help.\n",
         );
     }
     let Some(restore) = &report.restore else { return text };
     let step = if needs(CheckRemedy::Restore) {
-        "Keep the data folder as it is, and restore the newest backup that is intact"
+        "Keep the data folder unchanged, and restore the newest intact backup"
     } else {
-        "Remove damaged components. Deploy what is missing again, or start Tenon with its file. Only if neither is possible, restore a backup"
+        "Remove damaged components. Deploy missing components again, or start Tenon with their files. Only if neither is possible, restore a backup"
     };
     text.push_str(&format!("\n{step}:\n  {}\n", printable(restore)));
     text
@@ -49,23 +49,23 @@ fn row(line: &CheckLine) -> Row {
     Row { cells, notes: line.findings.clone() }
 }
 
-pub fn created(database: &str, replaced: Option<&str>) -> String {
-    let mut text = format!("{}: an empty database.\n", printable(database));
+pub fn created_database(database: &str, replaced: Option<&str>) -> String {
+    let mut text = format!("{}: created an empty database.\n", printable(database));
     if let Some(replaced) = replaced {
-        text.push_str(&format!("The database that was there is {} now.\n", printable(replaced)));
+        text.push_str(&format!("The previous database was renamed to {}.\n", printable(replaced)));
     }
     text
 }
 
-pub fn accepted(database: &str, version: u64) -> String {
-    format!("{} is accepted as it is, at version {version}.\n", printable(database))
+pub fn accepted_database(database: &str, version: u64) -> String {
+    format!("{} is accepted at version {version}.\n", printable(database))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// Output for damage that needs these repairs.
+    /// Returns the output for damage that needs these remedies.
     fn advice_for(remedies: &[CheckRemedy], restore: Option<&str>) -> String {
         let line = |remedy: &CheckRemedy| CheckLine {
             check: "a check",
@@ -77,27 +77,27 @@ mod tests {
         };
         let checks = remedies.iter().map(line).collect();
         let restore = restore.map(str::to_owned);
-        checked(&ExaminationReport { database: "tenon.db".to_owned(), intact: false, checks, restore })
+        check_report(&ExaminationReport { database: "tenon.db".to_owned(), intact: false, checks, restore })
     }
 
     #[test]
-    fn secrets_under_another_master_key_do_not_advise_to_restore() {
+    fn wrong_master_key_does_not_advise_a_restore() {
         let text = advice_for(&[CheckRemedy::MasterKey], None);
-        assert!(text.contains("Bring back the master key") && !text.contains("backup"), "{text}");
+        assert!(text.contains("Restore the master key") && !text.contains("tenon restore"), "{text}");
     }
 
     #[test]
-    fn lost_components_advise_to_restore_last() {
+    fn lost_components_advise_a_restore_last() {
         let text = advice_for(&[CheckRemedy::Deploy], Some("tenon restore BACKUP"));
-        assert!(text.contains("Deploy what is missing again") && !text.contains("newest backup"), "{text}");
+        assert!(text.contains("Deploy missing components again") && !text.contains("newest intact"), "{text}");
         assert!(text.ends_with("restore a backup:\n  tenon restore BACKUP\n"), "{text}");
     }
 
     #[test]
-    fn damaged_database_advises_to_restore_and_names_a_missing_master_key() {
+    fn damaged_database_advises_a_restore_and_names_a_missing_master_key() {
         let all = [CheckRemedy::Restore, CheckRemedy::Deploy, CheckRemedy::MasterKey];
         let text = advice_for(&all, Some("tenon restore BACKUP"));
-        assert!(text.contains("restore the newest backup that is intact:\n  tenon restore BACKUP\n"), "{text}");
-        assert!(text.contains("Bring back the master key") && !text.contains("Deploy"), "{text}");
+        assert!(text.contains("restore the newest intact backup:\n  tenon restore BACKUP\n"), "{text}");
+        assert!(text.contains("Restore the master key") && !text.contains("Deploy"), "{text}");
     }
 }

@@ -1,14 +1,14 @@
-//! Tasks and effects, for people.
+//! Text output of `tenon task` and `tenon effect`.
 
 use crate::{
-    admin::wire::{TaskReport, TaskSort, TaskStatus},
+    admin::wire::{TaskKind, TaskReport, TaskStatus},
     cli::{
-        show,
-        table::{Column, Row, render},
+        output,
+        table::{Column, Row, render_table},
     },
 };
 
-pub fn tasks(kind: TaskSort, tasks: &[TaskStatus]) -> String {
+pub fn tasks(kind: TaskKind, tasks: &[TaskStatus]) -> String {
     let mut columns = vec![
         Column::Left("PLUGIN"),
         Column::Left("TENANT"),
@@ -17,15 +17,15 @@ pub fn tasks(kind: TaskSort, tasks: &[TaskStatus]) -> String {
         Column::Left("DUE"),
         Column::Right("FAULTS"),
     ];
-    if kind == TaskSort::Effect {
+    if kind == TaskKind::Effect {
         columns.extend([Column::Left("CALL"), Column::Right("ATTEMPTS"), Column::Left("OUTCOME")]);
     }
-    render(&columns, &tasks.iter().map(row).collect::<Vec<_>>())
+    render_table(&columns, &tasks.iter().map(row).collect::<Vec<_>>())
 }
 
 fn row(task: &TaskStatus) -> Row {
     let names = [&task.plugin, &task.tenant, &task.id, &task.state].map(String::clone).into_iter();
-    let mut cells: Vec<String> = names.chain([show::moment(task.due_at), task.faults.to_string()]).collect();
+    let mut cells: Vec<String> = names.chain([output::timestamp(task.due_at), task.faults.to_string()]).collect();
     if let Some(call) = &task.call {
         let outcome = call.outcome.clone().or_else(|| call.failure.as_ref().map(|failure| format!("last: {failure}")));
         cells.push(format!("{} {} {}", call.destination, call.method, call.path));
@@ -34,11 +34,11 @@ fn row(task: &TaskStatus) -> Row {
     Row { cells, notes: task.fault.iter().cloned().collect() }
 }
 
-pub fn ordered(report: &TaskReport, what: &str) -> String {
+pub fn action_report(report: &TaskReport, action: &str) -> String {
     let TaskReport { plugin, tenant, id } = report;
-    let done = match what {
-        "drop" => "forgotten",
+    let result = match action {
+        "drop" => "dropped",
         _ => "due now",
     };
-    show::printable_lines(&format!("{id} ({plugin}, {tenant}): {done}.\n"))
+    output::printable_lines(&format!("{id} ({plugin}, {tenant}): {result}.\n"))
 }

@@ -1,8 +1,8 @@
-//! What runs plugins, at once and later, connected.
+//! Dependencies of the subsystems that call plugins: calls of requests, chain watchers, tasks.
 
 use std::sync::Arc;
 
-use super::rooms::Rooms;
+use super::subsystems::Subsystems;
 use crate::{
     chains,
     db::disk::DiskGauge,
@@ -10,7 +10,7 @@ use crate::{
     tasks,
 };
 
-impl Rooms {
+impl Subsystems {
     pub(super) fn calls(&self, disk: DiskGauge) -> Arc<Calls> {
         Arc::new(Calls::new(call::Parts {
             committer: self.committer.clone(),
@@ -22,7 +22,7 @@ impl Rooms {
         }))
     }
 
-    pub(super) fn watching(&self) -> chains::Parts {
+    pub(super) fn chain_watchers(&self) -> chains::Parts {
         chains::Parts {
             chains: self.chains.clone(),
             database: self.database.clone(),

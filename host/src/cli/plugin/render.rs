@@ -1,4 +1,4 @@
-//! Plugins, swaps, the journal and profiles, for people.
+//! Text output of `tenon plugin` and `tenon journal`.
 
 use crate::{
     admin::wire::{
@@ -6,8 +6,8 @@ use crate::{
         ProfileReport, SwapReport, VersionStatus,
     },
     cli::{
-        show,
-        table::{Column, Row, render},
+        output,
+        table::{Column, Row, render_table},
     },
 };
 
@@ -23,7 +23,7 @@ pub fn status_table(plugins: &[PluginStatus]) -> String {
         Column::Left("SINCE"),
         Column::Left("PARKED"),
     ];
-    render(&columns, &plugins.iter().map(status_row).collect::<Vec<_>>())
+    render_table(&columns, &plugins.iter().map(status_row).collect::<Vec<_>>())
 }
 
 fn status_row(plugin: &PluginStatus) -> Row {
@@ -36,49 +36,49 @@ fn status_row(plugin: &PluginStatus) -> Row {
     let serving = plugin.serving.as_ref().map(|serving| {
         let numbers = [serving.generation, serving.in_flight].map(|number| number.to_string());
         let [generation, in_flight] = numbers;
-        let build = show::printable(&serving.build);
-        [serving.version.clone(), show::short(&serving.hash), build, generation, in_flight, serving.since.to_string()]
+        let build = output::printable(&serving.build);
+        [serving.version.clone(), output::short(&serving.hash), build, generation, in_flight, serving.since.to_string()]
     });
-    let kept = plugin.kept.as_ref().map(|hash| format!("kept ({})", show::short(hash)));
+    let kept = plugin.kept.as_ref().map(|hash| format!("kept ({})", output::short(hash)));
     let parked = plugin.parked.as_ref().map(version).or(kept).unwrap_or_default();
     let cells = [plugin.name.clone(), state.to_owned()].into_iter().chain(serving.unwrap_or_default()).chain([parked]);
     Row { cells: cells.collect(), notes: plugin.reasons.clone() }
 }
 
 fn version(version: &VersionStatus) -> String {
-    format!("{} ({})", show::printable(&version.version), show::short(&version.hash))
+    format!("{} ({})", output::printable(&version.version), output::short(&version.hash))
 }
 
-pub fn swapped(report: &SwapReport) -> String {
-    let from = report.from.as_ref().map(|from| format!(", before it {}", version(from))).unwrap_or_default();
+pub fn swap_report(report: &SwapReport) -> String {
+    let from = report.from.as_ref().map(|from| format!(", previously {}", version(from))).unwrap_or_default();
     let mut text = format!(
         "{} {} serves as generation {}{from}.\n  {}\n",
-        show::printable(&report.plugin),
+        output::printable(&report.plugin),
         version(&report.to),
         report.generation,
-        show::steps(&report.steps)
+        output::steps(&report.steps)
     );
-    report.notes.iter().for_each(|note| text.push_str(&format!("  note: {}\n", show::printable(note))));
+    report.notes.iter().for_each(|note| text.push_str(&format!("  note: {}\n", output::printable(note))));
     text
 }
 
-pub fn checked(report: &CheckReport) -> String {
-    let (plugin, hash) = (show::printable(&report.plugin), show::short(&report.hash));
-    let version = report.version.as_deref().map(|version| format!(" {}", show::printable(version)));
+pub fn check_report(report: &CheckReport) -> String {
+    let (plugin, hash) = (output::printable(&report.plugin), output::short(&report.hash));
+    let version = report.version.as_deref().map(|version| format!(" {}", output::printable(version)));
     let verdict = if report.passed { "would be published" } else { "would be refused" };
     let mut text = format!("{plugin}{} ({hash}) {verdict}.\n", version.as_deref().unwrap_or_default());
-    report.reasons.iter().for_each(|reason| text.push_str(&format!("  - {}\n", show::printable(reason))));
-    report.notes.iter().for_each(|note| text.push_str(&format!("  note: {}\n", show::printable(note))));
+    report.reasons.iter().for_each(|reason| text.push_str(&format!("  - {}\n", output::printable(reason))));
+    report.notes.iter().for_each(|note| text.push_str(&format!("  note: {}\n", output::printable(note))));
     if version.is_none() {
-        text.push_str("  note: its version is not known, for it was refused before it could say it\n");
+        text.push_str("  note: its version is unknown, because it was refused before its manifest was read\n");
     }
     if !report.steps.is_empty() {
-        text.push_str(&format!("  {}\n", show::steps(&report.steps)));
+        text.push_str(&format!("  {}\n", output::steps(&report.steps)));
     }
     text
 }
 
-pub fn compiled(reports: &[CompileReport]) -> String {
+pub fn compile_reports(reports: &[CompileReport]) -> String {
     let columns = [
         Column::Left("PLUGIN"),
         Column::Left("FROM"),
@@ -98,14 +98,14 @@ pub fn compiled(reports: &[CompileReport]) -> String {
             CompileOutcome::Refused => "refused",
         };
         let version = report.version.clone().unwrap_or_default();
-        let (hash, taken) = (show::short(&report.hash), show::milliseconds(&report.steps));
+        let (hash, taken) = (output::short(&report.hash), output::milliseconds(&report.steps));
         let cells = vec![report.plugin.clone(), source.to_owned(), version, hash, outcome.to_owned(), taken];
         Row { cells, notes: report.reasons.clone() }
     });
-    render(&columns, &rows.collect::<Vec<_>>())
+    render_table(&columns, &rows.collect::<Vec<_>>())
 }
 
-/// `is_filtered`: lines may exist that the filter leaves out.
+/// Renders a table. `is_filtered` means that a filter may have excluded lines.
 pub fn journal(lines: &[JournalLine], is_filtered: bool) -> String {
     if lines.is_empty() {
         let text = match is_filtered {
@@ -125,21 +125,21 @@ pub fn journal(lines: &[JournalLine], is_filtered: bool) -> String {
         Column::Right("MS"),
     ];
     let rows = lines.iter().map(|line| {
-        let hash = |hash: &Option<String>| hash.as_deref().map(show::short).unwrap_or_default();
-        let words = [&line.who, &line.plugin, &line.action, &line.outcome].map(String::clone).into_iter();
-        let rest = [hash(&line.from), hash(&line.to), show::milliseconds(&line.steps)];
-        Row { cells: [line.at.to_string()].into_iter().chain(words).chain(rest).collect(), notes: line.reasons.clone() }
+        let hash = |hash: &Option<String>| hash.as_deref().map(output::short).unwrap_or_default();
+        let names = [&line.operator, &line.plugin, &line.action, &line.outcome].map(String::clone).into_iter();
+        let rest = [hash(&line.from), hash(&line.to), output::milliseconds(&line.steps)];
+        Row { cells: [line.at.to_string()].into_iter().chain(names).chain(rest).collect(), notes: line.reasons.clone() }
     });
-    render(&columns, &rows.collect::<Vec<_>>())
+    render_table(&columns, &rows.collect::<Vec<_>>())
 }
 
-pub fn profiled(report: &ProfileReport, file: &str) -> String {
+pub fn profile(report: &ProfileReport, file: &str) -> String {
     let ProfileReport { plugin, version, samples, milliseconds, generation, .. } = report;
-    let (plugin, version, file) = (show::printable(plugin), show::printable(version), show::printable(file));
+    let (plugin, version, file) = (output::printable(plugin), output::printable(version), output::printable(file));
     let seconds = *milliseconds as f64 / 1_000.0;
     let mut text =
         format!("{file}: {samples} samples of {plugin} {version} (generation {generation}) in {seconds:.1} s.\n");
-    report.notes.iter().for_each(|note| text.push_str(&format!("  note: {}\n", show::printable(note))));
+    report.notes.iter().for_each(|note| text.push_str(&format!("  note: {}\n", output::printable(note))));
     if *samples == 0 {
         return text;
     }
@@ -149,7 +149,7 @@ pub fn profiled(report: &ProfileReport, file: &str) -> String {
         let (own, total) = (function.self_samples, function.total_samples);
         Row { cells: vec![own.to_string(), percent(own), percent(total), function.name.clone()], notes: Vec::new() }
     });
-    text.push_str(&render(&columns, &rows.collect::<Vec<_>>()));
+    text.push_str(&render_table(&columns, &rows.collect::<Vec<_>>()));
     text.push_str(&format!("Open https://profiler.firefox.com and load {file}.\n"));
     text
 }
@@ -180,8 +180,8 @@ mod tests {
     }
 
     #[test]
-    fn functions_of_a_profile_are_a_table_with_percentages() {
-        let text = profiled(&report(&[("notes::parse", 3, 3), ("main\u{1b}", 1, 4)], &[]), "a.json");
+    fn profile_lists_functions_with_percentages() {
+        let text = profile(&report(&[("notes::parse", 3, 3), ("main\u{1b}", 1, 4)], &[]), "a.json");
         let expected = "a.json: 4 samples of notes 0.1.0 (generation 1) in 2.0 s.\n\
                         SELF  SELF %  TOTAL %  FUNCTION\n   3    75.0     75.0  notes::parse\n   \
                         1    25.0    100.0  main\\u{1b}\nOpen https://profiler.firefox.com and load a.json.\n";
@@ -190,7 +190,7 @@ mod tests {
 
     #[test]
     fn profile_without_samples_has_its_note_and_no_table() {
-        let text = profiled(&report(&[], &["There are no samples."]), "a.json");
+        let text = profile(&report(&[], &["There are no samples."]), "a.json");
         assert_eq!(text, "a.json: 0 samples of notes 0.1.0 (generation 1) in 2.0 s.\n  note: There are no samples.\n");
     }
 }

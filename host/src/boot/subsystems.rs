@@ -1,6 +1,6 @@
-//! Opens the rooms, in the order in which they need each other, and connects what runs between them.
+//! Opens the subsystems of the host in dependency order and connects them.
 //!
-//! Starts nothing but the two tasks that own something: `Owners`.
+//! Only the two tasks of `OwnerTasks` are started here.
 
 use std::{collections::BTreeMap, net::SocketAddr, path::PathBuf, sync::Arc};
 
@@ -15,7 +15,7 @@ use super::{
     backups::Backups,
     encryption::new_clients,
     folder, networks, oauth,
-    operations::Connected,
+    operations::HostOperations,
     serving::{self, Configured, RequestMetrics, Serving, Table, build_table},
     stores::Stores,
 };
@@ -30,17 +30,17 @@ use crate::{
     config::{Config, Environment, PluginConfig},
     db::{Database, DbOptions, apply::Failpoints, disk::DiskGauge},
     delivery,
-    destinations::{self, Destinations, Neighbours},
+    destinations::{self, Destinations, PluginCalls},
     http::{self, tls::Tls},
     keyring::Keyring,
     limits::ROUTE_BODY_BYTES_MAX,
     metrics::Metrics,
-    outbound::{Client, Outside},
+    outbound::{Client, OutboundContext},
     plugin::{
         compile::{Compiler, Program},
         components::ComponentStore,
         engine::ServingEngine,
-        load::{LinkCalls, Loader, LoaderParts, Offers},
+        load::{HostFeatures, LinkCalls, Loader, LoaderParts},
         native::Natives,
         profile::Profiler,
         registry::Registry,
@@ -49,8 +49,8 @@ use crate::{
     secrets::{MasterKeys, MissingKey, SealingRoot, SecretText, private_file},
 };
 
-/// What is shared by everything that runs.
-pub struct Rooms {
+/// Opened subsystems, shared by all running parts of the host.
+pub struct Subsystems {
     pub(super) config: Arc<Config>,
     pub(super) clock: Clock,
     pub(super) database: Database,
@@ -63,35 +63,36 @@ pub struct Rooms {
     pub(super) oauth: Arc<OAuth>,
     pub(super) master_keys: Arc<MasterKeys>,
     pub(super) registry: Arc<Registry<Table>>,
-    /// The plugins of plugins.toml as it was read last.
+    /// The plugin sections of plugins.toml, as last read.
     pub(super) configured: Configured,
     pub(super) loader: Arc<Loader>,
-    pub(super) outside: Arc<Outside>,
+    pub(super) outbound_context: Arc<OutboundContext>,
     pub(super) keyring: Arc<Keyring>,
     pub(super) chains: Chains,
     pub(super) simulated: Option<Arc<Simulated>>,
     pub(super) client: Arc<Client>,
-    /// Sends webhooks. Tenants choose their addresses, so it reaches fewer of them than `client`.
+    /// Sends webhooks. Tenants choose the addresses, so it may connect to fewer networks than `client`.
     pub(super) webhook_client: Arc<Client>,
     pub(super) destinations: Destinations,
-    pub(super) neighbours: Neighbours,
+    pub(super) plugin_calls: PluginCalls,
     pub(super) reloader: Reloader,
 }
 
-/// The two tasks that own something: the writer of the database, and the swap.
-pub struct Owners {
+/// The tasks with exclusive access to a resource: the committer owns the writer of the database, the reloader owns
+/// swaps.
+pub struct OwnerTasks {
     pub(super) committer: CommitterTask,
     pub(super) swaps: Option<JoinHandle<()>>,
-    /// Of the first.
+    /// Failpoints of the committer.
     pub(super) failpoints: Failpoints,
 }
 
-pub async fn open_rooms(
+pub async fn open_subsystems(
     config: Arc<Config>,
     (natives, compiler): (Natives, Program),
     (reload, oauth): (Reload, crate::auth::oauth::Settings),
     clock: Clock,
-) -> anyhow::Result<(Rooms, Owners)> {
+) -> anyhow::Result<(Subsystems, OwnerTasks)> {
     private_file::create_folder(&config.data_dir)?;
     let (database, master_keys) = open_sealed_database(&config).await?;
     let metrics = Metrics::new().context("metrics")?;
@@ -107,23 +108,23 @@ pub async fn open_rooms(
     let (client, webhook_client) = new_clients(&config)?;
     let rows = oauth::OAuthRows { database: database.clone(), master_keys: master_keys.clone() };
     let oauth = Arc::new(OAuth::open(oauth, Arc::new(rows), client.clone(), clock.now()).await?);
-    let outside = Arc::new(Outside { signing, sealing, addresses: config.outbound.clone() });
+    let outbound_context = Arc::new(OutboundContext { signing, sealing, addresses: config.outbound.clone() });
     let keyring = Arc::new(Keyring::new(Arc::new(stores.clone()), master_keys.clone()));
-    let opened = (&metrics, &outside, &keyring);
+    let opened = (&metrics, &outbound_context, &keyring);
     let loading = open_loading(&config, (&database, &clock), (natives, compiler), opened).await?;
     let (reloader, swaps) = start_reloader(&config, &loading, (&registry, &stores), reload, &clock);
     let Loading { chains, simulated, loader, configured } = loading;
-    let neighbours = Neighbours::default();
+    let plugin_calls = PluginCalls::default();
     let destinations = Destinations::new(destinations::Parts {
         client: client.clone(),
-        outside: outside.clone(),
+        outbound_context: outbound_context.clone(),
         database: database.clone(),
         clock: clock.clone(),
         chains: chains.clone(),
-        named: serving::named_destinations(registry.clone()),
-        neighbours: neighbours.clone(),
+        operator_destinations: serving::operator_destinations(registry.clone()),
+        plugin_calls: plugin_calls.clone(),
     });
-    let rooms = Rooms {
+    let subsystems = Subsystems {
         config,
         clock,
         database,
@@ -138,21 +139,23 @@ pub async fn open_rooms(
         registry,
         configured,
         loader,
-        outside,
+        outbound_context,
         keyring,
         chains,
         simulated,
         client,
         webhook_client,
         destinations,
-        neighbours,
+        plugin_calls,
         reloader,
     };
-    Ok((rooms, Owners { committer: committer_task, swaps: Some(swaps), failpoints }))
+    Ok((subsystems, OwnerTasks { committer: committer_task, swaps: Some(swaps), failpoints }))
 }
 
-/// The database, and the keys that its secrets are sealed under. A start that is refused for its keys leaves the database as it
-/// is: only new keys are made after it was opened, and so brought up to date.
+/// Opens the database and loads the master keys of its secrets.
+///
+/// Existing keys are loaded before the database is opened and migrated, so that a start that fails because of its keys
+/// leaves the database unchanged. Only new keys are created afterwards.
 async fn open_sealed_database(config: &Config) -> anyhow::Result<(Database, Arc<MasterKeys>)> {
     let missing_key = folder::find_missing_key(config);
     let known_keys = match missing_key {
@@ -164,7 +167,7 @@ async fn open_sealed_database(config: &Config) -> anyhow::Result<(Database, Arc<
     Ok((database, keys))
 }
 
-/// Dependencies of generations, and what makes them.
+/// The plugin loader and the dependencies of generations.
 struct Loading {
     chains: Chains,
     simulated: Option<Arc<Simulated>>,
@@ -176,16 +179,17 @@ async fn open_loading(
     config: &Config,
     (database, clock): (&Database, &Clock),
     (natives, compiler): (Natives, Program),
-    (metrics, outside, keyring): (&Metrics, &Arc<Outside>, &Arc<Keyring>),
+    (metrics, outbound_context, keyring): (&Metrics, &Arc<OutboundContext>, &Arc<Keyring>),
 ) -> anyhow::Result<Loading> {
     let (chains, simulated) = networks::open(config, database, clock).await?;
-    let shared = Shared { outside: outside.clone(), keyring: keyring.clone(), chains: chains.clone() };
+    let shared =
+        Shared { outbound_context: outbound_context.clone(), keyring: keyring.clone(), chains: chains.clone() };
     let loader = Arc::new(new_loader(config, compiler, metrics.clone(), shared)?.with_natives(natives));
     let configured = Configured::new(ArcSwap::from_pointee(config.plugins.clone()));
     Ok(Loading { chains, simulated, loader, configured })
 }
 
-/// Starts the task that swaps.
+/// Starts the task that swaps plugins.
 fn start_reloader(
     config: &Arc<Config>,
     loading: &Loading,
@@ -217,10 +221,10 @@ async fn start_committer(
 
 fn open_registry() -> anyhow::Result<Arc<Registry<Table>>> {
     let registry = Registry::<Table>::new(build_table);
-    Ok(Arc::new(registry.map_err(|clashes| anyhow::anyhow!(clashes.join("; ")))?))
+    Ok(Arc::new(registry.map_err(|conflicts| anyhow::anyhow!(conflicts.join("; ")))?))
 }
 
-/// Keys that plugins hand out count from their commit.
+/// Opens the API keys. Keys that plugins issue are valid from their commit on.
 fn open_keys(
     stores: &Stores,
     master_keys: &Arc<MasterKeys>,
@@ -228,17 +232,16 @@ fn open_keys(
     committer: &Committer,
 ) -> Arc<Keys> {
     let keys = Arc::new(Keys::new(Arc::new(stores.clone()), master_keys.clone(), sealing.clone()));
-    let told = keys.clone();
-    committer.follow_credentials(Arc::new(move |change| told.note_change(change)));
+    let listener = keys.clone();
+    committer.set_credential_listener(Arc::new(move |change| listener.on_credential_change(change)));
     keys
 }
 
-impl Rooms {
-    /// What answers requests of the interfaces.
-    /// `listens`: where the host has bound `listen`.
-    pub fn service(&self, calls: Serving, listens: SocketAddr) -> Arc<http::Service<Serving>> {
-        Arc::new(http::Service::new(http::service::Parts {
-            calls,
+impl Subsystems {
+    /// Creates the HTTP service of the interfaces. `address` is the bound address of `listen`.
+    pub fn service(&self, backend: Serving, address: SocketAddr) -> Arc<http::Service<Serving>> {
+        Arc::new(http::Service::new(http::service::ServiceParts {
+            backend,
             keys: self.keys.clone(),
             oauth: self.oauth.clone(),
             metrics: Arc::new(RequestMetrics),
@@ -248,14 +251,14 @@ impl Rooms {
             tenant_percent: self.config.memory.tenant_percent,
             connections: self.connections.clone(),
             environment: self.config.environment,
-            link_base: self.config.link_base(listens),
+            link_base: self.config.link_base(address),
             access_log: self.config.access_log,
         }))
     }
 
-    /// Dependencies of webhook delivery. A plugin that is not served keeps to its section in plugins.toml, and a plugin that
-    /// is no longer in there keeps to the defaults.
-    pub fn delivery(&self) -> delivery::Parts {
+    /// Returns the dependencies of webhook delivery. The policy of a plugin that does not serve is its section in
+    /// plugins.toml. The policy of a plugin that was removed from plugins.toml is the default.
+    pub fn delivery(&self) -> delivery::DeliveryParts {
         let (registry, configured) = (self.registry.clone(), self.configured.clone());
         let policies = move |plugin: &str| {
             let table = registry.current();
@@ -264,11 +267,11 @@ impl Rooms {
             let section = || configured.load().get(plugin).map(|section| section.webhooks.clone());
             served.or_else(section).unwrap_or_default()
         };
-        delivery::Parts {
+        delivery::DeliveryParts {
             database: self.database.clone(),
             committer: self.committer.clone(),
             client: self.webhook_client.clone(),
-            outside: self.outside.clone(),
+            outbound_context: self.outbound_context.clone(),
             policies: Arc::new(policies),
             api_keys: self.api_keys(),
             clock: self.clock.clone(),
@@ -292,14 +295,14 @@ impl Rooms {
         Backups::new(self.database.clone(), self.stores.clone(), self.config.clone(), self.clock.clone())
     }
 
-    /// What answers operators.
+    /// Creates the router of the operators' listener.
     pub fn operators(
         &self,
         token: SecretText,
-        (disk, views, backups, tls): (DiskGauge, delivery::Views, Backups, Option<Arc<Tls>>),
+        (disk, views, backups, tls): (DiskGauge, delivery::QueueViews, Backups, Option<Arc<Tls>>),
         stopped: watch::Receiver<bool>,
     ) -> axum::Router {
-        let connected = Arc::new(Connected {
+        let operations = Arc::new(HostOperations {
             reloader: self.reloader.clone(),
             loader: self.loader.clone(),
             profiler: Profiler::default(),
@@ -325,14 +328,14 @@ impl Rooms {
             clock: self.clock.clone(),
             stopped,
         });
-        admin::router(connected, admin::Guard::new(token, self.config.admin_hosts.clone()))
+        admin::router(operations, admin::Guard::new(token, self.config.admin_hosts.clone()))
     }
 }
 
 fn load_master_keys(config: &Config) -> anyhow::Result<Arc<MasterKeys>> {
     let if_missing = match config.environment {
         Environment::Development => MissingKey::Create,
-        Environment::Production => MissingKey::Refuse,
+        Environment::Production => MissingKey::Fail,
     };
     Ok(Arc::new(MasterKeys::load(config.master_key.as_ref(), &config.data_dir, if_missing)?))
 }
@@ -346,20 +349,20 @@ async fn open_database(config: &Config, missing_key: Option<PathBuf>) -> anyhow:
 pub fn new_loader(config: &Config, compiler: Program, metrics: Metrics, shared: Shared) -> anyhow::Result<Loader> {
     let calls: usize = config.plugins.values().map(|plugin| plugin.limits.calls).sum();
     let engine = Arc::new(ServingEngine::start(calls)?);
-    let read = Arc::downgrade(&engine);
-    metrics.pool().follow(Box::new(move || read.upgrade().map(|engine| engine.read_pool()).unwrap_or_default()));
+    let source = Arc::downgrade(&engine);
+    metrics.pool().set_source(Box::new(move || source.upgrade().map(|engine| engine.read_pool()).unwrap_or_default()));
     let components = Arc::new(ComponentStore::open(&config.data_dir)?);
     let link: LinkCalls = Arc::new(|linker, grants| {
         capability::link_ungranted(linker)?;
         grants.iter().try_for_each(|grant| capability::link(linker, grant))
     });
     let body_bytes_max = config.http.body_bytes_max.max(ROUTE_BODY_BYTES_MAX);
-    let offers = Offers { body_bytes_max, link_base: config.link_base(config.listen).is_some() };
+    let features = HostFeatures { body_bytes_max, link_base: config.link_base(config.listen).is_some() };
     let compiler = Compiler::new(compiler, config.compile, metrics.compile());
-    Ok(Loader::new(LoaderParts { engine, components, compiler, link, metrics, shared, offers }))
+    Ok(Loader::new(LoaderParts { engine, components, compiler, link, metrics, shared, features }))
 }
 
-/// Reads the sections of plugins, and keeps them for the parts of the host that depend on the configuration.
+/// Returns a function that reads the plugin sections of plugins.toml and stores them in `configured`.
 fn plugins_reader(config: &Arc<Config>, configured: &Configured, reload: Reload) -> ReadPlugins {
     let (config, configured) = (config.clone(), configured.clone());
     Arc::new(move || {
@@ -369,12 +372,12 @@ fn plugins_reader(config: &Arc<Config>, configured: &Configured, reload: Reload)
     })
 }
 
-/// Only the sections of plugins take effect while the host runs; what else was changed is named.
+/// Reads the plugin sections. Other changes take effect only at the next start, and are logged.
 fn read_plugins(running: &Config, reload: &Reload) -> Result<BTreeMap<Arc<str>, PluginConfig>, Vec<String>> {
     let next = reload().map_err(|error| error.lines())?;
-    let waiting = running.needs_restart(&next);
-    if !waiting.is_empty() {
-        tracing::warn!("{} changed in {}: takes effect at the next start", waiting.join(", "), next.file.display());
+    let pending = running.needs_restart(&next);
+    if !pending.is_empty() {
+        tracing::warn!("{} changed in {}: takes effect at the next start", pending.join(", "), next.file.display());
     }
     Ok(next.plugins)
 }

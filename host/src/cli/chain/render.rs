@@ -1,16 +1,16 @@
-//! Networks, balances and transactions, for people.
+//! Text output of `tenon chain`.
 
 use crate::{
     admin::wire::{BalanceReport, Control, ControlReport, FaultStatus, NetworkStatus, Silence, TransactionStatus},
     cli::{
-        show::printable,
-        table::{Column, Row, render},
+        output::printable,
+        table::{Column, Row, render_table},
     },
 };
 
 pub fn networks(networks: &[NetworkStatus]) -> String {
     if networks.is_empty() {
-        return "There are no blockchains here: simulated = true in [chains] of plugins.toml brings simulated ones.\n"
+        return "This host has no blockchains. Set simulated = true in [chains] of plugins.toml for simulated ones.\n"
             .to_owned();
     }
     let columns = [
@@ -41,14 +41,14 @@ pub fn networks(networks: &[NetworkStatus]) -> String {
                 network.followed.to_string(),
                 symbols.join(" "),
             ],
-            notes: network.faults.as_ref().and_then(disturbed).into_iter().collect(),
+            notes: network.faults.as_ref().and_then(describe_faults).into_iter().collect(),
         }
     });
-    render(&columns, &rows.collect::<Vec<_>>())
+    render_table(&columns, &rows.collect::<Vec<_>>())
 }
 
-/// `None`: nothing is wrong.
-fn disturbed(faults: &FaultStatus) -> Option<String> {
+/// Returns `None` if no fault is active.
+fn describe_faults(faults: &FaultStatus) -> Option<String> {
     let mut all = Vec::new();
     if faults.fail_next > 0 {
         all.push(format!("the next {} transactions fail", faults.fail_next));
@@ -57,12 +57,12 @@ fn disturbed(faults: &FaultStatus) -> Option<String> {
         all.push(format!("the next {} transactions are stuck", faults.stick_next));
     }
     if faults.slow_ms > 0 {
-        all.push(format!("every answer takes {} ms", faults.slow_ms));
+        all.push(format!("every response takes {} ms", faults.slow_ms));
     }
     match faults.silence {
         Silence::Off => {}
-        Silence::Lost => all.push("silent, and loses what is submitted".to_owned()),
-        Silence::Taken => all.push("silent, and takes what is submitted".to_owned()),
+        Silence::Lost => all.push("silent, submitted transactions are lost".to_owned()),
+        Silence::Taken => all.push("silent, submitted transactions are accepted".to_owned()),
     }
     (!all.is_empty()).then(|| all.join("; "))
 }
@@ -72,15 +72,15 @@ pub fn balance(report: &BalanceReport) -> String {
         .balances
         .iter()
         .map(|balance| Row { cells: vec![balance.symbol.clone(), balance.amount.clone()], notes: Vec::new() });
-    render(&[Column::Left("ASSET"), Column::Right("AMOUNT")], &rows.collect::<Vec<_>>())
+    render_table(&[Column::Left("ASSET"), Column::Right("AMOUNT")], &rows.collect::<Vec<_>>())
 }
 
 pub fn transaction(found: &TransactionStatus) -> String {
-    let place = match found.block {
+    let position = match found.block {
         Some(block) => format!("in block {block}, {} confirmations", found.confirmations),
         None => "in no block yet".to_owned(),
     };
-    let mut text = format!("{}: {}, {place}\n", printable(&found.hash), printable(&found.state));
+    let mut text = format!("{}: {}, {position}\n", printable(&found.hash), printable(&found.state));
     text.push_str(&format!(
         "from {}, fee {} {}\n",
         printable(&found.sender),
@@ -95,26 +95,26 @@ pub fn transaction(found: &TransactionStatus) -> String {
     text
 }
 
-pub fn done(control: &Control, report: &ControlReport) -> String {
-    let place = format!("{} ({})", printable(&report.blockchain), report.network.name());
-    let said = match (control, report) {
+pub fn control_report(control: &Control, report: &ControlReport) -> String {
+    let network = format!("{} ({})", printable(&report.blockchain), report.network.name());
+    let result = match (control, report) {
         (Control::Give { address, amount, token }, ControlReport { hash: Some(hash), .. }) => {
-            let what = token.as_deref().map_or_else(|| "of the coin".to_owned(), printable);
+            let asset = token.as_deref().map_or_else(|| "of the coin".to_owned(), printable);
             let (amount, address, hash) = (printable(amount), printable(address), printable(hash));
-            format!("{amount} {what} to {address} in the next block, transaction {hash}")
+            format!("{amount} {asset} to {address} in the next block, transaction {hash}")
         }
         (_, ControlReport { height: Some(height), .. }) => format!("the newest block is {height}"),
         (Control::Reorganise { drop, .. }, ControlReport { transactions: Some(count), .. }) => {
-            let fate = if *drop { "were dropped" } else { "wait for the next block" };
-            format!("the last blocks are others; {count} transactions {fate}")
+            let effect = if *drop { "were dropped" } else { "wait for the next block" };
+            format!("the last blocks were replaced; {count} transactions {effect}")
         }
         (_, ControlReport { transactions: Some(count), faults, .. }) => {
-            let faults = disturbed(faults).unwrap_or_else(|| "nothing is wrong any more".to_owned());
+            let faults = describe_faults(faults).unwrap_or_else(|| "no faults are active".to_owned());
             format!("{count} transactions were released; {faults}")
         }
         (_, ControlReport { faults, .. }) => {
-            disturbed(faults).unwrap_or_else(|| "nothing is wrong any more".to_owned())
+            describe_faults(faults).unwrap_or_else(|| "no faults are active".to_owned())
         }
     };
-    format!("{place}: {said}.\n")
+    format!("{network}: {result}.\n")
 }

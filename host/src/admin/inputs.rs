@@ -1,0 +1,134 @@
+//! Extractors of a request: the name in the path, the options of the query, a JSON body.
+//!
+//! Every error is an [`HttpError`] whose message does not mention the parser.
+
+use std::time::Duration;
+
+use axum::{
+    Json,
+    extract::{
+        FromRequest, FromRequestParts, Path, Query, Request,
+        rejection::{BytesRejection, JsonRejection},
+    },
+};
+use bytes::Bytes;
+use http::{StatusCode, Uri, header::CONTENT_LENGTH, request};
+use percent_encoding::percent_decode_str;
+use serde::de::DeserializeOwned;
+use tokio::{
+    sync::{Semaphore, SemaphorePermit},
+    time::timeout,
+};
+
+use super::error::{HttpError, cause};
+use crate::limits;
+
+/// The name in a path with one parameter.
+pub struct Name(pub String);
+
+impl<S: Send + Sync> FromRequestParts<S> for Name {
+    type Rejection = HttpError;
+
+    async fn from_request_parts(head: &mut request::Parts, state: &S) -> Result<Name, HttpError> {
+        let hint = "Names must be percent-encoded UTF-8.";
+        let name = Path::<String>::from_request_parts(head, state).await;
+        name.map(|Path(name)| Name(name)).map_err(|_| HttpError::invalid("The path is not UTF-8.", hint))
+    }
+}
+
+/// Parses the options of a query. `hint` lists the options.
+pub fn read_options<T: DeserializeOwned>(uri: &Uri, hint: &str) -> Result<T, HttpError> {
+    // The parser would insert replacement characters for invalid UTF-8, and the query would match another name.
+    if percent_decode_str(uri.query().unwrap_or_default()).decode_utf8().is_err() {
+        return Err(HttpError::invalid("The query is not UTF-8.", hint));
+    }
+    match Query::try_from_uri(uri) {
+        Ok(Query(options)) => Ok(options),
+        Err(error) => Err(HttpError::invalid(format!("The query cannot be read: {}.", cause(&error)), hint)),
+    }
+}
+
+/// Parses a JSON body. `hint` lists its members.
+pub async fn read_json<T: DeserializeOwned>(request: Request, hint: &str) -> Result<T, HttpError> {
+    let read = Json::from_request(request, &()).await;
+    read.map(|Json(value)| value).map_err(|error| {
+        let message = format!("The body cannot be read: {}.", cause(&error));
+        json_error(&error, message, hint)
+    })
+}
+
+/// Parses a JSON body that contains a secret: no error message repeats a part of the body.
+pub async fn read_secret_json<T: DeserializeOwned>(request: Request, hint: &str) -> Result<T, HttpError> {
+    let read = Json::from_request(request, &()).await;
+    read.map(|Json(value)| value)
+        .map_err(|error| json_error(&error, "The body does not have the expected JSON members.".to_owned(), hint))
+}
+
+/// Returns the response to a body that was not parsed. `message` is used if the JSON itself is invalid.
+fn json_error(error: &JsonRejection, message: String, hint: &str) -> HttpError {
+    match error {
+        JsonRejection::BytesRejection(error) => {
+            let max = limits::ADMIN_BODY_BYTES_MAX;
+            HttpError::incomplete_body(error.status(), format!("The body must have at most {max} bytes."))
+        }
+        JsonRejection::MissingJsonContentType(_) => {
+            let message = "The Content-Type header must be application/json.";
+            HttpError::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "invalid", message, hint)
+        }
+        error => HttpError::new(error.status(), "invalid", message, hint),
+    }
+}
+
+/// The body of a deploy. Its bytes hold permits of [`UPLOAD_PERMITS`] until they are dropped.
+pub struct Component(pub Bytes);
+
+/// Limits the memory of all uploaded components: one permit for each mebibyte. An upload waits until enough permits are
+/// free.
+static UPLOAD_PERMITS: Semaphore = Semaphore::const_new(UPLOAD_MIB_MAX as usize);
+const READ_TIMEOUT: Duration = Duration::from_millis(limits::ADMIN_COMPONENT_READ_MS);
+const UPLOAD_MIB_MAX: u32 = (limits::ADMIN_COMPONENT_BYTES_MAX >> 20) as u32;
+
+/// Bytes with their permits of [`UPLOAD_PERMITS`].
+struct PermittedBytes {
+    bytes: Bytes,
+    _permits: Option<SemaphorePermit<'static>>,
+}
+
+impl AsRef<[u8]> for PermittedBytes {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+impl<S: Send + Sync> FromRequest<S> for Component {
+    type Rejection = HttpError;
+
+    async fn from_request(request: Request, state: &S) -> Result<Component, HttpError> {
+        let Some(mebibytes) = mebibytes(&request) else {
+            return Err(HttpError::incomplete_body(StatusCode::PAYLOAD_TOO_LARGE, size_hint()));
+        };
+        let permits = UPLOAD_PERMITS.acquire_many(mebibytes).await.ok();
+        let received = timeout(READ_TIMEOUT, Bytes::from_request(request, state)).await;
+        let received =
+            received.map_err(|_| HttpError::incomplete_body(StatusCode::REQUEST_TIMEOUT, "Reading it timed out."))?;
+        let bytes = received.map_err(|error| component_error(&error))?;
+        Ok(Component(Bytes::from_owner(PermittedBytes { bytes, _permits: permits })))
+    }
+}
+
+/// Returns the number of permits that the body needs: all if the request has no Content-Length, `None` if it is too
+/// large.
+fn mebibytes(request: &Request) -> Option<u32> {
+    let length = request.headers().get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
+    let Some(length) = length else { return Some(UPLOAD_MIB_MAX) };
+    u32::try_from(length.div_ceil(1 << 20)).ok().filter(|mebibytes| *mebibytes <= UPLOAD_MIB_MAX)
+}
+
+fn component_error(error: &BytesRejection) -> HttpError {
+    HttpError::incomplete_body(error.status(), size_hint())
+}
+
+fn size_hint() -> String {
+    let max = limits::ADMIN_COMPONENT_BYTES_MAX;
+    format!("A component must have at most {max} bytes. plugins.toml sets a smaller limit for each plugin.")
+}
