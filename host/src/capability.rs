@@ -1,7 +1,7 @@
 //! Capabilities: what a plugin may import, one file for each interface of the contract.
 //!
-//! An adapter only meters the call, turns WIT values into the host's, and asks the draft of the running call. It never
-//! talks to the database, to another capability, or to the outside world.
+//! An adapter only meters the call, converts WIT values, and calls the draft of the running call. It does not access
+//! the database, another capability or the network.
 
 mod answers;
 mod chains;
@@ -33,11 +33,11 @@ use wasmtime::component::{HasSelf, Linker};
 use crate::commit::draft::DraftError;
 
 pub use passwords::Passwords;
-pub use questions::{Questions, Reply};
+pub use questions::{QuestionResult, Questions};
 pub use state::{CallState, Facts, Inputs, LimitReached, LogLimits, Shared, announce_dropped};
 pub use wasi::ClosedWasi;
 
-/// The interfaces that this host offers; each is a grant of the same name in plugins.toml.
+/// Interfaces that this host offers. Each is a grant of the same name in plugins.toml.
 pub const OFFERED: [&str; 15] = [
     "records",
     "ledger",
@@ -56,7 +56,7 @@ pub const OFFERED: [&str; 15] = [
     "log",
 ];
 
-/// Makes one granted interface importable. A name outside of [`OFFERED`] links nothing.
+/// Links one granted interface. A name that is not in [`OFFERED`] links nothing.
 pub fn link(linker: &mut Linker<CallState>, grant: &str) -> wasmtime::Result<()> {
     type Own = HasSelf<CallState>;
     match grant {
@@ -79,17 +79,17 @@ pub fn link(linker: &mut Linker<CallState>, grant: &str) -> wasmtime::Result<()>
     }
 }
 
-/// The interfaces that need no grant.
+/// Interfaces that need no grant.
 pub const UNGRANTED: [&str; 2] = ["types", "answers"];
 
-/// [`UNGRANTED`] interfaces of the contract and closed WASI: linked for every plugin.
+/// Links the [`UNGRANTED`] interfaces of the contract and closed WASI, for every plugin.
 pub fn link_ungranted(linker: &mut Linker<CallState>) -> wasmtime::Result<()> {
     wit::types::add_to_linker::<_, HasSelf<CallState>>(linker, |state| state)?;
     wit::answers::add_to_linker::<_, HasSelf<CallState>>(linker, |state| state)?;
     wasmtime_wasi::p2::add_to_linker_async(linker)
 }
 
-/// A broken rule ends the call with its sentence; a database that does not answer ends it as well.
+/// Converts an error into a trap. A violated rule and a database error both end the call.
 fn trap(error: DraftError) -> wasmtime::Error {
     wasmtime::Error::new(error)
 }

@@ -1,23 +1,24 @@
-//! Blockchains: which there are for whom, what plugins ask of them, and who is told when something moves.
+//! Blockchains: the networks of each environment, plugin requests to them, and reports of what happens on them.
 //!
-//! Owns the networks of this host and the watching of them. Adapters are `tenon_chains`'s; how often something is sent again is
-//! the business of `tasks`, since a transaction goes out like any other effect. Invariants:
+//! Owns the networks of this host and their watchers. `tenon_chains` provides the adapters. `tasks` owns retries, since
+//! a transaction is sent like any other effect. Invariants:
 //!
-//! - A tenant of the test environment meets test networks alone, a live one main networks.
-//! - What is told is written together with the note that it was told; a block counts as read after that.
-//! - Nothing is told as final before it has its confirmations, nothing as gone while it stands in a block.
+//! - A tenant of the test environment reaches only test networks, a live tenant only main networks.
+//! - An event is committed together with the note that it was reported. A block counts as read after that commit.
+//! - No transfer is reported as final before it has its confirmations, or as gone while it is in a block.
 //!
-//! - `wire`: questions and errands as calls to "chain:NAME", and their answers. `service`: answers them.
-//! - `book`: what is watched, followed and seen, in memory. `watcher`: the loop around one network.
-//! - `reading`: what a new block means for what is in the book; `asking`: which transactions it is worth to ask about; both pure.
-//!   `dropping`: which will never stand in a block; pure as well. `tell`: writing it.
+//! - `wire`: queries and commands as calls to "chain:NAME", and their responses. `service`: executes them.
+//! - `note_cache`: watched addresses, followed transactions and seen transfers, in memory. `watcher`: the loop of one
+//!   network.
+//! - `events`: derives events from new blocks. `polling`: selects the transactions to look up. `dropping`: detects
+//!   transactions that will never be in a block. All three are pure. `reporting`: commits the events.
 
-mod asking;
-mod book;
 mod dropping;
-mod reading;
+mod events;
+mod note_cache;
+mod polling;
+mod reporting;
 mod service;
-mod tell;
 mod watcher;
 pub mod wire;
 
@@ -35,20 +36,20 @@ use crate::{
 
 pub use service::serve;
 
-/// Of what a call is to.
+/// Prefix of the destination of a call to a blockchain.
 const PREFIX: &str = "chain:";
 
-/// Test networks and main networks never meet.
+/// Whether a network is a test or a main network. The two are strictly separated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Side {
+pub enum NetworkKind {
     Test,
     Main,
 }
 
-impl Side {
-    /// Whose data "organization/environment" is.
-    pub fn of(tenant: &str) -> Side {
-        if tenant.ends_with("/live") { Side::Main } else { Side::Test }
+impl NetworkKind {
+    /// Returns the kind of network for a tenant "organization/environment".
+    pub fn of(tenant: &str) -> NetworkKind {
+        if tenant.ends_with("/live") { NetworkKind::Main } else { NetworkKind::Test }
     }
 }
 
@@ -56,22 +57,23 @@ impl Side {
 #[derive(Clone, Default)]
 pub struct Chains(Arc<BTreeMap<NetworkName, Arc<dyn Chain>>>);
 
-/// A side, and a blockchain as it is called.
-type NetworkName = (Side, Arc<str>);
+/// A network kind and the name of a blockchain.
+type NetworkName = (NetworkKind, Arc<str>);
 
 impl Chains {
-    pub fn new(networks: impl IntoIterator<Item = (Side, Arc<dyn Chain>)>) -> Chains {
-        let named = |(side, chain): (Side, Arc<dyn Chain>)| ((side, chain.facts().blockchain.as_str().into()), chain);
+    pub fn new(networks: impl IntoIterator<Item = (NetworkKind, Arc<dyn Chain>)>) -> Chains {
+        let named =
+            |(kind, chain): (NetworkKind, Arc<dyn Chain>)| ((kind, chain.facts().blockchain.as_str().into()), chain);
         Chains(Arc::new(networks.into_iter().map(named).collect()))
     }
 
-    /// The network that this tenant sees.
+    /// Finds the network of this blockchain for a tenant.
     pub fn find(&self, tenant: &str, blockchain: &str) -> Option<&Arc<dyn Chain>> {
-        self.0.get(&(Side::of(tenant), Arc::from(blockchain)))
+        self.0.get(&(NetworkKind::of(tenant), Arc::from(blockchain)))
     }
 
-    pub fn all(&self) -> impl Iterator<Item = (Side, &Arc<dyn Chain>)> {
-        self.0.iter().map(|((side, _), chain)| (*side, chain))
+    pub fn all(&self) -> impl Iterator<Item = (NetworkKind, &Arc<dyn Chain>)> {
+        self.0.iter().map(|((kind, _), chain)| (*kind, chain))
     }
 }
 
@@ -81,12 +83,12 @@ impl std::fmt::Debug for Chains {
     }
 }
 
-/// The name of the blockchain in the destination of a call.
+/// Returns the name of the blockchain in the destination of a call.
 pub fn blockchain_of(destination: &str) -> Option<&str> {
     destination.strip_prefix(PREFIX)
 }
 
-/// What watching is made of.
+/// Dependencies of [`ChainWatchers`].
 #[derive(Clone)]
 pub struct Parts {
     pub chains: Chains,
@@ -95,38 +97,38 @@ pub struct Parts {
     pub clock: Clock,
 }
 
-/// Reads blocks and tells plugins, until it is stopped.
-pub struct Watching {
+/// Background workers that read blocks and report events to plugins until shutdown.
+pub struct ChainWatchers {
     workers: Vec<JoinHandle<()>>,
 }
 
-impl Watching {
-    /// Before the first call of a plugin, so that nothing that is watched from then on goes unnoticed.
-    #[expect(clippy::disallowed_methods, reason = "the workers of this room; `stop` awaits them")]
-    pub async fn start(parts: Parts, stopped: watch::Receiver<bool>) -> Result<Watching, DbError> {
-        let (book, keeper) = book::open(&parts).await?;
+impl ChainWatchers {
+    /// Starts the workers. Must run before the first call of a plugin, so that no event of a watched address is missed.
+    #[expect(clippy::disallowed_methods, reason = "the workers of this module; `stop` awaits them")]
+    pub async fn start(parts: Parts, stopped: watch::Receiver<bool>) -> Result<ChainWatchers, DbError> {
+        let (cache, updater) = note_cache::open(&parts).await?;
         let mut watchers = Vec::new();
-        for (side, chain) in parts.chains.all() {
-            watchers.push(watcher::Watcher::open(&parts, side, chain.clone(), book.clone()).await?);
+        for (kind, chain) in parts.chains.all() {
+            watchers.push(watcher::Watcher::open(&parts, kind, chain.clone(), cache.clone()).await?);
         }
-        // Nothing is awaited from the first worker on: one that runs is always returned.
-        let mut workers = vec![tokio::spawn(keeper.run(stopped.clone()))];
+        // No await after the first spawn: every running worker is returned.
+        let mut workers = vec![tokio::spawn(updater.run(stopped.clone()))];
         workers.extend(watchers.into_iter().map(|watcher| tokio::spawn(watcher.run(stopped.clone()))));
-        Ok(Watching { workers })
+        Ok(ChainWatchers { workers })
     }
 
     pub async fn stop(self) {
         for worker in self.workers {
             if let Err(error) = worker.await {
-                tracing::error!("the watching of a blockchain ended badly: {error}");
+                tracing::error!("blockchain watcher panicked: {error}");
             }
         }
     }
 }
 
-/// Whose network it is.
-fn is_of(scope: &Scope, side: Side) -> bool {
-    Side::of(scope.tenant()) == side
+/// Returns whether the scope's tenant uses networks of this kind.
+fn belongs_to(scope: &Scope, kind: NetworkKind) -> bool {
+    NetworkKind::of(scope.tenant()) == kind
 }
 
 #[cfg(test)]

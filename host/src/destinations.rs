@@ -1,25 +1,27 @@
-//! Destinations: one attempt of a call to a server that the operator or the tenant has named.
+//! Destinations: one attempt of a call to a server that the operator or the tenant has configured.
 //!
-//! Owns which server is meant by a name, who the host is to it, tokens of OAuth 2.0, and what an attempt came to. Never tries
-//! again, but for a token that was refused; never shows an address or a credential to a plugin. Invariants:
+//! Owns the resolution of destination names, authentication, OAuth 2.0 tokens, and the outcome of an attempt. Does not
+//! retry, except once with a new token after a 401. Does not expose addresses or credentials to plugins. Invariants:
 //!
-//! - A name that the operator uses is the operator's, for every tenant that it is named for.
-//! - What a plugin says of path and headers changes neither the server nor who the host is to it.
-//! - `NotSent` is said only where no byte of the request can have reached the other side.
+//! - A name that the operator has configured for a tenant takes precedence over the tenant's own destinations.
+//! - A plugin's path and headers change neither the server nor the credentials.
+//! - `NotSent` is returned only if no byte of the request can have reached the server.
 //!
-//! - `named`: from a name to a server. `request`, `answer`: a plugin's words as HTTP, and back.
-//! - `chain`: one call to a blockchain of this host. `attempt`: one call to one server. `oauth`: asking for a token. `tokens`: keeping it, one request for many callers.
-//! - `neighbour`: a plugin of this host. `stored`: messages that are kept instead of being sent. `failure`: why there is no answer.
+//! - `resolution`: from a name to a server. `request`, `response`: conversion between a plugin's values and HTTP.
+//! - `chain`: a call to a blockchain of this host. `attempt`: a call to a server. `oauth`: token requests. `tokens`:
+//!   the token cache, which shares one request among many callers.
+//! - `plugin_call`: a call to a plugin of this host. `outbox`: messages that are stored instead of being sent. `error`:
+//!   errors.
 
-mod answer;
 mod attempt;
 mod chain;
-mod failure;
-mod named;
-mod neighbour;
+mod error;
 mod oauth;
+mod outbox;
+mod plugin_call;
 mod request;
-mod stored;
+mod resolution;
+mod response;
 #[cfg(test)]
 mod tests;
 mod tokens;
@@ -28,39 +30,39 @@ use std::{sync::Arc, time::Duration};
 
 use tokio::time::Instant;
 
-pub use failure::{CallFailure, Certainty};
-pub use neighbour::{Neighbour, Neighbours, Visit};
+pub use error::{Certainty, DestinationCallError};
+pub use plugin_call::{PluginCallHandler, PluginCalls, PluginTarget};
 
 use crate::{
     chains::{Chains, blockchain_of},
     changes::{
-        outgoing::{OutgoingAnswer, OutgoingCall},
+        outgoing::{OutgoingCall, OutgoingResponse},
         scope::Scope,
     },
     clock::Clock,
     config::DestinationConfig,
     db::Database,
     limits::{DESTINATION_TIMEOUT_MS, EFFECT_ATTEMPT_MS_MAX},
-    outbound::{Client, Outside},
+    outbound::{Client, OutboundContext},
 };
 use attempt::Attempt;
-use named::Meant;
+use resolution::Resolved;
 use tokens::Tokens;
 
-/// What the operator has named, by plugin and name.
-pub type Named = Arc<dyn Fn(&str, &str) -> Option<Arc<DestinationConfig>> + Send + Sync>;
+/// Looks up the operator's destinations by plugin and name.
+pub type OperatorDestinations = Arc<dyn Fn(&str, &str) -> Option<Arc<DestinationConfig>> + Send + Sync>;
 
 pub struct Parts {
     pub client: Arc<Client>,
-    pub outside: Arc<Outside>,
+    pub outbound_context: Arc<OutboundContext>,
     pub database: Database,
     pub clock: Clock,
     pub chains: Chains,
-    pub named: Named,
-    pub neighbours: Neighbours,
+    pub operator_destinations: OperatorDestinations,
+    pub plugin_calls: PluginCalls,
 }
 
-/// Cheap to clone.
+/// Performs calls to destinations. Cheap to clone.
 #[derive(Clone)]
 pub struct Destinations {
     parts: Arc<Parts>,
@@ -72,42 +74,43 @@ impl Destinations {
         Destinations { parts: Arc::new(parts), tokens: Tokens::default() }
     }
 
-    /// One attempt. `within`: what is left of the caller's time. `idempotency_key` is sent as `Idempotency-Key` where it is
-    /// given, whatever the call says.
+    /// Performs one attempt within the caller's remaining time.
+    ///
+    /// If `idempotency_key` is given, it is sent as `Idempotency-Key` and replaces a header of the call.
     pub async fn call(
         &self,
         scope: &Scope,
         call: &OutgoingCall,
         idempotency_key: Option<&str>,
         within: Duration,
-    ) -> Result<OutgoingAnswer, CallFailure> {
+    ) -> Result<OutgoingResponse, DestinationCallError> {
         let until = Instant::now() + within;
         if let Some(blockchain) = blockchain_of(&call.destination) {
             return chain::call(&self.parts.chains, (scope, blockchain), call, idempotency_key, until).await;
         }
         let request = request::prepare(call, idempotency_key)?;
-        match named::find(&self.parts, scope, &call.destination).await? {
-            Meant::Outbox => stored::store(&self.parts, scope, &call.destination, &request).await,
-            Meant::Plugin(neighbour) => {
+        match resolution::resolve(&self.parts, scope, &call.destination).await? {
+            Resolved::Outbox => outbox::store(&self.parts, scope, &call.destination, &request).await,
+            Resolved::Plugin(target) => {
                 let attempt = Duration::from_millis(attempt_ms(call.timeout_ms, None));
-                neighbour::call(&self.parts, scope, &neighbour, request, until.min(Instant::now() + attempt)).await
+                plugin_call::call(&self.parts, scope, &target, request, until.min(Instant::now() + attempt)).await
             }
-            Meant::Server(server) => {
+            Resolved::Server(server) => {
                 let attempt = Duration::from_millis(attempt_ms(call.timeout_ms, server.timeout_ms));
                 let until = until.min(Instant::now() + attempt);
                 let (parts, tokens, destination) = (&self.parts, &self.tokens, &*call.destination);
-                let answer =
+                let response =
                     Attempt { parts, tokens, scope, destination, server: &server, until }.perform(&request).await?;
-                answer::read(answer)
+                response::read(response)
             }
         }
     }
 }
 
-/// How long one attempt may take: as the call asks (0: it does not), as far as the operator allows.
-fn attempt_ms(asked_ms: u32, allowed_ms: Option<u64>) -> u64 {
-    match asked_ms {
+/// Returns the time limit of one attempt: as requested by the call (0: unspecified), up to the operator's maximum.
+fn attempt_ms(requested_ms: u32, allowed_ms: Option<u64>) -> u64 {
+    match requested_ms {
         0 => allowed_ms.unwrap_or(DESTINATION_TIMEOUT_MS),
-        asked_ms => allowed_ms.unwrap_or(EFFECT_ATTEMPT_MS_MAX).min(asked_ms.into()),
+        requested_ms => allowed_ms.unwrap_or(EFFECT_ATTEMPT_MS_MAX).min(requested_ms.into()),
     }
 }

@@ -1,7 +1,7 @@
-//! The contract in `wit/` as Rust types: the only `bindgen!` of the host.
+//! Rust bindings of the contract in `wit/`: the only `bindgen!` of the host.
 //!
-//! Imports are asynchronous and may trap (`wasmtime::Result`), because a read may have to ask the database and a
-//! broken rule ends the call; the guest's exports are called asynchronously, so that a deadline can end them.
+//! Imports are asynchronous and may trap (`wasmtime::Result`), because a read may query the database and a violated
+//! rule ends the call. The guest's exports are called asynchronously, so that a deadline can end them.
 
 wasmtime::component::bindgen!({
     path: "../../wit",

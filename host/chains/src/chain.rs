@@ -1,7 +1,7 @@
-//! What can be asked of a blockchain, and what its answers are made of.
+//! The trait of a blockchain network and its data types.
 //!
-//! Never knows who asks and why. Addresses and hashes are texts in the spelling of the blockchain (`Family::read_address`);
-//! amounts are base units.
+//! Addresses and hashes are strings in the blockchain's canonical spelling (`Family::read_address`). Amounts are base
+//! units.
 
 use ethnum::U256;
 use futures_util::future::BoxFuture;
@@ -9,56 +9,66 @@ use tenon_keyring::Family;
 
 use crate::ChainError;
 
-pub type Answer<'a, T> = BoxFuture<'a, Result<T, ChainError>>;
+pub type ChainFuture<'a, T> = BoxFuture<'a, Result<T, ChainError>>;
 
-/// Hashes that may be asked for at once.
+/// Maximum number of hashes in one query.
 pub const HASHES_MAX: usize = 1_000;
-/// Addresses that one question for transfers may name.
+/// Maximum number of addresses in a [`TransferQuery`].
 pub const ADDRESSES_MAX: usize = 1_000;
-/// Transfers on a page.
+/// Maximum number of transfers on a page.
 pub const TRANSFERS_MAX: u32 = 1_000;
 
-/// One network of one blockchain. An adapter answers, or says that it cannot; it never panics, and it may be asked from
-/// many tasks at once. A question that is dropped has asked nothing; a submission that is dropped may have been taken.
+/// One network of one blockchain.
+///
+/// An adapter returns a result or an error and never panics. Many tasks may use it at once. Dropping the future of a
+/// query has no effect. A submission may have been accepted even if its future was dropped.
 pub trait Chain: Send + Sync + 'static {
     fn facts(&self) -> &Facts;
 
-    fn head(&self) -> Answer<'_, Head>;
+    fn head(&self) -> ChainFuture<'_, Head>;
 
-    /// `None` above the head.
-    fn find_block(&self, height: u64) -> Answer<'_, Option<Block>>;
+    /// Returns the block at `height`, or `None` above the head.
+    fn find_block(&self, height: u64) -> ChainFuture<'_, Option<Block>>;
 
-    /// Under which a transaction is taken now.
-    fn terms(&self) -> Answer<'_, Terms>;
+    /// Returns the terms under which the network accepts a transaction now.
+    fn terms(&self) -> ChainFuture<'_, Terms>;
 
-    /// What stands in the newest block; without `token` the coin.
-    fn balance<'a>(&'a self, address: &'a str, token: Option<&'a str>) -> Answer<'a, U256>;
+    /// Returns the balance as of the newest block. Without `token` it is the balance of the coin.
+    fn balance<'a>(&'a self, address: &'a str, token: Option<&'a str>) -> ChainFuture<'a, U256>;
 
-    /// How many transactions of this sender stand in blocks: the sequence of its next one.
-    fn sequence<'a>(&'a self, address: &'a str) -> Answer<'a, u64>;
+    /// Returns the sequence of the sender's next transaction: the number of its transactions in blocks.
+    fn sequence<'a>(&'a self, address: &'a str) -> ChainFuture<'a, u64>;
 
-    /// Gives signed bytes to a node, in the form of [`crate::Signed::raw`]. The same bytes again are taken again: as long as they
-    /// wait or stand in a block it is the same transaction.
-    fn submit<'a>(&'a self, raw: &'a str) -> Answer<'a, Submission>;
+    /// Submits signed bytes to a node, in the form of [`crate::Signed::raw`].
+    ///
+    /// Submitting is idempotent: while the transaction waits or is in a block, the same bytes are accepted again as the
+    /// same transaction.
+    fn submit<'a>(&'a self, raw: &'a str) -> ChainFuture<'a, Submission>;
 
-    /// `None` where nobody has heard of it, or it was replaced, dropped or ran out.
-    fn find_transaction<'a>(&'a self, hash: &'a str) -> Answer<'a, Option<Transaction>>;
+    /// Returns `None` if the transaction is unknown, or was replaced, dropped or expired.
+    fn find_transaction<'a>(&'a self, hash: &'a str) -> ChainFuture<'a, Option<Transaction>>;
 
-    /// The same for at most [`HASHES_MAX`], in the order of the question.
-    fn find_transactions<'a>(&'a self, hashes: &'a [String]) -> Answer<'a, Vec<Option<Transaction>>>;
+    /// Finds at most [`HASHES_MAX`] transactions. Returns them in the order of `hashes`.
+    fn find_transactions<'a>(&'a self, hashes: &'a [String]) -> ChainFuture<'a, Vec<Option<Transaction>>>;
 
-    /// What moved in these blocks, in the order in which it happened.
-    fn transfers<'a>(&'a self, question: &'a TransferQuestion) -> Answer<'a, TransferPage>;
+    /// Returns the transfers in these blocks, in chain order.
+    fn transfers<'a>(&'a self, query: &'a TransferQuery) -> ChainFuture<'a, TransferPage>;
 
-    /// From the faucet, once for each key of a wish: asked again, the answer is the same. `NoFaucet` where there is none.
-    fn request_coins<'a>(&'a self, wish: &'a Wish) -> Answer<'a, Submission>;
+    /// Requests coins from the faucet, once for each key: a repeated request returns the same result.
+    ///
+    /// # Errors
+    ///
+    /// Fails with `NoFaucet` if the network has none.
+    fn request_coins<'a>(&'a self, request: &'a FaucetRequest) -> ChainFuture<'a, Submission>;
 
-    /// Resolves when something may have moved since the future was made (not only since it was polled): make it, look, then
-    /// wait for it. Time alone, which adds empty blocks and confirmations, is nothing that moves.
+    /// Resolves when transactions may have changed since the future was created (not only since it was first polled).
+    ///
+    /// Usage: create the future, read the chain, then await the future. Empty blocks and growing confirmations, which
+    /// only take time, do not resolve it.
     fn changed(&self) -> BoxFuture<'_, ()>;
 }
 
-/// What does not change about a network.
+/// Constant properties of a network.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Facts {
     /// "base": one of `tenon_keyring::BLOCKCHAINS`.
@@ -66,19 +76,19 @@ pub struct Facts {
     /// "simulated-test", "simulated-main", …
     pub network: String,
     pub family: Family,
-    /// Of EVM transactions; 0 elsewhere.
+    /// Chain id of EVM transactions; 0 for other families.
     pub chain_id: u64,
-    /// Of the coin that fees are paid in.
+    /// Symbol of the coin that fees are paid in.
     pub symbol: String,
     pub decimals: u8,
     pub tokens: Vec<Token>,
-    /// From block to block.
+    /// Interval between blocks.
     pub block_time_ms: u32,
     pub has_faucet: bool,
 }
 
 impl Facts {
-    /// The token at this address, in its one spelling.
+    /// Returns the token at this address, which must be in canonical spelling.
     pub fn find_token(&self, address: &str) -> Option<&Token> {
         self.tokens.iter().find(|token| token.address == address)
     }
@@ -86,7 +96,7 @@ impl Facts {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Token {
-    /// Of its contract, or of its mint.
+    /// Address of the token's contract or mint.
     pub address: String,
     pub symbol: String,
     pub decimals: u8,
@@ -103,42 +113,43 @@ pub struct Head {
 pub struct Block {
     pub height: u64,
     pub hash: String,
-    /// The hash of the block before; of block 0 its own.
+    /// Hash of the previous block. Block 0 has its own hash here.
     pub parent: String,
 }
 
-/// Under which a transaction is taken.
+/// Terms under which the network accepts a transaction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Terms {
-    /// What a transaction refers to; opaque but for the family (`evm`, `tron`, `solana` say how it reads).
+    /// What a transaction refers to. Its format depends on the family and is documented in `evm`, `tron` and `solana`.
     pub anchor: String,
-    /// Of one unit of gas, or what stands for it.
+    /// Price of one unit of gas, or of the family's equivalent.
     pub price: U256,
-    /// What a transfer of the coin costs at most, and one of a token.
+    /// Maximum fee of a transfer of the coin.
     pub coin_fee: U256,
+    /// Maximum fee of a transfer of a token.
     pub token_fee: U256,
 }
 
-/// What a node says to bytes.
+/// Result of submitting bytes to a node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Submission {
-    /// It has them, or had them already.
-    Taken { hash: String },
-    /// They are not valid as things stand (their sender lacks coins); a sentence says why.
-    Refused { reason: String },
-    /// Nothing but a reorganisation can make them valid: they have expired, their sequence stands with another transaction, or
-    /// they never were a transaction of this network.
-    Void { reason: String },
+    /// The node accepted the transaction now or before.
+    Accepted { hash: String },
+    /// The transaction is not valid at present, for example because the sender lacks coins.
+    Rejected { reason: String },
+    /// Only a reorganisation could make the transaction valid: it has expired, another transaction in a block has its
+    /// sequence, or the bytes are not a transaction of this network.
+    Invalid { reason: String },
 }
 
-/// Something that changed hands.
+/// A movement of value from one address to another.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Movement {
-    /// Within its transaction, from 0.
+    /// Index within the transaction, from 0.
     pub position: u32,
     pub sender: String,
     pub recipient: String,
-    /// `None`: the coin.
+    /// `None` for the coin.
     pub token: Option<String>,
     pub amount: U256,
 }
@@ -155,41 +166,42 @@ pub struct Transaction {
     pub hash: String,
     pub sender: String,
     pub state: State,
-    /// `None` while it waits.
+    /// Height of its block; `None` while it waits.
     pub block: Option<u64>,
-    /// Its own block counts: 1 is the newest; 0 while it waits.
+    /// Counts its own block: 1 in the newest block, 0 while it waits.
     pub confirmations: u64,
-    /// What it has cost; 0 while it waits.
+    /// The fee that was charged; 0 while it waits.
     pub fee: U256,
-    /// Empty where it waits or failed.
+    /// Empty if the transaction waits or failed.
     pub movements: Vec<Movement>,
 }
 
-/// Which transfers.
+/// Selects transfers.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TransferQuestion {
-    /// Heights, both included.
+pub struct TransferQuery {
+    /// Lowest height, inclusive.
     pub from: u64,
+    /// Highest height, inclusive.
     pub to: u64,
-    /// Only what arrives at one of these; at most [`ADDRESSES_MAX`].
+    /// Selects only transfers to these addresses; at most [`ADDRESSES_MAX`].
     pub recipients: Option<Vec<String>>,
-    /// Where the page before ended.
-    pub after: Option<Place>,
-    /// From 1 to [`TRANSFERS_MAX`]; cut where it is more.
+    /// End of the previous page.
+    pub after: Option<BlockPosition>,
+    /// From 1 to [`TRANSFERS_MAX`]; other values are clamped.
     pub limit: u32,
 }
 
-/// Where a transfer stands: the how manieth of its block.
+/// Position of a transfer: its block and its index within the block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Place {
+pub struct BlockPosition {
     pub height: u64,
     pub index: u32,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Transfer {
-    pub place: Place,
-    /// Of its transaction.
+    pub position: BlockPosition,
+    /// Hash of the transaction.
     pub hash: String,
     pub movement: Movement,
 }
@@ -197,17 +209,17 @@ pub struct Transfer {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TransferPage {
     pub transfers: Vec<Transfer>,
-    /// `Some` where there is more: `after` of the next question.
-    pub next: Option<Place>,
+    /// `after` of the next query; `None` if this is the last page.
+    pub next: Option<BlockPosition>,
 }
 
-/// What somebody would like to have of a faucet.
+/// A request to the faucet.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Wish {
-    /// What tells wishes apart.
+pub struct FaucetRequest {
+    /// Idempotency key.
     pub key: String,
     pub address: String,
     pub token: Option<String>,
-    /// Refused above what the faucet gives at once.
+    /// Rejected above the faucet's maximum.
     pub amount: U256,
 }

@@ -1,14 +1,14 @@
-//! Why there is no answer, and why something is not signed. No text holds a part of a secret.
+//! Errors of queries and of signing. No message contains part of a secret.
 
 use tenon_keyring::KeyringError;
 
-/// Why a blockchain did not answer.
+/// Why a chain request failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ChainError {
-    /// Whatever was asked for may have happened or not.
+    /// The outcome is unknown: a submission may have been accepted.
     #[error("timeout")]
     Timeout,
-    /// The cause is for the log.
+    /// `cause` is for the log.
     #[error("unavailable")]
     Unavailable { cause: String },
     #[error("not-an-address")]
@@ -17,33 +17,31 @@ pub enum ChainError {
     NotAToken,
     #[error("no-faucet")]
     NoFaucet,
-    /// More hashes, addresses or blocks than may be asked for at once.
+    /// The request names more hashes, addresses or blocks than allowed.
     #[error("too-many")]
     TooMany { max: u64 },
 }
 
-/// Why something is not signed, or not read as a transaction.
+/// Why a transaction cannot be signed or decoded.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SignError {
-    #[error("the recipient is no address of this blockchain: {0}")]
+    #[error("the recipient is not an address of this blockchain: {0}")]
     Recipient(KeyringError),
     #[error("this blockchain has no such token")]
     Token,
-    #[error(
-        "the amount has to be above 0 (an EVM coin excepted) and within what a transaction of this blockchain can carry"
-    )]
+    #[error("the amount must be above 0 (except for an EVM coin) and fit into a transaction of this blockchain")]
     Amount,
-    #[error("these are no terms of this blockchain")]
+    #[error("the terms are not valid for this blockchain")]
     Terms,
-    #[error("this is not such a transaction: {0}")]
+    #[error("not a valid transaction: {0}")]
     Transaction(&'static str),
     #[error("a transaction has at most {0} bytes")]
     Length(usize),
     #[error("the transaction belongs to chain {found}, not to {expected}")]
     OtherNetwork { expected: u64, found: u64 },
-    #[error("the transaction is another sender's")]
+    #[error("the transaction has a different sender")]
     OtherSender,
-    #[error("the signature does not fit")]
+    #[error("the signature is invalid")]
     Signature,
     #[error("{0}")]
     Keyring(#[from] KeyringError),

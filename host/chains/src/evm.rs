@@ -1,8 +1,8 @@
-//! Transactions of EVM blockchains: transfers of the coin and of ERC-20 tokens, and what signed ones say.
+//! Transactions of EVM blockchains: transfers of the coin and of ERC-20 tokens, and decoding of signed transactions.
 //!
-//! Never builds anything but a transfer. The anchor of its terms is the tip for each unit of gas, in decimal digits; gas
-//! limits are the fees of the terms divided by the price.
-//! Any other call of a contract moves its value and costs its fee, as far as is known here.
+//! Builds only transfers. The anchor of the terms is the tip for each unit of gas, in decimal digits. Gas limits are
+//! the fees of the terms divided by the price. Any other contract call is treated as moving its value and costing its
+//! fee.
 
 use ethnum::U256;
 use tenon_keyring::{
@@ -10,12 +10,12 @@ use tenon_keyring::{
     evm::{Address, SignedTransaction, TRANSACTION_BYTES_MAX, Transaction},
 };
 
-use crate::{Facts, Movement, NewTransfer, Reading, SignError, Signed, Terms};
+use crate::{DecodedTransaction, Facts, Movement, NewTransfer, SignError, Signed, Terms};
 
 /// `transfer(address,uint256)`.
 const TRANSFER: [u8; 4] = [0xa9, 0x05, 0x9c, 0xbb];
 
-/// A signed transaction, and who signed it.
+/// A signed transaction and its signer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Call {
     pub transaction: Transaction,
@@ -23,20 +23,20 @@ pub struct Call {
     pub sender: Address,
 }
 
-/// The transaction that makes this transfer.
-pub fn transfer(facts: &Facts, wanted: &NewTransfer<'_>, terms: &Terms) -> Result<Transaction, SignError> {
-    let recipient: Address = wanted.recipient.parse().map_err(SignError::Recipient)?;
+/// Builds the transaction for this transfer.
+pub fn transfer(facts: &Facts, transfer: &NewTransfer<'_>, terms: &Terms) -> Result<Transaction, SignError> {
+    let recipient: Address = transfer.recipient.parse().map_err(SignError::Recipient)?;
     let price = u128::try_from(terms.price).ok().filter(|price| *price > 0).ok_or(SignError::Terms)?;
     let tip: u128 = terms.anchor.parse().map_err(|_| SignError::Terms)?;
-    let fee = if wanted.token.is_some() { terms.token_fee } else { terms.coin_fee };
+    let fee = if transfer.token.is_some() { terms.token_fee } else { terms.coin_fee };
     let gas_limit = u64::try_from(fee / terms.price).map_err(|_| SignError::Terms)?;
-    let (to, value, data) = match wanted.token {
-        None => (recipient, u128::try_from(wanted.amount).map_err(|_| SignError::Amount)?, Vec::new()),
-        Some(token) => (read_token(facts, token)?, 0, write_token_transfer(recipient.as_bytes(), wanted.amount)),
+    let (to, value, data) = match transfer.token {
+        None => (recipient, u128::try_from(transfer.amount).map_err(|_| SignError::Amount)?, Vec::new()),
+        Some(token) => (read_token(facts, token)?, 0, write_token_transfer(recipient.as_bytes(), transfer.amount)),
     };
     Ok(Transaction {
         chain_id: facts.chain_id,
-        nonce: wanted.sequence,
+        nonce: transfer.sequence,
         max_priority_fee_per_gas: tip.min(price),
         max_fee_per_gas: price,
         gas_limit,
@@ -52,7 +52,7 @@ fn read_token(facts: &Facts, text: &str) -> Result<Address, SignError> {
     facts.find_token(&token.to_string()).map(|_| token).ok_or(SignError::Token)
 }
 
-/// An unsigned transaction of this blockchain, in hex.
+/// Decodes an unsigned transaction of this network from hex.
 pub fn read_unsigned(facts: &Facts, unsigned: &str) -> Result<Transaction, SignError> {
     let transaction = Transaction::from_bytes(&read_hex(unsigned)?)?;
     check_network(facts, &transaction)?;
@@ -67,7 +67,7 @@ pub fn sign(seed: &Seed, path: &Path, transaction: Transaction) -> Result<Signed
     Ok(Signed { raw: write_hex(&signed.to_bytes()), hash: write_hex(&signed.hash()), sender, fee })
 }
 
-/// A signed transaction of this blockchain.
+/// Decodes a signed transaction of this network and recovers its sender.
 pub fn read(facts: &Facts, raw: &str) -> Result<Call, SignError> {
     let signed = SignedTransaction::from_bytes(&read_hex(raw)?)?;
     check_network(facts, &signed.transaction)?;
@@ -76,8 +76,8 @@ pub fn read(facts: &Facts, raw: &str) -> Result<Call, SignError> {
 }
 
 impl Call {
-    pub fn reading(&self, facts: &Facts) -> Reading {
-        Reading {
+    pub fn decoded(&self, facts: &Facts) -> DecodedTransaction {
+        DecodedTransaction {
             hash: self.hash.clone(),
             sender: self.sender.to_string(),
             sequence: Some(self.transaction.nonce),
@@ -86,7 +86,10 @@ impl Call {
         }
     }
 
-    /// A token moves where its contract is called for it without a value (with one it fails); otherwise the value moves.
+    /// Returns the movement that the transaction makes if it succeeds.
+    ///
+    /// A call of a token's contract without a value moves tokens; with a value it fails. Any other transaction moves
+    /// its value.
     pub fn movement(&self, facts: &Facts) -> Option<Movement> {
         let (to, value) = (self.transaction.to?.to_string(), U256::from(self.transaction.value));
         let (recipient, token, amount) = match facts.find_token(&to) {
@@ -113,12 +116,13 @@ pub fn fee_at_most(transaction: &Transaction) -> U256 {
     U256::from(transaction.gas_limit).saturating_mul(transaction.max_fee_per_gas.into())
 }
 
-/// The data of a call that transfers a token; Tron's contracts take the same.
+/// Encodes the data of a call that transfers a token. Tron's contracts use the same encoding.
 pub(crate) fn write_token_transfer(recipient: &[u8; 20], amount: U256) -> Vec<u8> {
     [&TRANSFER[..], &[0; 12], recipient, &amount.to_be_bytes()].concat()
 }
 
-/// Reads what [`write_token_transfer`] writes, as contracts do: refused where the address has more than 20 bytes.
+/// Decodes the output of [`write_token_transfer`] as contracts do. Returns `None` if the address has more than 20
+/// bytes.
 pub(crate) fn read_token_transfer(data: &[u8]) -> Option<([u8; 20], U256)> {
     let words = data.strip_prefix(&TRANSFER)?;
     let (recipient, amount) = words.split_first_chunk::<32>()?;

@@ -1,11 +1,11 @@
-//! Blockchains behind one trait: what a host asks of them, what it sends to them, and how transactions are made and read.
+//! Blockchains behind one trait: queries, submissions, and the encoding and decoding of transactions.
 //!
-//! Never keeps a key, never decides what is sent and when, reads no clock: time is an argument. Bytes from outside are read
-//! strictly and within limits; nothing here panics.
+//! The crate stores no keys, does not decide what is sent or when, and reads no clock: time is an argument. Untrusted
+//! bytes are parsed strictly and within limits. Nothing here panics.
 //!
-//! - `chain`: the trait, and what its answers are made of. `error`: why there is none.
-//! - `signing`: transfers and foreign transactions, signed. `evm`, `tron`, `solana`: transactions of the three families.
-//! - `simulated`: the adapter for blockchains that need no network.
+//! - `chain`: the trait and its result types. `error`: its errors.
+//! - `signing`: signs transfers and foreign transactions. `evm`, `tron`, `solana`: transactions of the three families.
+//! - `simulated`: the adapter for simulated blockchains, which need no network.
 
 pub mod chain;
 mod error;
@@ -18,8 +18,8 @@ mod testing;
 pub mod tron;
 
 pub use chain::{
-    Answer, Block, Chain, Facts, Head, Movement, Place, State, Submission, Terms, Token, Transaction, Transfer,
-    TransferPage, TransferQuestion, Wish,
+    Block, BlockPosition, Chain, ChainFuture, Facts, FaucetRequest, Head, Movement, State, Submission, Terms, Token,
+    Transaction, Transfer, TransferPage, TransferQuery,
 };
 pub use error::{ChainError, SignError};
-pub use signing::{NewTransfer, Reading, Signed, read_signed, sign_transaction, sign_transfer};
+pub use signing::{DecodedTransaction, NewTransfer, Signed, read_signed, sign_transaction, sign_transfer};

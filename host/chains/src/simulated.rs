@@ -1,24 +1,28 @@
-//! Simulated blockchains: always there, quick, and as awkward as an operator wants them.
+//! Simulated blockchains: always available, fast, with faults that operators inject.
 //!
-//! All networks share one file, one writer and one clock, which is an argument. Blocks come by arithmetic (`timeline`) and
-//! are filled when somebody asks (`blocks`); an empty block costs nothing and nothing runs in between.
-//! Never in use by two processes at once. Faults are forgotten at the end of the process, the chains are not.
+//! All networks share one file, one writer and one clock, which is an argument. Block heights follow from the time
+//! (`timeline`). A block is filled when it is first read (`blocks`). Empty blocks cost nothing, and no task runs in
+//! between.
 //!
-//! - `networks`: which there are. `intake`: bytes to plans. `pool`, `draft`, `blocks`: plans to books. `books`, `store`: SQL.
-//! - `submissions`: many at once in one transaction. `questions`: the trait. `controls`: faucet, blocks, reorganisations, faults.
+//! Only one process may use the file at a time. Faults are held in memory, the chains are persistent.
+//!
+//! - `networks`: the list of networks. `validation`: decodes bytes into plans. `pool`, `draft`, `blocks`: apply plans
+//!   to the ledger. `ledger`, `store`: SQL.
+//! - `submissions`: batches submissions into one transaction. `queries`: the trait implementation. `controls`: funding,
+//!   blocks, reorganisations, faults.
 
 mod blocks;
-mod books;
 mod controls;
 mod draft;
-mod intake;
+mod ledger;
 mod networks;
 mod plan;
 mod pool;
-mod questions;
+mod queries;
 mod store;
 mod submissions;
 mod timeline;
+mod validation;
 
 use std::{
     collections::VecDeque,
@@ -34,14 +38,14 @@ use sqlx::{Connection, SqliteConnection, SqlitePool};
 use tokio::sync::Notify;
 
 pub use blocks::Orphans;
-pub use controls::{Faults, Silence, Total};
+pub use controls::{Faults, Outage, Total};
 pub use networks::Network;
 #[cfg(test)]
 pub(crate) use networks::all_facts;
 pub use store::StoreError;
 
 use self::{
-    books::{Books, Pages},
+    ledger::{Ledger, LedgerCache},
     store::{count, int},
     submissions::Job,
     timeline::Timeline,
@@ -53,9 +57,9 @@ pub type Clock = Arc<dyn Fn() -> u64 + Send + Sync>;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Options {
-    /// From block to block, on all networks.
+    /// Interval between blocks on all networks.
     pub block_time_ms: u32,
-    /// Test networks always have one.
+    /// Whether main networks have a faucet. Test networks always have one.
     pub has_main_faucet: bool,
 }
 
@@ -71,7 +75,7 @@ pub struct Simulated {
     chains: Vec<(Network, Arc<SimulatedChain>)>,
 }
 
-/// What the networks share.
+/// State shared by all networks.
 struct Shared {
     clock: Clock,
     writer: tokio::sync::Mutex<SqliteConnection>,
@@ -79,28 +83,28 @@ struct Shared {
     queue: Mutex<VecDeque<Job>>,
 }
 
-/// One network: a `Chain`, and what an operator can do to it.
+/// One network: implements [`Chain`] and the operator's controls.
 pub struct SimulatedChain {
     shared: Arc<Shared>,
-    net: Arc<Net>,
+    net: Arc<NetworkState>,
 }
 
-struct Net {
+struct NetworkState {
     id: i64,
     facts: Facts,
-    /// Where gifts come from: an address that nobody has a key for.
+    /// Sender of funding transactions: an address without a private key.
     faucet: String,
     timeline: Mutex<Timeline>,
-    /// The highest block that anybody has seen, so that a clock that is set back takes none away.
+    /// Highest height that was ever returned, so that a clock that is set back does not remove blocks.
     floor: AtomicU64,
-    /// The lowest block that has to be filled; `u64::MAX`: none.
+    /// Lowest block that must be filled; `u64::MAX` for none.
     due: AtomicU64,
     faults: Mutex<Faults>,
     changes: Notify,
 }
 
 impl Simulated {
-    /// Makes the file where there is none.
+    /// Opens the file. Creates it if it is missing.
     pub async fn open(path: &Path, options: &Options, clock: Clock) -> Result<Simulated, StoreError> {
         let (mut writer, readers) = store::open(path).await?;
         let now_ms = clock();
@@ -109,7 +113,7 @@ impl Simulated {
         for (network, facts) in
             networks::all_facts(options.block_time_ms, |network| network == Network::Test || options.has_main_faucet)
         {
-            nets.push((network, Arc::new(Net::open(&mut opening, facts, now_ms).await?)));
+            nets.push((network, Arc::new(NetworkState::open(&mut opening, facts, now_ms).await?)));
         }
         opening.commit().await?;
         let writer = tokio::sync::Mutex::new(writer);
@@ -121,17 +125,18 @@ impl Simulated {
         Ok(Simulated { shared, chains })
     }
 
-    /// "base", ….
+    /// Finds a network by the name of its blockchain, for example "base".
     pub fn find(&self, blockchain: &str, network: Network) -> Option<&Arc<SimulatedChain>> {
-        let is_it = |other: Network, chain: &SimulatedChain| other == network && chain.facts().blockchain == blockchain;
-        self.chains.iter().find(|(other, chain)| is_it(*other, chain)).map(|(_, chain)| chain)
+        let matches =
+            |other: Network, chain: &SimulatedChain| other == network && chain.facts().blockchain == blockchain;
+        self.chains.iter().find(|(other, chain)| matches(*other, chain)).map(|(_, chain)| chain)
     }
 
     pub fn chains(&self) -> impl Iterator<Item = (Network, &Arc<SimulatedChain>)> {
         self.chains.iter().map(|(network, chain)| (*network, chain))
     }
 
-    /// Folds the log into the file. Whatever is asked afterwards is `Unavailable`, or fails.
+    /// Checkpoints the write-ahead log into the file. Later calls fail.
     pub async fn close(&self) -> Result<(), StoreError> {
         let mut writer = self.shared.writer.lock().await;
         self.shared.readers.close().await;
@@ -140,8 +145,8 @@ impl Simulated {
     }
 }
 
-impl Net {
-    async fn open(connection: &mut SqliteConnection, facts: Facts, now_ms: u64) -> Result<Net, StoreError> {
+impl NetworkState {
+    async fn open(connection: &mut SqliteConnection, facts: Facts, now_ms: u64) -> Result<NetworkState, StoreError> {
         let name = format!("{}/{}", facts.blockchain, facts.network);
         let block_time = i64::from(facts.block_time_ms.max(1));
         sqlx::query(
@@ -181,10 +186,10 @@ impl Net {
             };
             controls::write_timeline(connection, id, &timeline).await?;
         }
-        let due = Books { connection, net: id, pages: &mut Pages::default() }.next_ready().await?;
-        Ok(Net {
+        let due = Ledger { connection, net: id, cache: &mut LedgerCache::default() }.next_ready().await?;
+        Ok(NetworkState {
             id,
-            faucet: networks::made_up_address(facts.family, &format!("faucet/{name}")),
+            faucet: networks::derived_address(facts.family, &format!("faucet/{name}")),
             facts,
             timeline: Mutex::new(timeline),
             floor: AtomicU64::new(count(highest.unwrap_or_default())),
@@ -194,14 +199,17 @@ impl Net {
         })
     }
 
-    /// The highest block there is. From here on it has been seen.
+    /// Returns the highest block and records that it was returned.
     fn head(&self, now_ms: u64) -> u64 {
         let height = self.timeline.lock().height(now_ms);
         self.floor.fetch_max(height, SeqCst).max(height)
     }
 
-    /// The head for somebody who is about to change what waits for the next block. Whoever sees that block before it is
-    /// written has to wait for the writer, whom the caller is: so nobody sees it empty.
+    /// Returns the head to a caller that is about to add transactions to the next block. The caller must hold the
+    /// writer.
+    ///
+    /// Marks the next block as due before it returns. A reader that sees that block must wait for the writer, so no
+    /// reader sees it empty.
     fn head_to_write(&self, clock: &Clock) -> u64 {
         let mut head = self.head(clock());
         loop {

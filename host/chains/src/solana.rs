@@ -1,8 +1,8 @@
-//! Transactions of Solana: transfers of SOL and of SPL tokens, and what signed ones say.
+//! Transactions of Solana: transfers of SOL and of SPL tokens, and decoding of signed transactions.
 //!
-//! Never builds anything but a transfer. The anchor of its terms is the hash of a recent block. A memo with the sequence tells
-//! equal transfers apart. A token's transfer makes the recipient's token account where there is none, which costs its rent.
-//! Only legacy messages with one signer are read; instructions that are not understood move nothing, as far as is known here.
+//! Builds only transfers. The anchor of the terms is the hash of a recent block. A memo with the sequence distinguishes
+//! equal transfers. A token transfer creates the recipient's token account if it is missing, which costs its rent. The
+//! decoder accepts only legacy messages with one signer. Unknown instructions are treated as moving nothing.
 
 mod instruction;
 mod message;
@@ -18,16 +18,16 @@ use tenon_keyring::{
 pub use self::instruction::Instruction;
 pub use self::message::Message;
 pub use self::token_account::token_account_of;
-use crate::{Facts, Movement, NewTransfer, Reading, SignError, Signed, Terms};
+use crate::{DecodedTransaction, Facts, Movement, NewTransfer, SignError, Signed, Terms};
 
-/// Bytes of a transaction with its signature: what one packet carries.
+/// Maximum size of a signed transaction in bytes: one packet.
 pub const TRANSACTION_BYTES_MAX: usize = 1_232;
-/// For one signature, in lamports.
+/// Fee for one signature, in lamports.
 pub const SIGNATURE_FEE: u64 = 5_000;
-/// What a token account keeps, in lamports.
+/// Rent of a token account, in lamports.
 pub const TOKEN_ACCOUNT_RENT: u64 = 2_039_280;
 
-/// A signed transaction, and who signed it.
+/// A signed transaction and its signer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Call {
     pub message: Message,
@@ -36,28 +36,33 @@ pub struct Call {
     pub sender: Address,
 }
 
-/// The transaction that makes this transfer.
-pub fn transfer(facts: &Facts, sender: Address, wanted: &NewTransfer<'_>, terms: &Terms) -> Result<Message, SignError> {
-    let recipient: Address = wanted.recipient.parse().map_err(SignError::Recipient)?;
+/// Builds the message for this transfer.
+pub fn transfer(
+    facts: &Facts,
+    sender: Address,
+    transfer: &NewTransfer<'_>,
+    terms: &Terms,
+) -> Result<Message, SignError> {
+    let recipient: Address = transfer.recipient.parse().map_err(SignError::Recipient)?;
     let anchor: Address = terms.anchor.parse().map_err(|_| SignError::Terms)?;
-    let amount = u64::try_from(wanted.amount).map_err(|_| SignError::Amount)?;
-    let mut instructions = match wanted.token {
+    let amount = u64::try_from(transfer.amount).map_err(|_| SignError::Amount)?;
+    let mut instructions = match transfer.token {
         None => vec![Instruction::Transfer { sender, recipient, amount }],
         Some(text) => {
             let mint: Address = text.parse().map_err(|_| SignError::Token)?;
             let decimals = facts.find_token(&mint.to_string()).ok_or(SignError::Token)?.decimals;
             let [source, account] = [token_account_of(&sender, &mint)?, token_account_of(&recipient, &mint)?];
             vec![
-                Instruction::MakeTokenAccount { payer: sender, account, owner: recipient, mint },
+                Instruction::CreateTokenAccount { payer: sender, account, owner: recipient, mint },
                 Instruction::TransferToken { source, mint, account, sender, amount, decimals },
             ]
         }
     };
-    instructions.push(Instruction::Memo(wanted.sequence.to_string().into_bytes()));
-    Message::of(sender, *anchor.as_bytes(), &instructions)
+    instructions.push(Instruction::Memo(transfer.sequence.to_string().into_bytes()));
+    Message::compile(sender, *anchor.as_bytes(), &instructions)
 }
 
-/// The message of an unsigned transaction of this sender, in base64.
+/// Decodes the message of an unsigned transaction of this sender from base64.
 pub fn read_unsigned(unsigned: &str, sender: Address) -> Result<Message, SignError> {
     let message = Message::from_bytes(&read_base64(unsigned)?)?;
     match message.sender() == Some(sender) {
@@ -86,12 +91,12 @@ pub fn sign(seed: &Seed, path: &Path, message: &Message) -> Result<Signed, SignE
     })
 }
 
-/// A signed transaction.
+/// Decodes a signed transaction and verifies its signature.
 pub fn read(raw: &str) -> Result<Call, SignError> {
     let bytes = read_base64(raw)?;
     let (count, rest) = bytes.split_first().ok_or(SignError::Transaction("empty"))?;
     if *count != 1 {
-        return Err(SignError::Transaction("it has to have one signature"));
+        return Err(SignError::Transaction("it must have exactly one signature"));
     }
     let (signature, bytes) = rest.split_first_chunk::<64>().ok_or(SignError::Signature)?;
     let message = Message::from_bytes(bytes)?;
@@ -103,8 +108,8 @@ pub fn read(raw: &str) -> Result<Call, SignError> {
 }
 
 impl Call {
-    pub fn reading(&self) -> Reading {
-        Reading {
+    pub fn decoded(&self) -> DecodedTransaction {
+        DecodedTransaction {
             hash: self.hash.clone(),
             sender: self.sender.to_string(),
             sequence: None,
@@ -113,14 +118,17 @@ impl Call {
         }
     }
 
-    /// A token's recipient is the owner of the account where the transaction names him, otherwise the account.
+    /// Returns the movements that the transaction makes if it succeeds.
+    ///
+    /// The recipient of a token is the owner of the token account if the transaction names the owner, otherwise the
+    /// account.
     pub fn movements(&self) -> Vec<Movement> {
-        let owner_of = |wanted: &Address| {
+        let owner_of = |recipient: &Address| {
             let owner = self.instructions.iter().find_map(|instruction| match instruction {
-                Instruction::MakeTokenAccount { account, owner, .. } if account == wanted => Some(*owner),
+                Instruction::CreateTokenAccount { account, owner, .. } if account == recipient => Some(*owner),
                 _ => None,
             });
-            owner.unwrap_or(*wanted)
+            owner.unwrap_or(*recipient)
         };
         let moves = self.instructions.iter().filter_map(|instruction| match instruction {
             Instruction::Transfer { sender, recipient, amount } => Some((*sender, *recipient, None, *amount)),
@@ -140,15 +148,15 @@ impl Call {
     }
 }
 
-/// The signature, the priority that was offered, and rent for token accounts.
+/// Returns the maximum fee: for the signature, the offered priority, and the rent of token accounts.
 pub fn fee_at_most(instructions: &[Instruction]) -> U256 {
-    let is_account = |instruction: &&Instruction| matches!(instruction, Instruction::MakeTokenAccount { .. });
+    let is_account = |instruction: &&Instruction| matches!(instruction, Instruction::CreateTokenAccount { .. });
     let accounts = instructions.iter().filter(is_account).count() as u64;
     let rent = U256::from(accounts).saturating_mul(TOKEN_ACCOUNT_RENT.into());
     rent.saturating_add(priority_fee(instructions)).saturating_add(SIGNATURE_FEE.into())
 }
 
-/// What was offered for each unit of computing, in millionths of a lamport, for as many units as it may take.
+/// Returns the priority fee: the offered price of a compute unit, in millionths of a lamport, times the unit limit.
 pub fn priority_fee(instructions: &[Instruction]) -> U256 {
     const UNITS_MAX: u32 = 1_400_000;
     let price = instructions.iter().find_map(|instruction| match instruction {
@@ -160,7 +168,7 @@ pub fn priority_fee(instructions: &[Instruction]) -> U256 {
         _ => None,
     });
     let millionths = U256::from(price.unwrap_or_default()) * U256::from(units.unwrap_or(UNITS_MAX).min(UNITS_MAX));
-    // At most 2^85: nothing overflows.
+    // At most 2^85, so it cannot overflow.
     (millionths + 999_999) / 1_000_000
 }
 

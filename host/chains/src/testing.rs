@@ -1,4 +1,4 @@
-//! Facts, terms and a seed for the tests of the families.
+//! Facts, terms and a seed for tests of the three families.
 
 use tenon_keyring::{Family, Seed};
 
@@ -19,15 +19,15 @@ pub fn seed() -> Seed {
 }
 
 pub fn terms(facts: &Facts) -> Terms {
-    let of = |anchor: &str, price: u64, coin_fee: u64, token_fee: u64| Terms {
+    let build = |anchor: &str, price: u64, coin_fee: u64, token_fee: u64| Terms {
         anchor: anchor.to_owned(),
         price: price.into(),
         coin_fee: coin_fee.into(),
         token_fee: token_fee.into(),
     };
     match facts.family {
-        Family::Evm => of("5", 100, 2_100_000, 6_500_000),
-        Family::Tron => of(&tron::write_anchor(&[9; 32], 1_800_000_000_000), 210, 1_400_000, 14_150_000),
-        Family::Solana => of("EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v", 5_000, 5_000, 2_044_280),
+        Family::Evm => build("5", 100, 2_100_000, 6_500_000),
+        Family::Tron => build(&tron::write_anchor(&[9; 32], 1_800_000_000_000), 210, 1_400_000, 14_150_000),
+        Family::Solana => build("EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v", 5_000, 5_000, 2_044_280),
     }
 }

@@ -1,9 +1,9 @@
-//! Transactions of Tron: transfers of TRX and of TRC-20 tokens, and what signed ones say.
+//! Transactions of Tron: transfers of TRX and of TRC-20 tokens, and decoding of signed transactions.
 //!
-//! Never builds anything but a transfer. The anchor of its terms is a block, as 64 hex digits of its id, a "/" and its time in
-//! milliseconds. A transaction can be sent for [`LIFE_MS`] from then on. Its time is that of the anchor and one millisecond
-//! more for each transaction of its sender, which tells equal transfers apart.
-//! What is read is read strictly: one contract, one signature, nothing that is not understood.
+//! Builds only transfers. The anchor of the terms is a block: 64 hex digits of its id, a "/" and its time in
+//! milliseconds. A transaction can be submitted for [`LIFETIME_MS`] after that time. Its timestamp is the anchor's time
+//! plus one millisecond for each transaction of its sender, which distinguishes equal transfers. Decoding is strict:
+//! one contract, one signature, no unknown fields.
 
 mod protobuf;
 mod raw_data;
@@ -17,45 +17,52 @@ use tenon_keyring::{
 
 use self::protobuf::{Fields, write_bytes};
 pub use self::raw_data::{Contract, RawData};
-use crate::{Facts, Movement, NewTransfer, Reading, SignError, Signed, Terms, evm};
+use crate::{DecodedTransaction, Facts, Movement, NewTransfer, SignError, Signed, Terms, evm};
 
-/// Bytes of a transaction, as hex twice as many.
+/// Maximum size of a transaction in bytes; its hex form has twice as many characters.
 pub const TRANSACTION_BYTES_MAX: usize = 64 << 10;
 
-/// How long a transaction can be sent: two hours, above the 50 minutes of a usual series of tries. Nodes take up to a day.
-pub const LIFE_MS: u64 = 2 * 60 * 60 * 1_000;
+/// Time for which a transaction can be submitted: two hours, more than the 50 minutes of a usual retry series. Nodes
+/// accept up to a day.
+pub const LIFETIME_MS: u64 = 2 * 60 * 60 * 1_000;
 
-/// Sun for each byte, and what a node adds to the bytes of a transaction.
-const SUN_A_BYTE: u64 = 1_000;
+/// Fee for each byte in sun.
+const SUN_PER_BYTE: u64 = 1_000;
+/// Bytes that a node adds to a transaction.
 const RESULT_BYTES: u64 = 64;
-/// What a first transfer to an address costs on top.
+/// Additional fee of the first transfer to an address.
 const ACTIVATION: u64 = 1_100_000;
-/// What the bytes of a token's transfer cost at most: that much of its fee is no energy.
+/// Maximum fee for the bytes of a token transfer: the part of its fee that does not pay for energy.
 const BYTES_FEE_MAX: u64 = 500_000;
 
-/// A signed transaction, and who signed it.
+/// A signed transaction and its signer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Call {
     pub raw_data: RawData,
     pub hash: String,
     pub sender: Address,
-    /// What its bytes cost.
+    /// Fee for its bytes.
     pub bytes_fee: u64,
 }
 
-/// The transaction that makes this transfer.
-pub fn transfer(facts: &Facts, sender: Address, wanted: &NewTransfer<'_>, terms: &Terms) -> Result<RawData, SignError> {
-    let recipient: Address = wanted.recipient.parse().map_err(SignError::Recipient)?;
+/// Builds the transaction for this transfer.
+pub fn transfer(
+    facts: &Facts,
+    sender: Address,
+    transfer: &NewTransfer<'_>,
+    terms: &Terms,
+) -> Result<RawData, SignError> {
+    let recipient: Address = transfer.recipient.parse().map_err(SignError::Recipient)?;
     let (id, time_ms) = read_anchor(&terms.anchor).ok_or(SignError::Terms)?;
-    let (contract, fee_limit) = match wanted.token {
+    let (contract, fee_limit) = match transfer.token {
         None => {
-            let amount = u64::try_from(wanted.amount).ok().filter(|sun| *sun <= i64::MAX as u64);
+            let amount = u64::try_from(transfer.amount).ok().filter(|sun| *sun <= i64::MAX as u64);
             (Contract::Transfer { recipient, amount: amount.ok_or(SignError::Amount)? }, 0)
         }
         Some(token) => {
             let token: Address = token.parse().map_err(|_| SignError::Token)?;
             facts.find_token(&token.to_string()).ok_or(SignError::Token)?;
-            let data = evm::write_token_transfer(recipient.as_bytes(), wanted.amount);
+            let data = evm::write_token_transfer(recipient.as_bytes(), transfer.amount);
             let fee = u64::try_from(terms.token_fee).map_err(|_| SignError::Terms)?;
             (Contract::Trigger { contract: token, value: 0, data }, fee.saturating_sub(BYTES_FEE_MAX))
         }
@@ -64,8 +71,8 @@ pub fn transfer(facts: &Facts, sender: Address, wanted: &NewTransfer<'_>, terms:
     Ok(RawData {
         block_bytes: [id[6], id[7]],
         block_hash: std::array::from_fn(|at| id.get(8 + at).copied().unwrap_or_default()),
-        expiration_ms: later(LIFE_MS)?,
-        timestamp_ms: later(wanted.sequence)?,
+        expiration_ms: later(LIFETIME_MS)?,
+        timestamp_ms: later(transfer.sequence)?,
         memo: Vec::new(),
         fee_limit,
         sender,
@@ -73,7 +80,7 @@ pub fn transfer(facts: &Facts, sender: Address, wanted: &NewTransfer<'_>, terms:
     })
 }
 
-/// The anchor of terms: a block's id and time.
+/// Formats the anchor of terms from a block's id and time.
 pub fn write_anchor(id: &[u8; 32], time_ms: u64) -> String {
     format!("{}/{time_ms}", hex::encode(id))
 }
@@ -85,7 +92,8 @@ fn read_anchor(anchor: &str) -> Option<([u8; 32], u64)> {
     Some((bytes, time_ms.parse().ok()?))
 }
 
-/// The raw data of an unsigned transaction of this sender, in hex. Its bytes are signed as they are.
+/// Decodes the raw data of an unsigned transaction of this sender from hex. Returns the bytes too: they are signed
+/// unchanged.
 pub fn read_unsigned(unsigned: &str, sender: Address) -> Result<(RawData, Vec<u8>), SignError> {
     let bytes = read_hex(unsigned)?;
     let raw_data = RawData::from_bytes(&bytes)?;
@@ -99,7 +107,7 @@ pub fn address_at(seed: &Seed, path: &Path) -> Result<Address, SignError> {
     Ok(Address::of(&seed.secp256k1_key(path)?.public_key()))
 }
 
-/// Signs these bytes, which are this raw data.
+/// Signs `bytes`, which must be the encoding of `raw_data`.
 pub fn sign(seed: &Seed, path: &Path, raw_data: &RawData, bytes: &[u8]) -> Result<Signed, SignError> {
     let signature = sign_transaction(&seed.secp256k1_key(path)?, bytes)?;
     let mut transaction = Vec::new();
@@ -113,7 +121,7 @@ pub fn sign(seed: &Seed, path: &Path, raw_data: &RawData, bytes: &[u8]) -> Resul
     Ok(Signed { raw: hex::encode(transaction), hash, sender: raw_data.sender.to_string(), fee })
 }
 
-/// A signed transaction.
+/// Decodes a signed transaction and verifies its signature.
 pub fn read(raw: &str) -> Result<Call, SignError> {
     let bytes = read_hex(raw)?;
     let mut fields = Fields::read(&bytes)?;
@@ -131,8 +139,8 @@ pub fn read(raw: &str) -> Result<Call, SignError> {
 }
 
 impl Call {
-    pub fn reading(&self, facts: &Facts) -> Reading {
-        Reading {
+    pub fn decoded(&self, facts: &Facts) -> DecodedTransaction {
+        DecodedTransaction {
             hash: self.hash.clone(),
             sender: self.sender.to_string(),
             sequence: None,
@@ -159,7 +167,7 @@ impl Call {
 }
 
 fn bytes_fee(transaction_bytes: usize) -> u64 {
-    (transaction_bytes as u64).saturating_add(RESULT_BYTES).saturating_mul(SUN_A_BYTE)
+    (transaction_bytes as u64).saturating_add(RESULT_BYTES).saturating_mul(SUN_PER_BYTE)
 }
 
 fn fee_at_most(raw_data: &RawData, bytes_fee: u64) -> U256 {

@@ -1,7 +1,7 @@
-//! From a seed down to a key: BIP-32 for secp256k1, SLIP-0010 for Ed25519.
+//! Key derivation from a seed: BIP-32 for secp256k1, SLIP-0010 for Ed25519.
 //!
-//! Owns the order of the bytes that are hashed; hash and curve are those of other crates.
-//! Never leaves a key or chain code of the way behind: each is wiped as soon as the next is known.
+//! Owns the order of the hashed bytes; other crates provide hash and curve. Each intermediate key and chain code is
+//! wiped as soon as the next one is derived.
 
 use hmac::{Hmac, Mac};
 use k256::{
@@ -13,20 +13,20 @@ use zeroize::{Zeroize, Zeroizing};
 
 use crate::{KeyringError, Path, Step, ed25519, secp256k1};
 
-/// A private key, and the chain code that its children are derived with.
+/// A private key and the chain code for deriving its children.
 pub(crate) struct Node {
     key: Zeroizing<[u8; 32]>,
     chain_code: Zeroizing<[u8; 32]>,
 }
 
-/// The node at `path` on secp256k1.
+/// Derives the node at `path` on secp256k1.
 pub(crate) fn secp256k1(seed: &[u8], path: &Path) -> Result<Node, KeyringError> {
     let master = Node::hashed(b"Bitcoin seed", &[seed])?;
     scalar(&master.key)?;
     path.steps().iter().try_fold(master, |parent, step| secp256k1_child(&parent, *step))
 }
 
-/// The node at `path` on Ed25519.
+/// Derives the node at `path` on Ed25519.
 pub(crate) fn ed25519(seed: &[u8], path: &Path) -> Result<Node, KeyringError> {
     let master = Node::hashed(b"ed25519 seed", &[seed])?;
     path.steps().iter().try_fold(master, |parent, step| ed25519_child(&parent, *step))
@@ -40,7 +40,7 @@ fn secp256k1_child(parent: &Node, step: Step) -> Result<Node, KeyringError> {
         let public = ProjectivePoint::mul_by_generator(&parent_scalar).to_affine().to_encoded_point(true);
         Node::hashed(&*parent.chain_code, &[public.as_bytes(), &step.to_bytes()])?
     };
-    // What is no number of the curve, or sums up to zero, is no key: BIP-32 goes on with the next index.
+    // A tweak outside the curve's order or a sum of zero is not a valid key: BIP-32 requires the next index.
     let mut tweak = Option::<Scalar>::from(Scalar::from_repr((*child.key).into())).ok_or(KeyringError::NoKey)?;
     let mut sum = tweak + *parent_scalar;
     parent_scalar.zeroize();
@@ -58,15 +58,15 @@ fn ed25519_child(parent: &Node, step: Step) -> Result<Node, KeyringError> {
     Node::hashed(&*parent.chain_code, &[&[0], &*parent.key, &step.to_bytes()])
 }
 
-/// The private key as a number between 0 and the order of the curve.
+/// Returns the private key as a scalar between 0 and the order of the curve.
 fn scalar(key: &[u8; 32]) -> Result<NonZeroScalar, KeyringError> {
     Option::from(NonZeroScalar::from_repr((*key).into())).ok_or(KeyringError::NoKey)
 }
 
 impl Node {
-    /// HMAC-SHA512: the left half is the key, the right half the chain code.
+    /// Computes HMAC-SHA512. The left half is the key, the right half the chain code.
     fn hashed(secret: &[u8], parts: &[&[u8]]) -> Result<Node, KeyringError> {
-        // HMAC takes keys of any length; the type does not know.
+        // Cannot fail: HMAC accepts keys of any length.
         let mut mac = Hmac::<Sha512>::new_from_slice(secret).map_err(|_| KeyringError::NoKey)?;
         parts.iter().for_each(|part| mac.update(part));
         let mut output = mac.finalize().into_bytes();

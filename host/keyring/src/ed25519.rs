@@ -1,6 +1,7 @@
 //! Keys on Ed25519, for Solana, and their signatures.
 //!
-//! Signs only for the family of this crate that says what the bytes stand for. Never uses randomness (RFC 8032).
+//! Only the family module of this crate may sign bytes, since it defines their meaning. Signing uses no randomness (RFC
+//! 8032).
 
 use std::fmt;
 
@@ -13,12 +14,12 @@ use crate::{KeyringError, stack::wiped_after};
 pub struct Key(Box<SigningKey>);
 
 impl Key {
-    /// Any 32 bytes are one.
+    /// Creates a key. Any 32 bytes are valid.
     pub fn from_bytes(bytes: &[u8; 32]) -> Key {
         Key(wiped_after(|| Box::new(SigningKey::from_bytes(bytes))))
     }
 
-    /// The 32 bytes of the private key and the 32 of the public one.
+    /// Returns the 32 bytes of the private key, followed by the 32 bytes of the public key.
     pub(crate) fn expose(&self) -> Zeroizing<Vec<u8>> {
         wiped_after(|| Zeroizing::new(self.0.to_keypair_bytes().to_vec()))
     }
@@ -51,8 +52,8 @@ impl Signature {
         self.0
     }
 
-    /// Whether this public key signed these bytes. Strict: keys of small order, with which one signature fits many
-    /// messages, fit none.
+    /// Checks that this public key signed these bytes. Strict: rejects keys of small order, for which one signature is
+    /// valid for many messages.
     pub(crate) fn verify(&self, public_key: &[u8; 32], bytes: &[u8]) -> Result<(), KeyringError> {
         let key = VerifyingKey::from_bytes(public_key).map_err(|_| KeyringError::NotSigned)?;
         let signature = ed25519_dalek::Signature::from_bytes(&self.0);
@@ -60,7 +61,7 @@ impl Signature {
     }
 }
 
-/// Whether these bytes are a point of the curve, so that a key may belong to them.
+/// Returns whether these bytes are a point of the curve, so that a private key may exist for them.
 pub(crate) fn is_on_curve(bytes: &[u8; 32]) -> bool {
     VerifyingKey::from_bytes(bytes).is_ok()
 }

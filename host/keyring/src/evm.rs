@@ -1,6 +1,6 @@
 //! EVM blockchains: addresses (EIP-55), messages (EIP-191), typed data (EIP-712), transactions (EIP-1559).
 //!
-//! Never knows a blockchain but by the chain id that a transaction carries.
+//! A blockchain is known only by the chain id in a transaction.
 
 mod address;
 mod message;

@@ -1,6 +1,7 @@
-//! Which blockchain derives, writes and signs like which: three families cover all that are served.
+//! Families of blockchains with the same keys, encodings and signatures. Three families cover all supported
+//! blockchains.
 //!
-//! Never knows a network, a coin or a fee: those belong to who talks to a blockchain.
+//! Networks, coins and fees belong to the chain adapters.
 
 use zeroize::Zeroizing;
 
@@ -14,9 +15,9 @@ pub enum Family {
     Solana,
 }
 
-/// Every blockchain that is served, and its family (spec/wallet: "Blockchains"). All but Tron and Solana run the
-/// Ethereum virtual machine and know their accounts by its addresses, those called "additional" too; so each of them can
-/// be derived from one seed.
+/// Every supported blockchain and its family (spec/wallet: "Blockchains"). All but Tron and Solana run the Ethereum
+/// virtual machine and use its addresses, also those called "additional". So the keys of each of them can be derived
+/// from one seed.
 pub const BLOCKCHAINS: [(&str, Family); 15] = [
     ("ethereum", Family::Evm),
     ("bsc", Family::Evm),
@@ -35,28 +36,28 @@ pub const BLOCKCHAINS: [(&str, Family); 15] = [
     ("solana", Family::Solana),
 ];
 
-/// Room for a private key as text: what `bs58` takes before it knows how long 64 bytes become (88 characters at most). A
-/// text that grows would leave a copy behind.
+/// Capacity for a private key as a string: `bs58` reserves this much before it knows the length of 64 encoded bytes (at
+/// most 88 characters). A string that grows would leave a copy in memory.
 const PRIVATE_KEY_CHARS_MAX: usize = 128;
 
 impl Family {
-    /// The family of a blockchain by its name.
+    /// Returns the family of a blockchain.
     pub fn of(blockchain: &str) -> Option<Family> {
         BLOCKCHAINS.iter().find(|(name, _)| *name == blockchain).map(|(_, family)| *family)
     }
 
-    /// Where the key number `index` lies (BIP-44): as the usual programs of the family have it, so that a seed can be
-    /// taken elsewhere. All EVM blockchains share their keys.
+    /// Returns the path of key number `index` (BIP-44), as common wallets of the family use it, so that a seed can be
+    /// moved to another wallet. All EVM blockchains share their keys.
     pub fn path(self, index: u32) -> Result<Path, KeyringError> {
         let steps = match self {
-            Family::Evm => [hard(44)?, hard(60)?, hard(0)?, soft(0)?, soft(index)?].to_vec(),
-            Family::Tron => [hard(44)?, hard(195)?, hard(0)?, soft(0)?, soft(index)?].to_vec(),
-            Family::Solana => [hard(44)?, hard(501)?, hard(index)?, hard(0)?].to_vec(),
+            Family::Evm => [hardened(44)?, hardened(60)?, hardened(0)?, normal(0)?, normal(index)?].to_vec(),
+            Family::Tron => [hardened(44)?, hardened(195)?, hardened(0)?, normal(0)?, normal(index)?].to_vec(),
+            Family::Solana => [hardened(44)?, hardened(501)?, hardened(index)?, hardened(0)?].to_vec(),
         };
         Path::new(&steps)
     }
 
-    /// The address of the key at `path`.
+    /// Returns the address of the key at `path`.
     pub fn address(self, seed: &Seed, path: &Path) -> Result<String, KeyringError> {
         Ok(match self {
             Family::Evm => evm::Address::of(&seed.secp256k1_key(path)?.public_key()).to_string(),
@@ -65,8 +66,8 @@ impl Family {
         })
     }
 
-    /// The signature of a message by the key at `path`, as the usual programs of the family write it: 0x and 65 bytes in hex
-    /// digits (r, s, v) for EVM and Tron, base58 for Solana.
+    /// Signs a message with the key at `path`. The signature has the family's usual encoding: 0x and 65 bytes in hex
+    /// (r, s, v) for EVM and Tron, base58 for Solana.
     pub fn sign_message(self, seed: &Seed, path: &Path, message: &[u8]) -> Result<String, KeyringError> {
         Ok(match self {
             Family::Evm => hex_of(&evm::sign_message(&seed.secp256k1_key(path)?, message)?),
@@ -75,7 +76,7 @@ impl Family {
         })
     }
 
-    /// The signature of typed data (EIP-712) by the key at `path`, written like that of a message; EVM alone.
+    /// Signs typed data (EIP-712) with the key at `path`. The signature is encoded like that of a message. EVM only.
     pub fn sign_typed_data(self, seed: &Seed, path: &Path, data: &evm::TypedData) -> Result<String, KeyringError> {
         match self {
             Family::Evm => Ok(hex_of(&data.sign(&seed.secp256k1_key(path)?)?)),
@@ -83,8 +84,8 @@ impl Family {
         }
     }
 
-    /// The private key at `path`, as the usual programs of the family take it in: 0x and hex digits for EVM, hex digits
-    /// for Tron, base58 of private and public key for Solana. The only way by which a private key leaves this crate.
+    /// Returns the private key at `path` in the import format of common wallets: 0x and hex digits for EVM, hex digits
+    /// for Tron, base58 of private and public key for Solana. No other function returns a private key from this crate.
     pub fn show_private_key(self, seed: &Seed, path: &Path) -> Result<Zeroizing<String>, KeyringError> {
         wiped_after(|| {
             Ok(match self {
@@ -95,8 +96,11 @@ impl Family {
         })
     }
 
-    /// An address that somebody gave, in the one spelling that addresses of the family are compared in; refused where it
-    /// belongs to another family or is mistyped.
+    /// Parses an address and returns its canonical spelling.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the address belongs to another family or is mistyped.
     pub fn read_address(self, text: &str) -> Result<String, KeyringError> {
         Ok(match self {
             Family::Evm => text.parse::<evm::Address>()?.to_string(),
@@ -106,11 +110,11 @@ impl Family {
     }
 }
 
-fn hard(index: u32) -> Result<Step, KeyringError> {
+fn hardened(index: u32) -> Result<Step, KeyringError> {
     Step::hardened(index).ok_or(KeyringError::Path)
 }
 
-fn soft(index: u32) -> Result<Step, KeyringError> {
+fn normal(index: u32) -> Result<Step, KeyringError> {
     Step::normal(index).ok_or(KeyringError::Path)
 }
 

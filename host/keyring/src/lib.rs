@@ -1,17 +1,17 @@
-//! What a keyring does with keys, as pure functions: seed phrases, derived keys, addresses, signatures.
+//! Keyring operations as pure functions: seed phrases, derived keys, addresses, signatures.
 //!
-//! Never reads or writes anything, asks no clock, makes no random numbers: entropy, paths and messages are arguments.
-//! Never computes on a curve itself: the arithmetic is that of `k256` and `ed25519-dalek`, the hashes are those of
-//! `sha2` and `sha3`. Who may use which key, and how seeds are sealed at rest, is the host's business.
+//! The crate does no I/O, reads no clock and generates no random numbers: entropy, paths and messages are arguments.
+//! Curve arithmetic comes from `k256` and `ed25519-dalek`, hashes from `sha2` and `sha3`. The host decides who may use
+//! which key and how seeds are sealed at rest.
 //!
-//! What always holds: a secret lies on the heap, is wiped when it is dropped and shows nothing in `Debug`; the stack that
-//! a computation on a secret used is overwritten before the caller goes on (`stack`); the same input gives the same
-//! signature (RFC 6979, RFC 8032); a secp256k1 signature has its low `s`, and one with a high `s` is refused.
+//! Invariants: a secret is held on the heap, is wiped when it is dropped, and is not printed by `Debug`. The stack that
+//! a computation on a secret used is overwritten before the function returns (`stack`). The same input gives the same
+//! signature (RFC 6979, RFC 8032). A secp256k1 signature has the low `s`; one with the high `s` is rejected.
 //!
-//! - `phrase`: a seed phrase (BIP-39). `seed`: what it becomes, and the keys below it. `path`, `derive`: BIP-32, SLIP-0010.
-//! - `secp256k1`, `ed25519`: the two kinds of keys, and their signatures.
+//! - `phrase`: a seed phrase (BIP-39). `seed`: its seed and the keys below it. `path`, `derive`: BIP-32, SLIP-0010.
+//! - `secp256k1`, `ed25519`: the two kinds of keys and their signatures.
 //! - `evm`, `tron`, `solana`: addresses, messages, typed data and transactions of the three families of blockchains.
-//! - `family`: which blockchain belongs to which family.
+//! - `family`: the family of each blockchain.
 
 mod derive;
 pub mod ed25519;

@@ -1,28 +1,29 @@
-//! Where a key lies below its seed: `m/44'/60'/0'/0/7`.
+//! The path of a key below its seed, for example `m/44'/60'/0'/0/7`.
 //!
-//! Never derives. A path that exists is well-formed: at most [`STEPS_MAX`] steps, each below 2^31 and marked as hardened
-//! or not. It is read from, and written in, one spelling: that with `'`.
+//! Invariant: a path is well-formed. It has at most [`STEPS_MAX`] steps, each below 2^31 and marked as hardened or not.
+//! It is parsed and formatted in one spelling, with `'`.
 
 use std::{fmt, str::FromStr};
 
 use crate::KeyringError;
 
-/// Steps of a path. BIP-44 has five; BIP-32 could have 255, which nobody uses and which would cost a hash each.
+/// Maximum number of steps of a path. BIP-44 has five. BIP-32 allows 255, but each step costs a hash and no wallet uses
+/// that many.
 pub const STEPS_MAX: usize = 10;
 
 const HARDENED: u32 = 1 << 31;
 
-/// One step down: an index, hardened or not.
+/// One derivation step: an index, hardened or not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Step(u32);
 
 impl Step {
-    /// `index'`: derived from the private key. `None` from 2^31 on.
+    /// Creates a hardened step `index'`, derived from the private key. Returns `None` from 2^31 on.
     pub const fn hardened(index: u32) -> Option<Step> {
         if index < HARDENED { Some(Step(index | HARDENED)) } else { None }
     }
 
-    /// `index`: derived from the public key. `None` from 2^31 on.
+    /// Creates a normal step `index`, derived from the public key. Returns `None` from 2^31 on.
     pub const fn normal(index: u32) -> Option<Step> {
         if index < HARDENED { Some(Step(index)) } else { None }
     }
@@ -31,7 +32,7 @@ impl Step {
         self.0 >= HARDENED
     }
 
-    /// As it goes into the hash: big-endian, the highest bit says hardened.
+    /// Returns the encoding that is hashed: big-endian, with the highest bit set if hardened.
     pub(crate) const fn to_bytes(self) -> [u8; 4] {
         self.0.to_be_bytes()
     }
@@ -52,7 +53,7 @@ impl FromStr for Step {
             None => (text, Step::normal),
         };
         let index: u32 = digits.parse().map_err(|_| KeyringError::Path)?;
-        // One spelling: no sign, no leading zeros.
+        // Only the canonical spelling: no sign, no leading zeros.
         let step = make(index).filter(|_| index.to_string() == digits);
         step.ok_or(KeyringError::Path)
     }
@@ -63,7 +64,7 @@ impl FromStr for Step {
 pub struct Path(Vec<Step>);
 
 impl Path {
-    /// The path of these steps; refused above [`STEPS_MAX`].
+    /// Creates a path of at most [`STEPS_MAX`] steps.
     pub fn new(steps: &[Step]) -> Result<Path, KeyringError> {
         if steps.len() > STEPS_MAX {
             return Err(KeyringError::Path);
@@ -91,7 +92,7 @@ impl FromStr for Path {
         if parts.next() != Some("m") {
             return Err(KeyringError::Path);
         }
-        // One more than allowed is read, so that a long text is refused without being read through.
+        // Reads one step more than allowed, so that a long string is rejected without being read completely.
         let steps = parts.take(STEPS_MAX + 1).map(str::parse).collect::<Result<Vec<Step>, _>>()?;
         Path::new(&steps)
     }
@@ -104,14 +105,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_path_is_written_as_it_was_read() {
+    fn path_formats_to_its_input() {
         for text in ["m", "m/0", "m/44'/60'/0'/0/7", "m/2147483647'/2147483647", "m/1/2/3/4/5/6/7/8/9/10"] {
             assert_eq!(text.parse::<Path>().unwrap().to_string(), text);
         }
     }
 
     #[test]
-    fn what_is_no_path_is_refused() {
+    fn invalid_path_is_rejected() {
         let too_long = format!("m{}", "/0".repeat(STEPS_MAX + 1));
         let wrong =
             ["", "/", "m/", "M/0", "44'", "m/0/", "m//0", "m/-1", "m/+1", "m/ 1", "m/01", "m/0h", "m/0''", "m/'"];
@@ -121,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn a_step_ends_where_its_mark_begins() {
+    fn step_index_is_below_2_to_the_31() {
         assert_eq!(Step::hardened(1 << 31), None);
         assert_eq!(Step::normal(1 << 31), None);
         assert_eq!(Step::hardened(0).map(Step::to_bytes), Some([0x80, 0, 0, 0]));
@@ -130,13 +131,13 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_path_comes_back(steps in prop::collection::vec(any::<u32>().prop_map(Step), 0..=STEPS_MAX)) {
+        fn path_round_trips(steps in prop::collection::vec(any::<u32>().prop_map(Step), 0..=STEPS_MAX)) {
             let path = Path::new(&steps).unwrap();
             prop_assert_eq!(path.to_string().parse::<Path>(), Ok(path));
         }
 
         #[test]
-        fn any_text_is_a_path_in_its_one_spelling_or_none(text in "m?[/0-9'mh]{0,24}") {
+        fn parsed_path_formats_to_its_input(text in "m?[/0-9'mh]{0,24}") {
             if let Ok(path) = text.parse::<Path>() {
                 prop_assert_eq!(path.to_string(), text);
             }

@@ -1,6 +1,6 @@
 //! Seed phrases: entropy as words that a person can write down (BIP-39, English).
 //!
-//! Never makes entropy. Never shows its words but through [`SeedPhrase::expose`] and [`SeedPhrase::entropy`].
+//! Entropy is not generated here. Only [`SeedPhrase::expose`] and [`SeedPhrase::entropy`] return the secret.
 
 use std::fmt;
 
@@ -9,21 +9,21 @@ use zeroize::Zeroizing;
 
 use crate::{KeyringError, Seed, stack::wiped_after};
 
-/// Bytes of the longest phrase: 24 words of eight letters, and blanks. Written with room to spare, so that the text
-/// never moves on the heap and leaves a copy.
+/// Size of the longest phrase: 24 words of eight letters, and spaces. The string is allocated with this capacity, so
+/// that it never moves on the heap and leaves a copy.
 const PHRASE_BYTES_MAX: usize = 24 * 9;
 
-/// 12 to 24 words, checksum included.
+/// A phrase of 12 to 24 words, checksum included.
 pub struct SeedPhrase(Box<Mnemonic>);
 
 impl SeedPhrase {
-    /// The phrase of this entropy: 12 words from 16 bytes, 24 from 32; BIP-39 also has 15, 18 and 21.
+    /// Creates the phrase of this entropy: 12 words from 16 bytes, 24 from 32. BIP-39 also has 15, 18 and 21 words.
     pub fn from_entropy(entropy: &[u8]) -> Result<SeedPhrase, KeyringError> {
         let phrase = wiped_after(|| Mnemonic::from_entropy_in(Language::English, entropy).map(Box::new));
         phrase.map(SeedPhrase).map_err(|_| KeyringError::EntropyLength(entropy.len()))
     }
 
-    /// Reads a phrase: lower case, any white space between the words.
+    /// Parses a phrase in lower case with any white space between the words.
     pub fn parse(text: &str) -> Result<SeedPhrase, KeyringError> {
         let phrase = wiped_after(|| Mnemonic::parse_in_normalized(Language::English, text).map(Box::new));
         phrase.map(SeedPhrase).map_err(|error| match error {
@@ -33,12 +33,12 @@ impl SeedPhrase {
         })
     }
 
-    /// The entropy that the phrase was made of: the shortest thing that can be kept of it.
+    /// Returns the entropy of the phrase, its shortest form for storage.
     pub fn entropy(&self) -> Zeroizing<Vec<u8>> {
         wiped_after(|| Zeroizing::new(self.0.to_entropy()))
     }
 
-    /// The words, for sealing and for a backup.
+    /// Returns the words, for sealing and for a backup.
     pub fn expose(&self) -> Zeroizing<String> {
         let mut text = Zeroizing::new(String::with_capacity(PHRASE_BYTES_MAX));
         for (at, word) in self.0.words().enumerate() {
@@ -50,7 +50,8 @@ impl SeedPhrase {
         text
     }
 
-    /// The seed of this phrase and a passphrase, which is mostly empty. Slow on purpose: 2048 rounds of a hash.
+    /// Derives the seed from this phrase and a passphrase, which is usually empty. Deliberately slow: 2048 rounds of a
+    /// hash.
     pub fn seed(&self, passphrase: &str) -> Seed {
         wiped_after(|| {
             let bytes = Zeroizing::new(self.0.to_seed(passphrase));

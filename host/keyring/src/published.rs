@@ -1,4 +1,4 @@
-//! Reads the vectors that standards publish (`tests/published/`).
+//! Reads test vectors published by standards (`tests/published/`).
 
 use serde::{Deserialize, de::DeserializeOwned};
 
@@ -8,7 +8,7 @@ pub fn vectors<T: DeserializeOwned>(file: &str) -> Vec<T> {
         vectors: Vec<T>,
     }
     let read = serde_json::from_str::<File<T>>(file).unwrap().vectors;
-    assert!(!read.is_empty(), "a file without vectors shows nothing");
+    assert!(!read.is_empty(), "the file has no vectors");
     read
 }
 

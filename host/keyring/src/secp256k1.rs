@@ -1,7 +1,7 @@
 //! Keys on secp256k1, for EVM and Tron, and their signatures.
 //!
-//! Signs digests only for the families of this crate, which say what a digest stands for: whoever signs any 32 bytes
-//! signs any transaction. Never uses randomness (RFC 6979); `s` is always the low one of the two.
+//! Only the family modules of this crate may sign digests, since a signature of arbitrary 32 bytes can sign any
+//! transaction. Signing uses no randomness (RFC 6979). A signature has the low `s`.
 
 use std::fmt;
 
@@ -11,20 +11,20 @@ use zeroize::Zeroizing;
 
 use crate::{KeyringError, stack::wiped_after};
 
-/// What `v` starts from in messages of EVM, and in all of Tron.
+/// Offset of `v` in EVM messages and in all Tron signatures.
 const V_BASE: u8 = 27;
 
 /// A private key.
 pub struct Key(Box<SigningKey>);
 
 impl Key {
-    /// Refused where it is zero or not below the order of the curve.
+    /// Creates a key. Fails if it is zero or not below the order of the curve.
     pub fn from_bytes(bytes: &[u8; 32]) -> Result<Key, KeyringError> {
         let key = wiped_after(|| SigningKey::from_bytes(bytes.into()).map(Box::new));
         key.map(Key).map_err(|_| KeyringError::PrivateKey)
     }
 
-    /// The 32 bytes of the private key, big-endian.
+    /// Returns the 32 bytes of the private key, big-endian.
     pub(crate) fn expose(&self) -> Zeroizing<Vec<u8>> {
         wiped_after(|| Zeroizing::new(self.0.to_bytes().to_vec()))
     }
@@ -51,7 +51,7 @@ impl fmt::Debug for Key {
 pub struct PublicKey(VerifyingKey);
 
 impl PublicKey {
-    /// The compressed form.
+    /// Returns the compressed form.
     pub fn to_bytes(&self) -> [u8; 33] {
         let point = self.0.to_encoded_point(true);
         let mut bytes = [0; 33];
@@ -59,10 +59,10 @@ impl PublicKey {
         bytes
     }
 
-    /// What EVM and Tron call an account: the last 20 bytes of Keccak-256 over the two coordinates.
+    /// Returns the account of EVM and Tron: the last 20 bytes of Keccak-256 over the two coordinates.
     pub(crate) fn account(&self) -> [u8; 20] {
         let point = self.0.to_encoded_point(false);
-        // The first byte says that the point is not compressed.
+        // The first byte marks the point as uncompressed.
         let digest = Keccak256::digest(point.as_bytes().split_at(1).1);
         let mut account = [0; 20];
         account.copy_from_slice(digest.split_at(12).1);
@@ -78,15 +78,15 @@ pub struct Signature {
 }
 
 impl Signature {
-    /// The bytes `r`, `s` and `v`, which is 27 or 28.
+    /// Returns the bytes `r`, `s` and `v`, which is 27 or 28.
     pub fn to_bytes(&self) -> [u8; 65] {
         let mut bytes = [V_BASE + u8::from(self.is_y_odd); 65];
         bytes.split_at_mut(64).0.copy_from_slice(&self.ecdsa.to_bytes());
         bytes
     }
 
-    /// Reads what [`Signature::to_bytes`] writes. Of the two signatures that fit the same message, the one with the high
-    /// `s` is refused: anybody could have made it of the other.
+    /// Parses the output of [`Signature::to_bytes`]. Rejects the high `s`: anyone can compute that signature from the
+    /// one with the low `s`.
     pub fn from_bytes(bytes: &[u8]) -> Result<Signature, KeyringError> {
         let (v, scalars) = bytes.split_last().ok_or(KeyringError::Signature)?;
         let recovery = v.checked_sub(V_BASE).and_then(RecoveryId::from_byte).ok_or(KeyringError::Signature)?;
@@ -99,7 +99,7 @@ impl Signature {
         Signature::new(ecdsa, RecoveryId::new(is_y_odd, false))
     }
 
-    /// A recovery id above 1 (once in 2^127) cannot be written in any format of the families.
+    /// Creates a signature. A recovery id above 1 (once in 2^127) has no encoding in the formats of the families.
     fn new(ecdsa: Ecdsa, recovery: RecoveryId) -> Result<Signature, KeyringError> {
         if recovery.is_x_reduced() || ecdsa.normalize_s().is_some() {
             return Err(KeyringError::Signature);
@@ -119,7 +119,7 @@ impl Signature {
         self.is_y_odd
     }
 
-    /// Who signed this digest.
+    /// Recovers the key that signed this digest.
     pub(crate) fn recover(&self, digest: &[u8; 32]) -> Result<PublicKey, KeyringError> {
         let recovery = RecoveryId::new(self.is_y_odd, false);
         let key = VerifyingKey::recover_from_prehash(digest, &self.ecdsa, recovery);
@@ -127,14 +127,14 @@ impl Signature {
     }
 }
 
-/// As EVM and Tron write it: 0x and 130 hex digits.
+/// Formats as 0x and 130 hex digits, as EVM and Tron do.
 impl fmt::Display for Signature {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(out, "0x{}", hex::encode(self.to_bytes()))
     }
 }
 
-/// Reads 0x and 130 hex digits.
+/// Parses 0x and 130 hex digits.
 impl std::str::FromStr for Signature {
     type Err = KeyringError;
 

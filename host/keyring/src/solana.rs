@@ -1,8 +1,8 @@
 //! Solana: addresses, messages, transactions.
 //!
-//! A transaction is signed as it is, without a prefix, and so is a message: only what the bytes hold tells them apart.
-//! A transaction that a key can authorise names that key. So what names the key is never signed as a message, and what
-//! does not is never signed as a transaction.
+//! Neither a transaction nor a message has a prefix when it is signed, so only the content distinguishes them. A
+//! transaction that a key can authorise contains the public key. So bytes that contain the public key are never signed
+//! as a message, and other bytes are never signed as a transaction.
 
 use std::{fmt, ops::RangeInclusive, str::FromStr};
 
@@ -11,10 +11,10 @@ use crate::{
     ed25519::{self, Key, Signature},
 };
 
-/// Characters of 32 bytes in base58.
+/// Number of characters of 32 bytes in base58.
 const ADDRESS_CHARS: RangeInclusive<usize> = 32..=44;
 
-/// A public key, or an address that a program derived and that nobody has a key for.
+/// A public key, or an address that a program derived, which has no private key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Address([u8; 32]);
 
@@ -31,8 +31,10 @@ impl Address {
         &self.0
     }
 
-    /// Whether somebody may have a key for it. Both kinds are addresses that can be paid: vaults of several owners belong to
-    /// a program. But a token account is one too, and coins sent to it are mostly lost: who pays asks this first.
+    /// Returns whether the address can have a private key.
+    ///
+    /// Addresses without one can be paid too: vaults of several owners belong to a program. But token accounts are such
+    /// addresses as well, and coins sent to them are usually lost. A sender should check this first.
     pub fn is_on_curve(&self) -> bool {
         ed25519::is_on_curve(&self.0)
     }
@@ -48,7 +50,7 @@ impl FromStr for Address {
     type Err = KeyringError;
 
     fn from_str(text: &str) -> Result<Address, KeyringError> {
-        // Decoding takes time with the square of the length.
+        // Checked first, since the decoding time is quadratic in the length.
         if !ADDRESS_CHARS.contains(&text.len()) {
             return Err(KeyringError::SolanaAddress);
         }
@@ -60,43 +62,43 @@ impl FromStr for Address {
     }
 }
 
-/// base58, as Solana writes signatures.
+/// Formats a signature in base58, as Solana does.
 pub fn write_signature(signature: &Signature) -> String {
     bs58::encode(signature.to_bytes()).into_string()
 }
 
-/// Reads what [`write_signature`] writes.
+/// Parses the output of [`write_signature`].
 pub fn read_signature(text: &str) -> Result<Signature, KeyringError> {
     let mut bytes = [0; 64];
-    // 64 bytes come to 88 characters at most.
+    // 64 bytes have at most 88 characters.
     match text.len() <= 88 && bs58::decode(text).onto(&mut bytes) == Ok(64) {
         true => Ok(Signature::from_bytes(bytes)),
         false => Err(KeyringError::Signature),
     }
 }
 
-/// The signature of a transaction's message bytes, which have to name this key.
+/// Signs the message bytes of a transaction, which must contain this public key.
 pub fn sign_transaction(key: &Key, message: &[u8]) -> Result<Signature, KeyringError> {
-    if !names(message, &key.public_key()) {
+    if !contains(message, &key.public_key()) {
         return Err(KeyringError::NotSigner);
     }
     Ok(key.sign(message))
 }
 
-/// The signature of a text or of other bytes, which must not name this key.
+/// Signs text or other bytes, which must not contain this public key.
 pub fn sign_message(key: &Key, message: &[u8]) -> Result<Signature, KeyringError> {
-    if names(message, &key.public_key()) {
+    if contains(message, &key.public_key()) {
         return Err(KeyringError::MessageLikeTransaction);
     }
     Ok(key.sign(message))
 }
 
-/// Refused unless the key of this address signed exactly these bytes.
+/// Checks that the key of this address signed exactly these bytes.
 pub fn verify(address: &Address, bytes: &[u8], signature: &Signature) -> Result<(), KeyringError> {
     signature.verify(&address.0, bytes)
 }
 
-fn names(bytes: &[u8], public_key: &[u8; 32]) -> bool {
+fn contains(bytes: &[u8], public_key: &[u8; 32]) -> bool {
     bytes.windows(32).any(|window| window == public_key)
 }
 

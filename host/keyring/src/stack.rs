@@ -1,24 +1,25 @@
-//! Wiping the stack: what a computation on secrets leaves in dead frames is overwritten.
+//! Wipes the stack: overwrites what a computation on secrets leaves in dead frames.
 //!
-//! The crates below wipe the values that they own. They cannot wipe what the compiler spilled, what a hash keeps in its
-//! block (hmac and sha2 of this line do not wipe theirs), or what was moved. All of that lies on the stack below the
-//! caller's frame, and this is the one place that overwrites it.
-//! Never wipes what the work returns: that has to be public, or behind a pointer and wiped by its owner.
+//! Other crates wipe the values that they own. They cannot wipe spilled registers, the block buffer of a hash (hmac and
+//! sha2 of this version do not wipe theirs), or moved values. All of these are on the stack below the caller's frame.
+//! Only this module overwrites it. The result of the work is not wiped: it must be public, or behind a pointer and
+//! wiped by its owner.
 
 use std::hint::black_box;
 
-/// Bytes below the caller's frame that are overwritten. With 4 KiB, `tests/residue.rs` finds keys in unoptimised code, with
-/// 8 KiB none. But it does not look for the nonces of signatures, and k256 puts a table of 30 KiB beside theirs.
+/// Number of bytes below the caller's frame that are overwritten. With 4 KiB, `tests/residue.rs` finds keys in
+/// unoptimised code, with 8 KiB none. But it does not search for the nonces of signatures, and k256 puts a table of 30
+/// KiB beside them.
 const STACK_BYTES: usize = 64 << 10;
 
-/// Does `work`, then overwrites the stack that it used.
+/// Runs `work`, then overwrites the stack that it used.
 pub(crate) fn wiped_after<T>(work: impl FnOnce() -> T) -> T {
     let result = in_own_frame(work);
     overwrite();
     result
 }
 
-/// Not inlined: the frames of `work` then lie where [`overwrite`] writes.
+/// Runs `work` in a frame of its own. Not inlined, so that its frames are in the area that [`overwrite`] writes.
 #[inline(never)]
 fn in_own_frame<T>(work: impl FnOnce() -> T) -> T {
     work()
@@ -27,6 +28,6 @@ fn in_own_frame<T>(work: impl FnOnce() -> T) -> T {
 #[inline(never)]
 fn overwrite() {
     let mut dead = [0_u8; STACK_BYTES];
-    // The compiler must take it that somebody reads them.
+    // Keeps the compiler from removing the writes.
     black_box(&mut dead);
 }

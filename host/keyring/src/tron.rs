@@ -1,7 +1,7 @@
 //! Tron: addresses, messages, transactions.
 //!
-//! Keys and accounts are those of EVM; only what is written and hashed differs. Never builds a transaction or reads one:
-//! it signs the `raw_data` bytes that somebody else has made and understood.
+//! Keys and accounts are those of EVM; only formats and hashes differ. Transactions are not built or decoded here: the
+//! caller provides their `raw_data` bytes.
 
 use std::{fmt, str::FromStr};
 
@@ -12,13 +12,13 @@ use crate::{
     secp256k1::{Key, PublicKey, Signature},
 };
 
-/// The byte in front of an account, on the main network and on the test networks.
+/// Prefix byte of an account, on the main network and on the test networks.
 const VERSION: u8 = 0x41;
 
-/// Characters of an address: 21 bytes and 4 of checksum that begin with [`VERSION`] always come to 34.
+/// Number of characters of an address: 21 bytes that start with [`VERSION`] and 4 bytes of checksum always have 34.
 const ADDRESS_CHARS: usize = 34;
 
-/// An account or a contract.
+/// The address of an account or a contract.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Address([u8; 20]);
 
@@ -31,18 +31,18 @@ impl Address {
         Address(key.account())
     }
 
-    /// As contracts see it: without the version.
+    /// Returns the bytes without the version, as contracts use them.
     pub const fn as_bytes(&self) -> &[u8; 20] {
         &self.0
     }
 
-    /// The other form that nodes use: 41 and 40 hex digits.
+    /// Returns the hex form that nodes also use: 41 and 40 hex digits.
     pub fn to_hex(&self) -> String {
         format!("{VERSION:02x}{}", hex::encode(self.0))
     }
 }
 
-/// base58 with a checksum: T and 33 characters.
+/// Formats in base58 with a checksum: T and 33 characters.
 impl fmt::Display for Address {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str(&bs58::encode(self.0).with_check_version(VERSION).into_string())
@@ -53,7 +53,7 @@ impl FromStr for Address {
     type Err = KeyringError;
 
     fn from_str(text: &str) -> Result<Address, KeyringError> {
-        // Decoding takes time with the square of the length.
+        // Checked first, since the decoding time is quadratic in the length.
         if text.len() != ADDRESS_CHARS {
             return Err(KeyringError::TronAddress);
         }
@@ -66,27 +66,28 @@ impl FromStr for Address {
     }
 }
 
-/// The name of a transaction on the blockchain, which is also what is signed: SHA-256 of its `raw_data`.
+/// Returns the id of a transaction, which is also the signed digest: SHA-256 of its `raw_data`.
 pub fn transaction_id(raw_data: &[u8]) -> [u8; 32] {
     Sha256::digest(raw_data).into()
 }
 
-/// The signature that goes beside `raw_data`.
+/// Signs the `raw_data` of a transaction.
 pub fn sign_transaction(key: &Key, raw_data: &[u8]) -> Result<Signature, KeyringError> {
     key.sign_digest(&transaction_id(raw_data))
 }
 
-/// Who signed this transaction. Every signature has somebody: compare the address with the one that was expected.
+/// Recovers the signer of this transaction. Recovery succeeds for any transaction: compare the address with the
+/// expected one.
 pub fn recover_transaction(raw_data: &[u8], signature: &Signature) -> Result<Address, KeyringError> {
     Ok(Address::of(&signature.recover(&transaction_id(raw_data))?))
 }
 
-/// The signature of `message` by this key (TIP-191, `signMessageV2`). The prefix makes sure that it is no transaction.
+/// Signs `message` with this key (TIP-191, `signMessageV2`). The prefix ensures that no message is a transaction.
 pub fn sign_message(key: &Key, message: &[u8]) -> Result<Signature, KeyringError> {
     key.sign_digest(&message_digest(message))
 }
 
-/// Who signed this message. Every signature has somebody: compare the address with the one that was expected.
+/// Recovers the signer of this message. Recovery succeeds for any message: compare the address with the expected one.
 pub fn recover_message(message: &[u8], signature: &Signature) -> Result<Address, KeyringError> {
     Ok(Address::of(&signature.recover(&message_digest(message))?))
 }

@@ -1,4 +1,4 @@
-//! What other libraries derive and sign for a hundred seeds, we do as well (`oracle/make-vectors.mjs` says which).
+//! Compares derived keys and signatures for a hundred seeds with other libraries (see `oracle/make-vectors.mjs`).
 #![allow(clippy::unwrap_used)]
 
 use std::fmt::Display;
@@ -104,7 +104,7 @@ fn vectors() -> Vectors {
     vectors
 }
 
-/// The seeds as bytes, so that only one test pays for making them of phrases.
+/// Runs a check on every case. Uses the seeds as bytes, so that only one test derives them from phrases.
 fn for_each_case(check: impl Fn(&Case, &Seed)) {
     for case in vectors().cases {
         check(&case, &Seed::from_bytes(&decoded(&case.seed)).unwrap());
@@ -115,7 +115,7 @@ fn decoded(digits: &str) -> Vec<u8> {
     hex::decode(digits).unwrap()
 }
 
-fn assert_reads<T: Display>(text: &str, value: &T) {
+fn assert_formats<T: Display>(text: &str, value: &T) {
     assert_eq!(value.to_string(), text);
 }
 
@@ -134,13 +134,13 @@ fn evm_keys_addresses_and_messages_agree() {
     for_each_case(|case, seed| {
         let expected = &case.evm;
         let path = Family::Evm.path(case.index).unwrap();
-        assert_reads(&expected.path, &path);
+        assert_formats(&expected.path, &path);
         assert_eq!(*Family::Evm.show_private_key(seed, &path).unwrap(), expected.private);
         let key = seed.secp256k1_key(&path).unwrap();
-        assert_reads(&expected.address, &evm::Address::of(&key.public_key()));
-        assert_reads(&expected.message, &evm::sign_message(&key, case.text.as_bytes()).unwrap());
+        assert_formats(&expected.address, &evm::Address::of(&key.public_key()));
+        assert_formats(&expected.message, &evm::sign_message(&key, case.text.as_bytes()).unwrap());
         let signature: Signature = expected.message.parse().unwrap();
-        assert_reads(&expected.address, &evm::recover_message(case.text.as_bytes(), &signature).unwrap());
+        assert_formats(&expected.address, &evm::recover_message(case.text.as_bytes(), &signature).unwrap());
     });
 }
 
@@ -178,13 +178,13 @@ fn evm_transactions_agree() {
             (expected.signed.clone(), expected.hash.clone())
         );
         let read = SignedTransaction::from_bytes(&decoded(&expected.signed)).unwrap();
-        assert_reads(&case.evm.address, &read.sender().unwrap());
+        assert_formats(&case.evm.address, &read.sender().unwrap());
         assert_eq!(read, signed);
     });
 }
 
 #[test]
-fn signatures_that_begin_with_zeros_agree() {
+fn signatures_with_leading_zeros_agree() {
     let key = Key::from_bytes(&[0x46; 32]).unwrap();
     for expected in vectors().short_scalars {
         let signed = SignedTransaction::from_bytes(&decoded(&expected.signed)).unwrap();
@@ -201,8 +201,8 @@ fn signatures_of_typed_data_agree() {
         let document = TypedData::read(&expected.document).unwrap();
         let key = Key::from_bytes(&decoded(&expected.private).try_into().unwrap()).unwrap();
         let signature = document.sign(&key).unwrap();
-        assert_reads(&expected.signature, &signature);
-        assert_reads(&expected.signer, &document.signer(&signature).unwrap());
+        assert_formats(&expected.signature, &signature);
+        assert_formats(&expected.signer, &document.signer(&signature).unwrap());
     }
 }
 
@@ -211,17 +211,17 @@ fn tron_keys_addresses_messages_and_transactions_agree() {
     for_each_case(|case, seed| {
         let (expected, text) = (&case.tron, case.text.as_bytes());
         let path = Family::Tron.path(case.index).unwrap();
-        assert_reads(&expected.path, &path);
+        assert_formats(&expected.path, &path);
         assert_eq!(*Family::Tron.show_private_key(seed, &path).unwrap(), expected.private);
         let key = seed.secp256k1_key(&path).unwrap();
         let address = tron::Address::of(&key.public_key());
-        assert_reads(&expected.address, &address);
+        assert_formats(&expected.address, &address);
         assert_eq!(address.to_hex(), expected.hex);
-        assert_reads(&expected.message, &tron::sign_message(&key, text).unwrap());
+        assert_formats(&expected.message, &tron::sign_message(&key, text).unwrap());
         assert_eq!(tron::recover_message(text, &expected.message.parse().unwrap()), Ok(address));
         let raw = decoded(&expected.raw_data);
         assert_eq!(hex::encode(tron::transaction_id(&raw)), expected.id);
-        assert_reads(&expected.transaction, &tron::sign_transaction(&key, &raw).unwrap());
+        assert_formats(&expected.transaction, &tron::sign_transaction(&key, &raw).unwrap());
         assert_eq!(tron::recover_transaction(&raw, &expected.transaction.parse().unwrap()), Ok(address));
     });
 }
@@ -231,11 +231,11 @@ fn solana_keys_addresses_messages_and_transactions_agree() {
     for_each_case(|case, seed| {
         let (expected, text) = (&case.solana, case.text.as_bytes());
         let path = Family::Solana.path(case.index).unwrap();
-        assert_reads(&expected.path, &path);
+        assert_formats(&expected.path, &path);
         assert_eq!(*Family::Solana.show_private_key(seed, &path).unwrap(), expected.private);
         let key = seed.ed25519_key(&path).unwrap();
         let address = solana::Address::of(&key);
-        assert_reads(&expected.address, &address);
+        assert_formats(&expected.address, &address);
         let signature = solana::sign_message(&key, text).unwrap();
         assert_eq!(solana::write_signature(&signature), expected.message);
         assert_eq!(solana::verify(&address, text, &signature), Ok(()));

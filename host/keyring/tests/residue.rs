@@ -1,8 +1,8 @@
-//! After a use, the memory of the process holds nothing of the secrets: not in the heap, not in dead frames of the stack.
+//! After use, the memory of the process contains no secrets, neither on the heap nor in dead stack frames.
 //!
-//! Reads the own memory as a debugger would. The secrets of one phrase stand here masked (each byte xor 0xa5), so that the
-//! search does not find itself; they were computed by other libraries. One test, because another beside it would use
-//! the same memory.
+//! Reads the process's own memory like a debugger. The secrets of one phrase are masked in this file (each byte xor
+//! 0xa5), so that the search does not find its own constants. Other libraries computed them. There is only one test,
+//! because a concurrent test would use the same memory.
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, clippy::indexing_slicing)]
 
@@ -22,7 +22,7 @@ const MASK: u8 = 0xa5;
 
 const ENTROPY: &str = "cd9d0d10680af996ab37735ae32dd4c4011207103340a047028e44bdf2948561";
 
-/// What the phrase of this entropy becomes on its way to signatures.
+/// The secrets that are derived from this entropy for signatures.
 const SECRETS: [(&str, &str); 19] = [
     ("entropy", ENTROPY),
     ("first half of the seed", "267670326951fde9891e9deb7d719b266b5ada37bb943f0c5f7331fdd39743d9"),
@@ -51,30 +51,30 @@ const SECRETS: [(&str, &str); 19] = [
     ("the first words", "cdc4c7ccd185d6cdc0c185c6cacccb85cad5c0d7c485d3cac9d0c8c085c7cac"),
 ];
 
-/// From the entropy to each thing that is done with what it becomes.
+/// Operations on the secrets.
 const USES: [(&str, fn()); 10] = [
     ("a phrase from entropy", || drop(SeedPhrase::from_entropy(&unmasked(ENTROPY)).unwrap())),
-    ("a phrase that is read", || drop(new_phrase())),
+    ("a parsed phrase", || drop(new_phrase())),
     ("entropy of a phrase", || assert_eq!(new_phrase().entropy().len(), 32)),
     ("a seed", || drop(new_seed())),
     ("an EVM key", || drop(evm_key())),
-    ("an EVM key that is shown", || assert_eq!(shown(Family::Evm).len(), 66)),
+    ("an exported EVM key", || assert_eq!(exported(Family::Evm).len(), 66)),
     ("an EVM signature", || assert!(evm::sign_message(&evm_key(), b"hello").is_ok())),
     ("a Solana key", || drop(solana_key())),
-    ("a Solana key that is shown", || assert_eq!(shown(Family::Solana).len(), 88)),
+    ("an exported Solana key", || assert_eq!(exported(Family::Solana).len(), 88)),
     ("a Solana signature", || assert!(solana::sign_message(&solana_key(), b"hello").is_ok())),
 ];
 
 #[test]
-fn nothing_of_a_used_key_stays_in_memory() {
+fn no_secret_of_a_used_key_remains_in_memory() {
     let nothing = BTreeSet::new();
     for (name, work) in USES {
         assert_eq!(found_after(work), nothing, "after {name}");
     }
-    // That the search does find what is there: a key that is still held, and the seed that it came from.
+    // Checks that the search works: it finds a key that is still held, and its seed.
     let seed = new_seed();
     let key = seed.secp256k1_key(&Family::Evm.path(0).unwrap()).unwrap();
-    let texts = [shown(Family::Evm), shown(Family::Solana)];
+    let texts = [exported(Family::Evm), exported(Family::Solana)];
     let found = found_in_memory();
     black_box((&seed, &key, &texts));
     let expected = [
@@ -87,7 +87,7 @@ fn nothing_of_a_used_key_stays_in_memory() {
     assert_eq!(found.into_iter().collect::<Vec<_>>(), expected);
 }
 
-/// Does `work` on a thread that then waits, so that nothing else uses its stack before the search.
+/// Runs `work` on a thread that then waits, so that no other code uses its stack before the search.
 fn found_after(work: fn()) -> BTreeSet<&'static str> {
     let (done, searched) = (Barrier::new(2), Barrier::new(2));
     thread::scope(|scope| {
@@ -120,7 +120,7 @@ fn solana_key() -> ed25519::Key {
     new_seed().ed25519_key(&Family::Solana.path(0).unwrap()).unwrap()
 }
 
-fn shown(family: Family) -> Zeroizing<String> {
+fn exported(family: Family) -> Zeroizing<String> {
     family.show_private_key(&new_seed(), &family.path(0).unwrap()).unwrap()
 }
 
@@ -130,8 +130,8 @@ fn unmasked(digits: &str) -> Zeroizing<Vec<u8>> {
     bytes
 }
 
-/// The names of the secrets of which eight bytes in a row, forwards or backwards, lie anywhere in writable memory.
-/// Processors spill eight bytes at a time, and numbers are kept with the last byte first.
+/// Returns the names of the secrets of which eight consecutive bytes, forwards or backwards, are anywhere in writable
+/// memory. Processors spill eight bytes at a time, and numbers are stored in little-endian order.
 fn found_in_memory() -> BTreeSet<&'static str> {
     let pieces = masked_pieces();
     let memory = File::open("/proc/self/mem").unwrap();
@@ -143,20 +143,20 @@ fn found_in_memory() -> BTreeSet<&'static str> {
         let mut at = start;
         while at < end {
             let length = buffer.len().min((end - at) as usize);
-            // What the kernel keeps to itself cannot be read, and holds nothing of ours.
+            // Kernel regions cannot be read and contain no secrets of the process.
             let Ok(read) = memory.read_at(&mut buffer[..length], at) else { break };
-            // Most of a stack was never used.
+            // Skips unused memory, such as most of a stack.
             if buffer[..read] != untouched[..read] {
                 search(&buffer[..read], &pieces, &mut found);
             }
-            // Pieces that lie across two readings are seen by the second.
+            // Overlaps the next read, so that a piece across the boundary is found.
             at += if read < buffer.len() { read as u64 } else { read as u64 - 7 };
         }
     }
     found
 }
 
-/// Unmasks nothing: what is read is masked byte by byte, on the way to the comparison.
+/// Searches for the pieces. Does not unmask them: the read bytes are masked one by one for the comparison.
 fn search(read: &[u8], pieces: &[Vec<([u8; 8], &'static str)>], found: &mut BTreeSet<&'static str>) {
     for (at, first) in read.iter().enumerate() {
         for (piece, name) in &pieces[usize::from(first ^ MASK)] {
@@ -169,7 +169,7 @@ fn search(read: &[u8], pieces: &[Vec<([u8; 8], &'static str)>], found: &mut BTre
     }
 }
 
-/// All pieces, by their first byte.
+/// Returns all pieces by their first byte.
 fn masked_pieces() -> Vec<Vec<([u8; 8], &'static str)>> {
     let mut pieces = vec![Vec::new(); 256];
     for (name, digits) in SECRETS {
@@ -185,7 +185,7 @@ fn masked_pieces() -> Vec<Vec<([u8; 8], &'static str)>> {
     pieces
 }
 
-/// Start and end of the regions that the process can write to, its stacks and heaps among them.
+/// Returns start and end of the writable memory regions, including stacks and heaps.
 fn writable_regions() -> Vec<(u64, u64)> {
     let maps = fs::read_to_string("/proc/self/maps").unwrap();
     let regions = maps.lines().filter(|line| line.split(' ').nth(1).is_some_and(|rights| rights.starts_with("rw")));

@@ -1,5 +1,5 @@
-//! Addresses that are made here are addresses to the rules of the wallet interface, which have a reader of their own
-//! because plugins do not know the host.
+//! Compares address parsing with the rules of the wallet interface, which have their own parser because plugins do not
+//! depend on the host.
 #![allow(clippy::unwrap_used)]
 
 use proptest::prelude::*;
@@ -14,7 +14,7 @@ fn family(blockchain: Blockchain) -> Family {
 }
 
 #[test]
-fn both_know_the_same_blockchains_and_paths() {
+fn blockchains_and_paths_agree_with_the_rules() {
     assert_eq!(BLOCKCHAINS.len(), Blockchain::ALL.len());
     for chain in Blockchain::ALL {
         let expected = match chain.family() {
@@ -30,7 +30,7 @@ fn both_know_the_same_blockchains_and_paths() {
 
 proptest! {
     #[test]
-    fn an_address_that_is_made_is_one_to_the_rules(seed: [u8; 32], index in 0_u32..1 << 31) {
+    fn derived_address_is_valid_for_the_rules(seed: [u8; 32], index in 0_u32..1 << 31) {
         let seed = Seed::from_bytes(&seed).unwrap();
         for chain in [Blockchain::Base, Blockchain::Tron, Blockchain::Solana] {
             let family = family(chain);
@@ -40,11 +40,11 @@ proptest! {
     }
 
     #[test]
-    fn both_read_any_text_alike(
+    fn addresses_parse_like_in_the_rules(
         text in "(0x|T)?([0-9a-f]{40}|[0-9A-F]{40}|[1-9A-HJ-NP-Za-km-z]{30,45}|.{0,50})",
         bytes: [u8; 32], at in 0_usize..44, with in "[0-9A-Za-z]",
     ) {
-        // A good one with one other character, too: no text that is made up has the right checksum.
+        // Also valid addresses with one changed character, since random strings do not have a correct checksum.
         let made = [Blockchain::Base, Blockchain::Tron, Blockchain::Solana].map(|chain| {
             let family = family(chain);
             let seed = Seed::from_bytes(&bytes).unwrap();

@@ -1,4 +1,4 @@
-//! `answers`: statements of a guest about its answer. Needs no grant.
+//! `answers`: statements of a guest about its answer. The interface needs no grant.
 
 use tenon_bindings::tenon::plugin::answers::Host;
 

@@ -1,5 +1,5 @@
-//! `chains`: what stands on blockchains, what is sent there and watched there. Words change here, and limits are kept; a
-//! question goes out like every other, a transaction like every other effect.
+//! `chains`: queries to blockchains, transactions, and watched addresses. Converts values and checks limits. A query is
+//! sent like any other question, a transaction like any other effect.
 
 use std::sync::Arc;
 
@@ -10,18 +10,18 @@ use tenon_bindings::tenon::plugin::chains::{self as wit, Host};
 use tenon_chains::{Chain, Facts};
 use wasmtime::bail;
 
-use super::{Reply, trap};
+use super::{QuestionResult, trap};
 use crate::{
     capability::CallState,
     chains::{
         serve,
-        wire::{self, Errand, MovementText, Question, TermsText, TransactionText},
+        wire::{self, ChainCommand, ChainQuery, MovementText, TermsText, TransactionText},
     },
     changes::{
         chain::{ChainNote, Following, Watch},
         effect::{Effect, Progress},
         outgoing::OutgoingCall,
-        timer::Trouble,
+        timer::FaultHistory,
     },
     commit::draft::raw,
     limits::{CONFIRMATIONS_MAX, EFFECT_DELAYS_MAX, SIGNED_BYTES_MAX},
@@ -32,7 +32,7 @@ impl Host for CallState {
         self.count(blockchain.len())?;
         let Some(chain) = self.find_chain(&blockchain)? else { return Ok(None) };
         let network = network(chain.facts());
-        self.meter_answer(network.tokens.len() * 64 + 128)?;
+        self.meter_result(network.tokens.len() * 64 + 128)?;
         Ok(Some(network))
     }
 
@@ -44,7 +44,7 @@ impl Host for CallState {
             coin_fee: text.coin_fee,
             token_fee: text.token_fee,
         };
-        Ok(self.ask_chain(&blockchain, &Question::Terms)?.map(|reply| reply.map(terms)))
+        Ok(self.query_chain(&blockchain, &ChainQuery::Terms)?.map(|result| result.map(terms)))
     }
 
     async fn balance(
@@ -54,12 +54,12 @@ impl Host for CallState {
         token: Option<String>,
     ) -> wasmtime::Result<Option<Result<String, String>>> {
         self.count(blockchain.len() + address.len() + token.as_ref().map_or(0, String::len))?;
-        self.ask_chain(&blockchain, &Question::Balance { address, token })
+        self.query_chain(&blockchain, &ChainQuery::Balance { address, token })
     }
 
     async fn sequence(&mut self, blockchain: String, address: String) -> wasmtime::Result<Option<Result<u64, String>>> {
         self.count(blockchain.len() + address.len())?;
-        self.ask_chain(&blockchain, &Question::Sequence { address })
+        self.query_chain(&blockchain, &ChainQuery::Sequence { address })
     }
 
     async fn find_transaction(
@@ -68,9 +68,9 @@ impl Host for CallState {
         hash: String,
     ) -> wasmtime::Result<Option<Result<Option<wit::Transaction>, String>>> {
         self.count(blockchain.len() + hash.len())?;
-        let reply: Option<Result<Option<TransactionText>, String>> =
-            self.ask_chain(&blockchain, &Question::Transaction { hash })?;
-        Ok(reply.map(|reply| reply.map(|found| found.map(transaction))))
+        let result: Option<Result<Option<TransactionText>, String>> =
+            self.query_chain(&blockchain, &ChainQuery::Transaction { hash })?;
+        Ok(result.map(|result| result.map(|found| found.map(transaction))))
     }
 
     async fn send(&mut self, sending: wit::Sending) -> wasmtime::Result<bool> {
@@ -80,72 +80,72 @@ impl Host for CallState {
             bail!("a transaction has at most {SIGNED_BYTES_MAX} bytes");
         }
         self.chain(&blockchain)?;
-        self.start_errand(Errand::Send { raw }.call(&blockchain), (then, key), context, delays).await
+        self.start_command(ChainCommand::Send { raw }.call(&blockchain), (then, key), context, delays).await
     }
 
-    async fn request_coins(&mut self, wish: wit::Wish) -> wasmtime::Result<bool> {
-        let wit::Wish { blockchain, address, token, amount, then, key, context } = wish;
+    async fn request_coins(&mut self, request: wit::Wish) -> wasmtime::Result<bool> {
+        let wit::Wish { blockchain, address, token, amount, then, key, context } = request;
         self.count(address.len() + amount.len() + key.len() + context.len())?;
         if !self.chain(&blockchain)?.facts().has_faucet {
             bail!("the network of {blockchain} has no faucet");
         }
         if U256::from_str_radix(&amount, 10).is_err() {
-            bail!("{amount:.80?} is no amount");
+            bail!("the amount {amount:.80?} must be decimal digits");
         }
-        let errand = Errand::Coins { address, token, amount };
-        self.start_errand(errand.call(&blockchain), (then, key), context, FAUCET_DELAYS_MS.to_vec()).await
+        let command = ChainCommand::Coins { address, token, amount };
+        self.start_command(command.call(&blockchain), (then, key), context, FAUCET_DELAYS_MS.to_vec()).await
     }
 
     async fn follow(&mut self, following: wit::Following) -> wasmtime::Result<()> {
         let wit::Following { blockchain, hash, confirmations, then, key, context, raw } = following;
-        let begun = self.meter(hash.len() + key.len() + context.len() + raw.as_ref().map_or(0, String::len))?;
+        let wait_started = self.meter(hash.len() + key.len() + context.len() + raw.as_ref().map_or(0, String::len))?;
         self.chain(&blockchain)?;
         self.check_task(&then)?;
         let confirmations = checked_confirmations(confirmations)?;
         let note = Following { blockchain, hash, confirmations, then, key, context, raw };
         self.draft().put_chain_note(&ChainNote::Following(note)).await.map_err(trap)?;
-        self.excuse(begun).await;
+        self.end_wait(wait_started).await;
         Ok(())
     }
 
     async fn unfollow(&mut self, blockchain: String, hash: String) -> wasmtime::Result<bool> {
-        let begun = self.meter(blockchain.len() + hash.len())?;
+        let wait_started = self.meter(blockchain.len() + hash.len())?;
         let removed = self.draft().remove_chain_note(&Following::id(&blockchain, &hash)).await.map_err(trap);
-        self.excuse(begun).await;
+        self.end_wait(wait_started).await;
         removed
     }
 
     async fn watch(&mut self, watching: wit::Watching) -> wasmtime::Result<()> {
         let wit::Watching { blockchain, address, confirmations, then, context } = watching;
-        let begun = self.meter(address.len() + context.len())?;
+        let wait_started = self.meter(address.len() + context.len())?;
         let family = self.chain(&blockchain)?.facts().family;
         self.check_task(&then)?;
         if family.read_address(&address).ok().as_ref() != Some(&address) {
-            bail!("{address:.100?} is no address of {blockchain} as `keyring.read-address` gives it");
+            bail!("{address:.100?} is not an address of {blockchain} as `keyring.read-address` returns it");
         }
         let confirmations = checked_confirmations(confirmations)?;
         let note = Watch { blockchain, address, confirmations, then, context };
         self.draft().put_chain_note(&ChainNote::Watch(note)).await.map_err(trap)?;
-        self.excuse(begun).await;
+        self.end_wait(wait_started).await;
         Ok(())
     }
 
     async fn unwatch(&mut self, blockchain: String, address: String) -> wasmtime::Result<bool> {
-        let begun = self.meter(blockchain.len() + address.len())?;
+        let wait_started = self.meter(blockchain.len() + address.len())?;
         let removed = self.draft().remove_chain_note(&Watch::id(&blockchain, &address)).await.map_err(trap);
-        self.excuse(begun).await;
+        self.end_wait(wait_started).await;
         removed
     }
 }
 
-/// Between attempts at a faucet that does not answer.
+/// Delays between attempts if the faucet does not respond.
 const FAUCET_DELAYS_MS: [u32; 5] = [1_000, 5_000, 30_000, 120_000, 600_000];
 
 impl CallState {
-    /// The network that the calling tenant sees.
+    /// Finds the network of a blockchain for the calling tenant.
     fn find_chain(&mut self, blockchain: &str) -> wasmtime::Result<Option<Arc<dyn Chain>>> {
         let Some(scope) = &self.draft().call().scope else {
-            bail!("an open route has no tenant, hence no blockchains");
+            bail!("an open route has no tenant and therefore no blockchains");
         };
         let tenant = scope.tenant().clone();
         Ok(self.chains().find(&tenant, blockchain).cloned())
@@ -154,53 +154,53 @@ impl CallState {
     pub(super) fn chain(&mut self, blockchain: &str) -> wasmtime::Result<Arc<dyn Chain>> {
         match self.find_chain(blockchain)? {
             Some(chain) => Ok(chain),
-            None => bail!("there is no blockchain {blockchain:.40?} here"),
+            None => bail!("this host has no blockchain {blockchain:.40?}"),
         }
     }
 
-    /// `None`: asked now, the plugin waits.
-    fn ask_chain<T: DeserializeOwned>(
+    /// Returns the result of a query, or `None` if it is pending.
+    fn query_chain<T: DeserializeOwned>(
         &mut self,
         blockchain: &str,
-        question: &Question,
+        query: &ChainQuery,
     ) -> wasmtime::Result<Option<Result<T, String>>> {
         let chain = self.chain(blockchain)?;
-        let call = question.call(blockchain);
-        // What a plugin calls its own questions holds no line break.
+        let call = query.call(blockchain);
+        // The key of a plugin's own question has no line break, so keys cannot collide.
         let key = format!("chains\n{blockchain}\n{}", String::from_utf8_lossy(call.content.bytes()));
-        // What an adapter may have in its memory is no reason to wait.
-        if matches!(question, Question::Terms)
-            && !self.questions().is_asked(&key)
-            && let Some(Ok(answer)) = serve(&*chain, &call, "").now_or_never()
+        // The adapter may have the terms in memory; then no further run is needed.
+        if matches!(query, ChainQuery::Terms)
+            && !self.questions().contains(&key)
+            && let Some(Ok(response)) = serve(&*chain, &call, "").now_or_never()
         {
             self.questions().ask(&key, call.clone())?;
-            self.questions().reply(&key, Ok(answer));
+            self.questions().set_result(&key, Ok(response));
         }
         self.questions().ask(&key, call)?;
-        let Some(reply) = self.questions().reply_to(&key).cloned() else { return Ok(None) };
-        Ok(Some(self.read_reply(reply)?))
+        let Some(result) = self.questions().result_of(&key).cloned() else { return Ok(None) };
+        Ok(Some(self.read_result(result)?))
     }
 
-    fn read_reply<T: DeserializeOwned>(&mut self, reply: Reply) -> wasmtime::Result<Result<T, String>> {
-        let answer = match reply {
-            Ok(answer) => answer,
+    fn read_result<T: DeserializeOwned>(&mut self, result: QuestionResult) -> wasmtime::Result<Result<T, String>> {
+        let response = match result {
+            Ok(response) => response,
             Err(class) => return Ok(Err(class)),
         };
-        self.meter_answer(answer.content.bytes().len())?;
-        Ok(wire::read(&answer).ok_or_else(|| "unavailable".to_owned()))
+        self.meter_result(response.content.bytes().len())?;
+        Ok(wire::read(&response).ok_or_else(|| "unavailable".to_owned()))
     }
 
-    async fn start_errand(
+    async fn start_command(
         &mut self,
         call: OutgoingCall,
         (then, key): (String, String),
         context: String,
         delays: Vec<u32>,
     ) -> wasmtime::Result<bool> {
-        let begun = self.meter(0)?;
+        let wait_started = self.meter(0)?;
         self.check_task(&then)?;
         if delays.len() > EFFECT_DELAYS_MAX {
-            bail!("a transaction is sent again at most {EFFECT_DELAYS_MAX} times, not {}", delays.len());
+            bail!("a transaction has at most {EFFECT_DELAYS_MAX} delays, not {}", delays.len());
         }
         let effect = Effect {
             due: Some(self.now()),
@@ -212,17 +212,17 @@ impl CallState {
             give_up_at: None,
             progress: Progress::default(),
             outcome: None,
-            trouble: Trouble::default(),
+            fault_history: FaultHistory::default(),
         };
         let started = self.draft().start_effect(&effect).await.map_err(trap);
-        self.excuse(begun).await;
+        self.end_wait(wait_started).await;
         started
     }
 }
 
 fn checked_confirmations(confirmations: u32) -> wasmtime::Result<u32> {
     if !(1..=CONFIRMATIONS_MAX).contains(&confirmations) {
-        bail!("something is final after 1 to {CONFIRMATIONS_MAX} confirmations, not {confirmations}");
+        bail!("`confirmations` must be 1 to {CONFIRMATIONS_MAX}, not {confirmations}");
     }
     Ok(confirmations)
 }

@@ -1,4 +1,4 @@
-//! `config`: the plugin's own section of plugins.toml. Read only, the same for every call of a generation.
+//! `config`: the plugin's own section of plugins.toml. Read-only and the same for every call of a generation.
 
 use tenon_bindings::tenon::plugin::config::Host;
 

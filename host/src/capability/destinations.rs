@@ -1,6 +1,7 @@
-//! `destinations`: where calls of the tenant may go. Addresses are judged and secrets sealed here; the draft does the rest.
+//! `destinations`: targets of the tenant's outgoing calls. Checks addresses and seals secrets; the draft implements the
+//! rest.
 //!
-//! Never gives a secret back, and never says more about one than which name it has.
+//! Secrets are never returned; only their names are.
 
 use tenon_bindings::tenon::plugin::{
     destinations::{self as wit, Host},
@@ -14,13 +15,13 @@ use crate::{
     changes::destination::Destination,
     config::check_destination_name,
     limits::{DESTINATION_VALUES_MAX, DESTINATIONS_MAX},
-    outbound::{Login, UrlRefusal},
+    outbound::{Login, UrlError},
     secrets::SecretText,
 };
 
 impl Host for CallState {
     async fn put(&mut self, destination: wit::Destination) -> wasmtime::Result<Result<(), wit::Refusal>> {
-        let begun = self.meter(size_of(&destination))?;
+        let wait_started = self.meter(size_of(&destination))?;
         let wit::Destination { name, base_url, kind, settings, secrets } = destination;
         let settings: Vec<_> = settings.into_iter().map(|pair| (pair.name, pair.value)).collect();
         let secrets: Vec<_> = secrets.into_iter().map(|pair| (pair.name, SecretText::new(pair.value))).collect();
@@ -44,34 +45,35 @@ impl Host for CallState {
         let Some(scope) = self.draft().call().scope.clone() else {
             bail!("an open route has no tenant: its calls can change nothing");
         };
-        let made = Destination::new((&scope, &name), (base_url, kind), &settings, &secrets, &self.outside().sealing)?;
+        let made =
+            Destination::new((&scope, &name), (base_url, kind), &settings, &secrets, &self.outbound_context().sealing)?;
         let done = self.draft().put_destination(&name, &made).await.map_err(trap)?;
-        self.excuse(begun).await;
+        self.end_wait(wait_started).await;
         let too_many = |_| wit::Refusal::Other(format!("a tenant has at most {DESTINATIONS_MAX} destinations"));
         Ok(done.map_err(too_many))
     }
 
     async fn remove(&mut self, name: String) -> wasmtime::Result<bool> {
-        let begun = self.meter(name.len())?;
+        let wait_started = self.meter(name.len())?;
         if check_destination_name(&name).is_err() {
             return Ok(false);
         }
         let removed = self.draft().remove_destination(&name).await.map_err(trap);
-        self.excuse(begun).await;
+        self.end_wait(wait_started).await;
         removed
     }
 
     async fn get(&mut self, name: String) -> wasmtime::Result<Option<wit::Destination>> {
-        let begun = self.meter(name.len())?;
+        let wait_started = self.meter(name.len())?;
         if check_destination_name(&name).is_err() {
             return Ok(None);
         }
         let found = self.draft().find_destination(&name).await.map_err(trap)?;
-        self.excuse(begun).await;
+        self.end_wait(wait_started).await;
         let Some(Destination { base_url, kind, settings, .. }) = found else { return Ok(None) };
         let settings = settings.into_iter().map(|(name, value)| Pair { name, value }).collect();
         let found = wit::Destination { name, base_url, kind, settings, secrets: Vec::new() };
-        self.meter_answer(size_of(&found))?;
+        self.meter_result(size_of(&found))?;
         Ok(Some(found))
     }
 }
@@ -79,7 +81,7 @@ impl Host for CallState {
 impl CallState {
     fn check_destination(&self, name: &str, base_url: &str) -> Result<(), wit::Refusal> {
         check_destination_name(name).map_err(malformed)?;
-        if self.is_named(name) {
+        if self.is_operator_destination(name) {
             return Err(wit::Refusal::Other(format!("the operator has a destination {name:?}")));
         }
         self.check_base_url(base_url).map_err(|refusal| url_refusal(&refusal))
@@ -96,11 +98,11 @@ fn malformed(sentence: String) -> wit::Refusal {
     wit::Refusal::Malformed(sentence)
 }
 
-fn url_refusal(refusal: &UrlRefusal) -> wit::Refusal {
+fn url_refusal(refusal: &UrlError) -> wit::Refusal {
     match refusal {
-        UrlRefusal::HttpsRequired => wit::Refusal::HttpsRequired,
-        UrlRefusal::Address(_) => wit::Refusal::AddressNotAllowed,
-        UrlRefusal::NotAUrl => wit::Refusal::NotAUrl,
+        UrlError::HttpsRequired => wit::Refusal::HttpsRequired,
+        UrlError::Address(_) => wit::Refusal::AddressNotAllowed,
+        UrlError::NotAUrl => wit::Refusal::NotAUrl,
         other => malformed(other.to_string()),
     }
 }

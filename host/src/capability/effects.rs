@@ -1,4 +1,4 @@
-//! `effects`: outgoing calls after the commit. Words change here, and limits are kept; the draft does the rest.
+//! `effects`: outgoing calls after the commit. Converts values and checks limits; the draft implements the rest.
 
 use tenon_bindings::tenon::plugin::effects::{self as wit, Host};
 
@@ -7,7 +7,7 @@ use crate::{
     capability::CallState,
     changes::{
         effect::{Effect, Progress},
-        timer::Trouble,
+        timer::FaultHistory,
     },
     commit::draft::raw,
     limits::{EFFECT_DELAYS_MAX, TASK_DUE_MAX},
@@ -16,7 +16,7 @@ use crate::{
 impl Host for CallState {
     async fn start(&mut self, effect: wit::Effect) -> wasmtime::Result<bool> {
         let size = outgoing::size_of(&effect.call) + effect.then.len() + effect.key.len() + effect.context.len();
-        let begun = self.meter(size + 4 * effect.delays.len())?;
+        let wait_started = self.meter(size + 4 * effect.delays.len())?;
         self.check_task(&effect.then)?;
         if effect.delays.len() > EFFECT_DELAYS_MAX {
             wasmtime::bail!("an effect has at most {EFFECT_DELAYS_MAX} delays, not {}", effect.delays.len());
@@ -31,18 +31,18 @@ impl Host for CallState {
             give_up_at: effect.give_up_at,
             progress: Progress::default(),
             outcome: None,
-            trouble: Trouble::default(),
+            fault_history: FaultHistory::default(),
         };
         let started = self.draft().start_effect(&effect).await.map_err(trap);
-        self.excuse(begun).await;
+        self.end_wait(wait_started).await;
         started
     }
 
     async fn cancel(&mut self, then: String, key: String) -> wasmtime::Result<bool> {
-        let begun = self.meter(then.len() + key.len())?;
+        let wait_started = self.meter(then.len() + key.len())?;
         self.check_task(&then)?;
         let cancelled = self.draft().cancel_effect(&then, &key).await.map_err(trap);
-        self.excuse(begun).await;
+        self.end_wait(wait_started).await;
         cancelled
     }
 }

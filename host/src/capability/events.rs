@@ -1,4 +1,5 @@
-//! `events`: facts that are delivered after the commit. Only collected here; and the look at what was committed.
+//! `events`: events that are delivered after the commit, and the list of committed events. New events are only
+//! collected here.
 
 use tenon_bindings::tenon::plugin::events::{self as wit, Host};
 
@@ -18,13 +19,13 @@ impl Host for CallState {
         limit: u32,
     ) -> wasmtime::Result<Option<wit::Page>> {
         let names = filter.event_types.iter().chain(&filter.subjects);
-        let begun = self.meter(names.map(|name| name.len() + 8).sum())?;
+        let wait_started = self.meter(names.map(|name| name.len() + 8).sum())?;
         let filter = FeedFilter { event_types: filter.event_types, subjects: filter.subjects };
         let page = self.draft().list_events(&filter, after.as_deref(), limit).await.map_err(trap)?;
-        self.excuse(begun).await;
+        self.end_wait(wait_started).await;
         let Some(page) = page else { return Ok(None) };
         let page = wire_page(page, after);
-        self.meter_answer(page.events.iter().map(|event| event.body.len() + event.subject.len() + 100).sum())?;
+        self.meter_result(page.events.iter().map(|event| event.body.len() + event.subject.len() + 100).sum())?;
         Ok(Some(page))
     }
 }
@@ -37,5 +38,5 @@ fn wire_page(page: FeedPage, after: Option<String>) -> wit::Page {
         at: event.at,
         body: event.body.to_string(),
     });
-    wit::Page { events: events.collect(), next: page.reached_id.map(|id| id.to_string()).or(after), more: page.more }
+    wit::Page { events: events.collect(), next: page.last_id.map(|id| id.to_string()).or(after), more: page.has_more }
 }

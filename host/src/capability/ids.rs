@@ -1,4 +1,4 @@
-//! `ids`: identifiers and randomness from the call's own seed, so that a call can be replayed exactly.
+//! `ids`: identifiers and random bytes from the call's seed, so that a call can be replayed exactly.
 
 use tenon_bindings::tenon::plugin::ids::Host;
 
@@ -20,14 +20,17 @@ impl Host for CallState {
     async fn public_id(&mut self, prefix: String) -> wasmtime::Result<String> {
         self.count(prefix.len())?;
         if prefix.is_empty() || prefix.len() > ID_PREFIX_BYTES_MAX {
-            wasmtime::bail!("public-id takes a prefix of 1 to {ID_PREFIX_BYTES_MAX} bytes, not {}", prefix.len());
+            wasmtime::bail!(
+                "the prefix of public-id must have 1 to {ID_PREFIX_BYTES_MAX} bytes, but has {}",
+                prefix.len()
+            );
         }
         let mut id = prefix;
         id.push('_');
-        let wanted = id.len() + PUBLIC_ID_SUFFIX_CHARS;
-        while id.len() < wanted {
+        let length = id.len() + PUBLIC_ID_SUFFIX_CHARS;
+        while id.len() < length {
             let [byte] = self.random_array();
-            // 252 is the largest multiple of 36 in a byte: what lies above would favour the first letters.
+            // 252 is the largest multiple of 36 in a byte. Larger bytes would favour the first letters.
             if let (true, Some(&letter)) = (byte < 252, ALPHABET.get(usize::from(byte % 36))) {
                 id.push(char::from(letter));
             }
@@ -39,7 +42,7 @@ impl Host for CallState {
         let length = usize::try_from(length)?;
         self.count(length)?;
         if length > RANDOM_BYTES_MAX {
-            wasmtime::bail!("random gives at most {RANDOM_BYTES_MAX} bytes a call, not {length}");
+            wasmtime::bail!("random returns at most {RANDOM_BYTES_MAX} bytes a call, not {length}");
         }
         let mut bytes = vec![0; length];
         self.fill_random(&mut bytes);
@@ -47,9 +50,9 @@ impl Host for CallState {
     }
 
     async fn next(&mut self, name: String) -> wasmtime::Result<u64> {
-        let begun = self.meter(name.len())?;
+        let wait_started = self.meter(name.len())?;
         let done = self.draft().next(&name).await.map_err(trap);
-        self.excuse(begun).await;
+        self.end_wait(wait_started).await;
         done
     }
 }

@@ -1,4 +1,5 @@
-//! `journal`: lines for auditors, kept for answers that refuse as well. Only collected here; chained when applied.
+//! `journal`: lines for auditors, stored for refusals too. They are only collected here and chained when they are
+//! applied.
 
 use tenon_bindings::tenon::plugin::journal::Host;
 

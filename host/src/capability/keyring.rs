@@ -1,5 +1,5 @@
-//! `keyring`: addresses and signatures for keys that no plugin sees. The seed is opened for one use; words change here, and
-//! limits are kept.
+//! `keyring`: addresses and signatures of keys that plugins cannot read. Converts values and checks limits. A seed is
+//! opened for one use.
 
 use ethnum::U256;
 use tenon_bindings::tenon::plugin::{
@@ -13,7 +13,7 @@ use wasmtime::bail;
 use super::{CallState, trap};
 use crate::{changes::scope::Scope, limits::SIGNED_BYTES_MAX};
 
-/// Which key is meant.
+/// Identifies a key.
 struct KeyName {
     pub family: Family,
     pub path: Path,
@@ -21,11 +21,11 @@ struct KeyName {
 
 impl Host for CallState {
     async fn account_of(&mut self, blockchain: String, index: u32) -> wasmtime::Result<wit::Account> {
-        let begun = self.meter(blockchain.len())?;
+        let wait_started = self.meter(blockchain.len())?;
         let KeyName { family, path } = key_name(&blockchain, index)?;
         let seed = self.seed().await?;
         let address = family.address(&seed, &path)?;
-        self.excuse(begun).await;
+        self.end_wait(wait_started).await;
         Ok(wit::Account { address, path: path.to_string() })
     }
 
@@ -40,11 +40,11 @@ impl Host for CallState {
         index: u32,
         message: Vec<u8>,
     ) -> wasmtime::Result<Result<String, String>> {
-        let begun = self.meter(blockchain.len() + message.len())?;
+        let wait_started = self.meter(blockchain.len() + message.len())?;
         check_length("a message", message.len())?;
         let KeyName { family, path } = key_name(&blockchain, index)?;
         let signed = family.sign_message(&self.seed().await?, &path, &message);
-        self.excuse(begun).await;
+        self.end_wait(wait_started).await;
         Ok(signed.map_err(|error| error.to_string()))
     }
 
@@ -54,14 +54,14 @@ impl Host for CallState {
         index: u32,
         document: String,
     ) -> wasmtime::Result<Result<String, String>> {
-        let begun = self.meter(blockchain.len() + document.len())?;
+        let wait_started = self.meter(blockchain.len() + document.len())?;
         let KeyName { family, path } = key_name(&blockchain, index)?;
         let data = match TypedData::read(&document) {
             Ok(data) => data,
             Err(error) => return Ok(Err(error.to_string())),
         };
         let signed = family.sign_typed_data(&self.seed().await?, &path, &data);
-        self.excuse(begun).await;
+        self.end_wait(wait_started).await;
         Ok(signed.map_err(|error| error.to_string()))
     }
 
@@ -72,13 +72,13 @@ impl Host for CallState {
         transfer: wit::Transfer,
         terms: chains::Terms,
     ) -> wasmtime::Result<Result<wit::Signed, String>> {
-        let begun = self.meter(transfer.recipient.len() + transfer.amount.len() + terms.anchor.len())?;
+        let wait_started = self.meter(transfer.recipient.len() + transfer.amount.len() + terms.anchor.len())?;
         let KeyName { path, .. } = key_name(&blockchain, index)?;
         let chain = self.chain(&blockchain)?;
         let (amount, terms) = match (U256::from_str_radix(&transfer.amount, 10), read_terms(&terms)) {
             (Ok(amount), Some(terms)) => (amount, terms),
-            (Err(_), _) => return Ok(Err("the amount is no whole number of base units".to_owned())),
-            (_, None) => return Ok(Err("these are no terms of `chains.current-terms`".to_owned())),
+            (Err(_), _) => return Ok(Err("the amount must be a whole number of base units".to_owned())),
+            (_, None) => return Ok(Err("the terms must come from `chains.current-terms`".to_owned())),
         };
         let transfer = NewTransfer {
             recipient: &transfer.recipient,
@@ -87,7 +87,7 @@ impl Host for CallState {
             sequence: transfer.sequence,
         };
         let signed = tenon_chains::sign_transfer(chain.facts(), &self.seed().await?, &path, &transfer, &terms);
-        self.excuse(begun).await;
+        self.end_wait(wait_started).await;
         Ok(signed.map(signed_text).map_err(|error| error.to_string()))
     }
 
@@ -97,17 +97,17 @@ impl Host for CallState {
         index: u32,
         unsigned: String,
     ) -> wasmtime::Result<Result<wit::Signed, String>> {
-        let begun = self.meter(unsigned.len())?;
+        let wait_started = self.meter(unsigned.len())?;
         check_length("a transaction", unsigned.len())?;
         let KeyName { path, .. } = key_name(&blockchain, index)?;
         let chain = self.chain(&blockchain)?;
         let signed = tenon_chains::sign_transaction(chain.facts(), &self.seed().await?, &path, &unsigned);
-        self.excuse(begun).await;
+        self.end_wait(wait_started).await;
         Ok(signed.map(signed_text).map_err(|error| error.to_string()))
     }
 
     async fn show_private_key(&mut self, blockchain: String, index: u32) -> wasmtime::Result<Option<String>> {
-        let begun = self.meter(blockchain.len())?;
+        let wait_started = self.meter(blockchain.len())?;
         let KeyName { family, path } = key_name(&blockchain, index)?;
         if !self.shows_private_keys() {
             return Ok(None);
@@ -115,14 +115,14 @@ impl Host for CallState {
         let line = serde_json::json!({"private-key-shown": {"blockchain": blockchain, "path": path.to_string()}});
         let decided_by = self.decided_by();
         self.draft().append_journal(decided_by, line.to_string()).map_err(trap)?;
-        let shown = family.show_private_key(&self.seed().await?, &path)?;
-        self.excuse(begun).await;
-        Ok(Some(shown.to_string()))
+        let private_key = family.show_private_key(&self.seed().await?, &path)?;
+        self.end_wait(wait_started).await;
+        Ok(Some(private_key.to_string()))
     }
 }
 
 impl CallState {
-    /// For one use.
+    /// Opens the tenant's seed for one use.
     async fn seed(&mut self) -> wasmtime::Result<Seed> {
         let scope = self.scope_of_keys()?;
         Ok(self.keyring().seed(&scope).await?)
@@ -131,7 +131,7 @@ impl CallState {
     fn scope_of_keys(&mut self) -> wasmtime::Result<Scope> {
         match &self.draft().call().scope {
             Some(scope) => Ok(scope.clone()),
-            None => bail!("an open route has no tenant, hence no keys"),
+            None => bail!("an open route has no tenant and therefore no keys"),
         }
     }
 }

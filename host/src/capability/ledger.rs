@@ -1,4 +1,5 @@
-//! `ledger`: double-entry accounts. Amounts are whole minor units in decimal digits at this border, integers inside.
+//! `ledger`: double-entry accounts. Amounts are whole minor units: decimal digits in the contract, integers in the
+//! host.
 
 use ethnum::I256;
 use tenon_bindings::tenon::plugin::ledger::{self as wit, Host};
@@ -7,29 +8,29 @@ use super::trap;
 use crate::{
     capability::CallState,
     changes::change_set::Transfer,
-    commit::draft::LedgerRefusal,
+    commit::draft::LedgerError,
     limits::{AMOUNT_DIGITS_MAX, TRANSFERS_MAX},
 };
 
 impl Host for CallState {
     async fn open_external(&mut self, account: String) -> wasmtime::Result<()> {
-        let begun = self.meter(account.len())?;
+        let wait_started = self.meter(account.len())?;
         let done = self.draft().open_external(&account).await.map_err(trap);
-        self.excuse(begun).await;
+        self.end_wait(wait_started).await;
         done
     }
 
     async fn balance(&mut self, account: String, asset: String) -> wasmtime::Result<String> {
-        let begun = self.meter(account.len() + asset.len())?;
+        let wait_started = self.meter(account.len() + asset.len())?;
         let answer = self.draft().balance(&account, &asset).await.map_err(trap);
-        self.excuse(begun).await;
+        self.end_wait(wait_started).await;
         Ok(answer?.to_string())
     }
 
     async fn balances(&mut self, account: String) -> wasmtime::Result<Vec<wit::Holding>> {
-        let begun = self.meter(account.len())?;
+        let wait_started = self.meter(account.len())?;
         let holdings = self.draft().balances(&account).await.map_err(trap)?;
-        self.excuse(begun).await;
+        self.end_wait(wait_started).await;
         Ok(holdings
             .into_iter()
             .map(|(asset, amount)| wit::Holding { asset: asset.to_string(), amount: amount.to_string() })
@@ -44,7 +45,7 @@ impl Host for CallState {
                 + transfer.asset.len()
                 + transfer.memo.len()
         });
-        let begun = self.meter(bytes.sum())?;
+        let wait_started = self.meter(bytes.sum())?;
         if transfers.len() > TRANSFERS_MAX {
             wasmtime::bail!("post takes at most {TRANSFERS_MAX} transfers, not {}", transfers.len());
         }
@@ -66,7 +67,7 @@ impl Host for CallState {
             });
         }
         let answer = self.draft().post(postings).await.map_err(trap);
-        self.excuse(begun).await;
+        self.end_wait(wait_started).await;
         Ok(answer?.map_err(refusal))
     }
 
@@ -77,31 +78,31 @@ impl Host for CallState {
         at_least: Option<String>,
         at_most: Option<String>,
     ) -> wasmtime::Result<()> {
-        let begun = self.meter(account.len() + asset.len())?;
+        let wait_started = self.meter(account.len() + asset.len())?;
         let at_least = at_least.as_deref().map(bound).transpose()?;
         let at_most = at_most.as_deref().map(bound).transpose()?;
         let done = self.draft().require(&account, &asset, at_least, at_most).await.map_err(trap);
-        self.excuse(begun).await;
+        self.end_wait(wait_started).await;
         done
     }
 }
 
-fn refusal(refusal: LedgerRefusal) -> wit::Refusal {
-    match refusal {
-        LedgerRefusal::Insufficient(account) => wit::Refusal::Insufficient(account.to_string()),
-        LedgerRefusal::Malformed(reason) => wit::Refusal::Malformed(reason),
-        LedgerRefusal::AlreadyPosted(id) => wit::Refusal::AlreadyPosted(id.to_string()),
-        LedgerRefusal::TooLarge => wit::Refusal::Other("the amount is beyond 256 bits".to_owned()),
+fn refusal(error: LedgerError) -> wit::Refusal {
+    match error {
+        LedgerError::Insufficient(account) => wit::Refusal::Insufficient(account.to_string()),
+        LedgerError::Malformed(reason) => wit::Refusal::Malformed(reason),
+        LedgerError::AlreadyPosted(id) => wit::Refusal::AlreadyPosted(id.to_string()),
+        LedgerError::TooLarge => wit::Refusal::Other("the amount is beyond 256 bits".to_owned()),
     }
 }
 
-/// Digits alone: no sign, no space, no point; leading zeros are as good as none.
+/// Parses digits without sign, space or decimal point. Leading zeros are allowed.
 fn parse_amount(text: &str) -> Option<I256> {
     let digits = (1..=AMOUNT_DIGITS_MAX).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_digit());
     if digits { text.parse().ok() } else { None }
 }
 
-/// A bound may be negative: an external account's balance is.
+/// Parses a bound, which may be negative like the balance of an external account.
 fn bound(text: &str) -> wasmtime::Result<I256> {
     let (negative, digits) = text.strip_prefix('-').map_or((false, text), |digits| (true, digits));
     match parse_amount(digits) {

@@ -1,4 +1,4 @@
-//! `log`: what the plugin says to the operator, under its own name. Never answers, never fails; cut at a length.
+//! `log`: log lines of the plugin, under its own name. Writing never fails. Long lines are truncated.
 
 use tenon_bindings::tenon::plugin::{
     log::{Host, Level},

@@ -1,6 +1,6 @@
 //! Limits the log output of plugins: lines and bytes of one call, and of one plugin in one second.
 //!
-//! A line over a limit is counted and dropped. The first line that is dropped in a second is replaced by a line that reports
+//! A line over a limit is counted and dropped. The first dropped line of a second is replaced by a line that reports
 //! the loss.
 
 use std::time::{Duration, Instant};
@@ -10,7 +10,7 @@ use prometheus::IntCounter;
 
 const WINDOW: Duration = Duration::from_secs(1);
 
-/// Lines and bytes.
+/// A number of lines and bytes.
 #[derive(Clone, Copy, Debug)]
 pub struct LogShare {
     pub lines: u32,
@@ -21,12 +21,12 @@ pub struct LogShare {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Admission {
     Write,
-    /// Dropped, and the first one of its call or second: the log reports the loss once.
+    /// Dropped, as the first line of its call or second. The log reports the loss once.
     Announce,
     Drop,
 }
 
-/// The rest of a share.
+/// Remaining part of a share.
 #[derive(Clone, Copy, Debug)]
 pub struct LogBudget {
     left: LogShare,
@@ -38,7 +38,7 @@ impl LogBudget {
         LogBudget { left: share, is_used_up: false }
     }
 
-    /// Takes one line out of the share. A share that was used up stays so, however short the next line is.
+    /// Charges one line to the share. A share that was used up stays used up, even if the next line would fit.
     fn take(&mut self, bytes: usize) -> Admission {
         match (self.left.lines.checked_sub(1), self.left.bytes.checked_sub(bytes)) {
             _ if self.is_used_up => Admission::Drop,
@@ -77,8 +77,8 @@ impl LogLimit {
         self.admit_at(Instant::now(), bytes)
     }
 
-    /// The same for a line of a call that has a share of its own, which is charged first.
-    pub fn admit_of_call(&self, call: &mut LogBudget, bytes: usize) -> Admission {
+    /// Admits a line of a call. The call's own share is charged first.
+    pub fn admit_for_call(&self, call: &mut LogBudget, bytes: usize) -> Admission {
         let admission = call.take(bytes);
         if admission == Admission::Write {
             return self.admit(bytes);
@@ -128,10 +128,10 @@ mod tests {
     }
 
     #[test]
-    fn share_of_a_call_is_charged_before_that_of_the_plugin() {
+    fn call_share_is_charged_before_the_plugin_share() {
         let limit = limit(10, 1_000);
         let mut call = LogBudget::new(LogShare { lines: 1, bytes: 1_000 });
-        let admitted: Vec<Admission> = (0..3).map(|_| limit.admit_of_call(&mut call, 10)).collect();
+        let admitted: Vec<Admission> = (0..3).map(|_| limit.admit_for_call(&mut call, 10)).collect();
         assert_eq!(admitted, [Admission::Write, Admission::Announce, Admission::Drop]);
         assert_eq!(limit.second.lock().budget.left.lines, 9);
         assert_eq!(limit.dropped.get(), 2);

@@ -1,9 +1,9 @@
-//! The memory of one run: its linear memories, and what the host holds for it. Both are one charge of the budget.
+//! Memory of one run: its linear memories, and the bytes that the host holds for it. Both are one charge of the budget.
 //!
-//! Wasmtime's own limit is for each memory; this one is for their sum. The host holds the changes that a run collected, what
-//! it read, the questions that it asked, and the result of a host call until the guest has it. That has limits of its own
-//! (`CHANGE_SET_BYTES_MAX`, `host-call-bytes`), and is charged in steps. Less than one step is free, so that most calls pay
-//! nothing for it.
+//! Wasmtime's limit applies to each memory. This one applies to their sum. The host holds the changes that a run
+//! collected, the records that it read, its questions, and the result of a host call until it is copied into the guest.
+//! These bytes have limits of their own (`CHANGE_SET_BYTES_MAX`, `host-call-bytes`) and are charged in steps. Less than
+//! one step is free, so most calls pay nothing for it.
 
 use wasmtime::ResourceLimiter;
 
@@ -18,16 +18,16 @@ pub struct MemoryMeter {
     bytes: usize,
     /// Bytes held by the host that are charged: whole steps.
     held: u64,
-    /// Bytes that the budget had no room for.
-    pub refused: Option<u64>,
+    /// Total that the budget had no room for.
+    pub over_budget: Option<u64>,
     charge: Option<Charge>,
-    /// The guest asked for more than it may have; tells a fault by memory from another trap.
+    /// The guest requested more memory than its limit. Distinguishes a memory fault from another trap.
     pub exceeded: bool,
-    /// The same of the elements of a table.
+    /// The guest requested more table elements than the limit.
     pub table_exceeded: bool,
 }
 
-/// The part of the bytes held by the host that is charged.
+/// Returns the part of the bytes held by the host that is charged: whole steps.
 pub(super) fn whole_steps(bytes: u64) -> u64 {
     bytes - bytes % HELD_STEP_BYTES
 }
@@ -38,7 +38,7 @@ impl MemoryMeter {
             bytes_max: usize::try_from(limits.memory_bytes).unwrap_or(usize::MAX),
             bytes: 0,
             held: 0,
-            refused: None,
+            over_budget: None,
             charge: None,
             exceeded: false,
             table_exceeded: false,
@@ -49,17 +49,17 @@ impl MemoryMeter {
         self.charge = Some(charge);
     }
 
-    /// Neither memories nor what the host holds ever shrink: what they have is what was needed.
+    /// Returns the peak. Neither the memories nor the bytes held by the host shrink during a run.
     pub fn bytes(&self) -> u64 {
         (self.bytes as u64).saturating_add(self.held)
     }
 
-    /// For what comes after the run, with the part of it that the host was charged.
+    /// Takes the charge for the work after the run, with its part for bytes held by the host.
     pub(super) fn take_charge(&mut self) -> Option<(Charge, u64)> {
         Some((self.charge.take()?, self.held))
     }
 
-    /// Charges so many bytes held by the host. `false` where the budget has no room.
+    /// Charges this many bytes held by the host. Returns `false` if the budget has no room.
     pub(super) fn charge_held(&mut self, bytes: u64) -> bool {
         let held = whole_steps(bytes);
         if held <= self.held {
@@ -76,7 +76,7 @@ impl MemoryMeter {
         let bytes = memory.saturating_add(held);
         let has_room = self.charge.as_mut().is_none_or(|charge| charge.grow_to(bytes));
         if !has_room {
-            self.refused = Some(bytes);
+            self.over_budget = Some(bytes);
         }
         has_room
     }
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn growth_is_charged_to_the_budget_and_refused_above_the_share_of_the_tenant() {
+    async fn growth_is_charged_and_denied_above_the_share_of_the_tenant() {
         let budget = Budget::new(&MemoryConfig { budget_bytes: 400, tenant_percent: 50 });
         let acme = Payer::from("acme/test");
         let _held = budget.charge_call(&acme, Request::of(10), until()).await.unwrap();
@@ -133,7 +133,7 @@ mod tests {
         assert!(meter.memory_growing(0, 140, None).unwrap(), "the share is 150 bytes");
         assert_eq!(budget.readings()[0].used, 150);
         assert!(!meter.memory_growing(140, 141, None).unwrap());
-        assert_eq!(meter.refused, Some(141));
+        assert_eq!(meter.over_budget, Some(141));
         assert!(!meter.exceeded, "its own limit is not reached");
         assert_eq!(budget.readings()[0].used, 150);
     }
@@ -145,7 +145,7 @@ mod tests {
         assert!(meter.memory_growing(0, 60, None).unwrap(), "the first memory");
         assert!(!meter.memory_growing(0, 60, None).unwrap(), "a second one");
         assert!(meter.exceeded);
-        assert!(meter.memory_growing(0, 40, None).unwrap(), "what was refused does not count");
+        assert!(meter.memory_growing(0, 40, None).unwrap(), "a denied growth does not count");
         assert!(!meter.memory_growing(60, 61, None).unwrap());
     }
 
@@ -173,7 +173,7 @@ mod tests {
             settings: Default::default(),
             shared: Shared::bare(),
             shows_private_keys: false,
-            named: Default::default(),
+            operator_destinations: Default::default(),
             event_types: HashMap::new(),
             tasks: Default::default(),
             log: LogLimits::bare(),
@@ -203,12 +203,12 @@ mod tests {
         assert!(insert(&mut state, "one").await && insert(&mut state, "two").await);
         assert_eq!(budget.readings()[0].used, 4 * HELD_STEP_BYTES + 10);
         assert!(!insert(&mut state, "three").await);
-        assert_eq!(state.memory.refused, Some(6 * HELD_STEP_BYTES));
+        assert_eq!(state.memory.over_budget, Some(6 * HELD_STEP_BYTES));
         drop(state.take_charge());
-        assert_eq!(budget.readings()[0].used, 4 * HELD_STEP_BYTES + 10, "the draft has it");
+        assert_eq!(budget.readings()[0].used, 4 * HELD_STEP_BYTES + 10, "the draft holds the charge");
         let (draft, _questions) = state.into_parts();
         let changes = draft.into_changes(None);
-        assert_eq!(budget.readings()[0].used, 4 * HELD_STEP_BYTES + 10, "what is committed has it");
+        assert_eq!(budget.readings()[0].used, 4 * HELD_STEP_BYTES + 10, "the change set holds the charge");
         drop(changes);
         assert_eq!(budget.readings()[0].used, 10);
     }
@@ -264,8 +264,8 @@ mod tests {
         state.charge_held(0).unwrap();
         assert_eq!(budget.readings()[0].used, 2 * HELD_STEP_BYTES);
         let (_draft, mut questions) = state.into_parts();
-        questions.forget_open();
-        assert_eq!((questions.open_bytes(), budget.readings()[0].used), (0, 0));
+        questions.remove_pending();
+        assert_eq!((questions.pending_bytes(), budget.readings()[0].used), (0, 0));
     }
 
     #[tokio::test]

@@ -1,11 +1,12 @@
-//! Outgoing calls and their answers, from the words of the contract to the host's and back. Limits of the contract trap.
+//! Converts outgoing calls and their responses between the contract and the host. A violated limit of the contract
+//! traps.
 
 use tenon_bindings::tenon::plugin::types as wit;
 use wasmtime::bail;
 
 use crate::{
     chains::blockchain_of,
-    changes::outgoing::{OutgoingAnswer, OutgoingCall, OutgoingContent},
+    changes::outgoing::{OutgoingCall, OutgoingContent, OutgoingResponse},
     limits::{OUTGOING_BODY_BYTES_MAX, OUTGOING_HEADER_BYTES_MAX, OUTGOING_HEADERS_MAX},
 };
 
@@ -22,17 +23,17 @@ pub(super) fn call(call: wit::Call, hops: u8) -> wasmtime::Result<OutgoingCall> 
         );
     }
     if http::Method::from_bytes(call.method.as_bytes()).is_err() {
-        bail!("{:.20?} is no method of an outgoing call", call.method);
+        bail!("{:.20?} is not a method of an outgoing call", call.method);
     }
     for header in &call.headers {
-        let sound = http::HeaderName::from_bytes(header.name.as_bytes()).is_ok()
+        let is_valid = http::HeaderName::from_bytes(header.name.as_bytes()).is_ok()
             && http::HeaderValue::from_str(&header.value).is_ok();
-        if !sound {
+        if !is_valid {
             bail!("the header {:.80?} of an outgoing call has a name or value that HTTP does not allow", header.name);
         }
     }
     if blockchain_of(&call.destination).is_some() {
-        bail!("what is asked of a blockchain goes through `chains`");
+        bail!("calls to a blockchain must use `chains`");
     }
     let content = content(call.content)?;
     if content.bytes().len() > OUTGOING_BODY_BYTES_MAX {
@@ -59,21 +60,21 @@ fn content(content: wit::Content) -> wasmtime::Result<OutgoingContent> {
         wit::Content::Other(blob) if http::HeaderValue::from_str(&blob.media_type).is_ok() => {
             OutgoingContent::Other { media_type: blob.media_type, bytes: blob.bytes }
         }
-        wit::Content::Other(blob) => bail!("{:.80?} is no media type", blob.media_type),
+        wit::Content::Other(blob) => bail!("{:.80?} is not a media type", blob.media_type),
     })
 }
 
-pub fn response(answer: OutgoingAnswer) -> wit::Response {
-    let content = match answer.content {
+pub fn response(response: OutgoingResponse) -> wit::Response {
+    let content = match response.content {
         OutgoingContent::Empty => wit::Content::Empty,
         OutgoingContent::Json(text) => wit::Content::Json(text),
         OutgoingContent::Other { media_type, bytes } => wit::Content::Other(wit::Blob { media_type, bytes }),
     };
-    let headers = answer.headers.into_iter().map(|(name, value)| wit::Pair { name, value }).collect();
-    wit::Response { status: answer.status, headers, content }
+    let headers = response.headers.into_iter().map(|(name, value)| wit::Pair { name, value }).collect();
+    wit::Response { status: response.status, headers, content }
 }
 
-/// For metering.
+/// Returns the size of a call for metering.
 pub(super) fn size_of(call: &wit::Call) -> usize {
     let body = match &call.content {
         wit::Content::Empty => 0,

@@ -1,8 +1,10 @@
-//! Passwords of one call, over all of its runs. A run never computes one: it ends where it needs one that is not known
-//! yet. Who runs the call computes it once the run has ended, and runs again.
+//! Passwords of one call, over all of its runs.
 //!
-//! So nobody holds a seat or an instance while a core is waited for, and a run that lost against another computes nothing
-//! twice. Invariant: what is known stays the same.
+//! A run does not compute a password. It traps if it needs one whose outcome is unknown. The caller computes the
+//! outcome after the run has ended, and runs the call again. So no permit and no instance is held while the computation
+//! waits for a core, and a run that is repeated after a conflict computes nothing twice.
+//!
+//! Invariant: a recorded outcome does not change.
 
 use wasmtime::bail;
 
@@ -13,34 +15,39 @@ use crate::{
 
 #[derive(Default)]
 pub struct Passwords {
-    known: Vec<(PasswordWork, Result<PasswordOutcome, PasswordError>)>,
-    wanted: Option<PasswordWork>,
+    outcomes: Vec<(PasswordWork, Result<PasswordOutcome, PasswordError>)>,
+    pending: Option<PasswordWork>,
 }
 
-/// What ends a run; the next one knows more.
+/// Trap that ends a run whose password outcome is unknown.
 #[derive(Debug, thiserror::Error)]
 #[error("a password has to be computed first")]
-struct Wanted;
+struct PasswordPending;
 
 impl Passwords {
-    /// What has to be computed before the next run; afterwards nothing has.
-    pub fn take_wanted(&mut self) -> Option<PasswordWork> {
-        self.wanted.take()
+    /// Takes the work that must be computed before the next run.
+    pub fn take_pending(&mut self) -> Option<PasswordWork> {
+        self.pending.take()
     }
 
-    pub fn know(&mut self, work: PasswordWork, outcome: Result<PasswordOutcome, PasswordError>) {
-        self.known.push((work, outcome));
+    /// Records the outcome of a computation.
+    pub fn record(&mut self, work: PasswordWork, outcome: Result<PasswordOutcome, PasswordError>) {
+        self.outcomes.push((work, outcome));
     }
 
-    /// What is known of it. Else the run must end: the error ends it.
+    /// Returns the outcome of this work.
+    ///
+    /// # Errors
+    ///
+    /// If the outcome is unknown, notes the work as pending and returns a trap that ends the run.
     pub(super) fn find(&mut self, work: PasswordWork) -> wasmtime::Result<PasswordOutcome> {
-        if let Some((_, outcome)) = self.known.iter().find(|(known, _)| *known == work) {
+        if let Some((_, outcome)) = self.outcomes.iter().find(|(other, _)| *other == work) {
             return Ok(outcome.clone()?);
         }
-        if self.known.len() >= PASSWORDS_MAX {
+        if self.outcomes.len() >= PASSWORDS_MAX {
             bail!("a call computes at most {PASSWORDS_MAX} passwords");
         }
-        self.wanted = Some(work);
-        Err(Wanted.into())
+        self.pending = Some(work);
+        Err(PasswordPending.into())
     }
 }

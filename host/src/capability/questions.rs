@@ -1,5 +1,5 @@
-//! `questions`: outgoing calls before deciding. A question is only noted here; who runs the call asks it once the run has
-//! ended, and runs again.
+//! `questions`: outgoing calls before deciding. A question is only noted here. The caller sends it after the run has
+//! ended, and runs the call again.
 
 use std::collections::BTreeMap;
 
@@ -8,78 +8,85 @@ use tenon_bindings::tenon::plugin::{questions::Host, types};
 use super::{Passwords, outgoing};
 use crate::{
     capability::CallState,
-    changes::outgoing::{OutgoingAnswer, OutgoingCall},
+    changes::outgoing::{OutgoingCall, OutgoingResponse},
     limits::{QUESTION_REPLIES_BYTES_MAX, QUESTIONS_MAX},
 };
 
-/// What one call asks, over all of its runs: a reply stays the same once it is there.
+/// Questions of one call, over all of its runs. A recorded result does not change.
 #[derive(Default)]
 pub struct Questions {
-    /// Those are put to the host's own processor.
+    /// Passwords, which the host computes itself.
     pub passwords: Passwords,
-    asked: BTreeMap<String, Asked>,
-    /// Of all replies.
+    questions: BTreeMap<String, Question>,
+    /// Total size of the results.
     bytes: usize,
 }
 
 #[derive(Debug)]
-struct Asked {
+struct Question {
     call: OutgoingCall,
     /// Size of the key and the call.
     bytes: usize,
-    reply: Option<Reply>,
+    result: Option<QuestionResult>,
 }
 
-/// `Err` is the class of the failure: "timeout", "dns", …
-pub type Reply = Result<OutgoingAnswer, String>;
+/// Result of a question. `Err` is the class of the error: "timeout", "dns", …
+pub type QuestionResult = Result<OutgoingResponse, String>;
 
 impl Questions {
-    /// Those without a reply.
-    pub fn open(&self) -> impl Iterator<Item = (&str, &OutgoingCall)> {
-        self.asked.iter().filter(|(_, asked)| asked.reply.is_none()).map(|(key, asked)| (key.as_str(), &asked.call))
+    /// Returns the questions without a result.
+    pub fn pending(&self) -> impl Iterator<Item = (&str, &OutgoingCall)> {
+        self.questions
+            .iter()
+            .filter(|(_, question)| question.result.is_none())
+            .map(|(key, question)| (key.as_str(), &question.call))
     }
 
-    /// Returns the size of the questions without a reply in bytes.
-    pub fn open_bytes(&self) -> usize {
-        self.asked.values().filter(|asked| asked.reply.is_none()).map(|asked| asked.bytes).sum()
+    /// Returns the size of the questions without a result in bytes.
+    pub fn pending_bytes(&self) -> usize {
+        self.questions.values().filter(|question| question.result.is_none()).map(|question| question.bytes).sum()
     }
 
-    pub(super) fn reply_to(&self, key: &str) -> Option<&Reply> {
-        self.asked.get(key)?.reply.as_ref()
+    pub(super) fn result_of(&self, key: &str) -> Option<&QuestionResult> {
+        self.questions.get(key)?.result.as_ref()
     }
 
-    /// Removes the questions without a reply. The next run of the call asks them again.
-    pub fn forget_open(&mut self) {
-        self.asked.retain(|_key, asked| asked.reply.is_some());
+    /// Removes the questions without a result. The next run of the call asks them again.
+    pub fn remove_pending(&mut self) {
+        self.questions.retain(|_key, question| question.result.is_some());
     }
 
-    pub(super) fn is_asked(&self, key: &str) -> bool {
-        self.asked.contains_key(key)
+    pub(super) fn contains(&self, key: &str) -> bool {
+        self.questions.contains_key(key)
     }
 
-    /// One with which the replies of this call would be too large together is none.
-    pub fn reply(&mut self, key: &str, reply: Reply) {
-        let bytes = self.bytes + reply.as_ref().map_or(0, |answer| answer.content.bytes().len());
-        let reply = if bytes > QUESTION_REPLIES_BYTES_MAX { Err("too-large".to_owned()) } else { reply };
-        if let Some(asked) = self.asked.get_mut(key) {
-            self.bytes += reply.as_ref().map_or(0, |answer| answer.content.bytes().len());
-            asked.reply = Some(reply);
+    /// Records a result. If the results of this call become too large in total, records the error "too-large" instead.
+    pub fn set_result(&mut self, key: &str, result: QuestionResult) {
+        let bytes = self.bytes + result.as_ref().map_or(0, |response| response.content.bytes().len());
+        let result = if bytes > QUESTION_REPLIES_BYTES_MAX { Err("too-large".to_owned()) } else { result };
+        if let Some(question) = self.questions.get_mut(key) {
+            self.bytes += result.as_ref().map_or(0, |response| response.content.bytes().len());
+            question.result = Some(result);
         }
     }
 
-    /// Notes a question. `Err` where its key stands for another call.
+    /// Notes a question.
+    ///
+    /// # Errors
+    ///
+    /// Fails if its key was used for a different call.
     pub(super) fn ask(&mut self, key: &str, call: OutgoingCall) -> wasmtime::Result<()> {
-        if let Some(asked) = self.asked.get(key) {
-            if asked.call != call {
-                wasmtime::bail!("question {key:.80?} was asked before, with another call");
+        if let Some(question) = self.questions.get(key) {
+            if question.call != call {
+                wasmtime::bail!("question {key:.80?} was asked before with a different call");
             }
             return Ok(());
         }
-        if self.asked.len() >= QUESTIONS_MAX {
+        if self.questions.len() >= QUESTIONS_MAX {
             wasmtime::bail!("a call asks at most {QUESTIONS_MAX} questions");
         }
         let bytes = key.len() + call.path.len() + outgoing::head_size(&call.headers) + call.content.bytes().len();
-        self.asked.insert(key.to_owned(), Asked { call, bytes, reply: None });
+        self.questions.insert(key.to_owned(), Question { call, bytes, result: None });
         Ok(())
     }
 }
@@ -92,15 +99,16 @@ impl Host for CallState {
     ) -> wasmtime::Result<Option<Result<types::Response, String>>> {
         self.count(key.len() + outgoing::size_of(&call))?;
         if self.draft().call().scope.is_none() {
-            wasmtime::bail!("an open route has no tenant: its calls can ask nobody");
+            wasmtime::bail!("an open route has no tenant: its calls cannot ask questions");
         }
         let call = outgoing::call(call, self.draft().call().hops)?;
         self.questions().ask(&key, call)?;
-        let Some(reply) = self.questions().reply_to(&key) else { return Ok(None) };
-        let answer = reply.as_ref().ok();
-        let bytes = answer.map_or(0, |answer| answer.content.bytes().len() + outgoing::head_size(&answer.headers));
-        self.meter_answer(bytes)?;
-        let reply = self.questions().reply_to(&key).cloned();
-        Ok(reply.map(|reply| reply.map(outgoing::response)))
+        let Some(result) = self.questions().result_of(&key) else { return Ok(None) };
+        let response = result.as_ref().ok();
+        let bytes =
+            response.map_or(0, |response| response.content.bytes().len() + outgoing::head_size(&response.headers));
+        self.meter_result(bytes)?;
+        let result = self.questions().result_of(&key).cloned();
+        Ok(result.map(|result| result.map(outgoing::response)))
     }
 }

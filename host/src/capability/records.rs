@@ -1,31 +1,31 @@
-//! `records`: the plugin's data. Reads are noted and writes collected by the draft; here only words change.
+//! `records`: the plugin's data. Only converts values; the draft tracks reads and collects writes.
 
 use tenon_bindings::tenon::plugin::records::{self as wit, Host};
 
 use super::trap;
 use crate::{
     capability::CallState,
-    commit::draft::{Comparison, Condition, DraftError, Entry, Query, RecordRefusal, Sort, Value},
+    commit::draft::{Comparison, Condition, DraftError, Entry, Query, RecordError, Sort, Value},
     limits::{CONDITIONS_MAX, GET_MANY_IDS_MAX},
 };
 
 impl Host for CallState {
     async fn get(&mut self, collection: String, id: String) -> wasmtime::Result<Option<wit::Entry>> {
-        let begun = self.meter_read(collection.len() + id.len())?;
+        let wait_started = self.meter_read(collection.len() + id.len())?;
         let entry = self.draft().get(&collection, &id).await.map_err(trap)?;
-        self.excuse(begun).await;
-        self.meter_answer(entry.as_ref().map_or(0, |entry| entry.body.len()))?;
+        self.end_wait(wait_started).await;
+        self.meter_result(entry.as_ref().map_or(0, |entry| entry.body.len()))?;
         Ok(entry.map(wire_entry))
     }
 
     async fn get_many(&mut self, collection: String, ids: Vec<String>) -> wasmtime::Result<Vec<Option<wit::Entry>>> {
-        let begun = self.meter_read(collection.len() + ids.iter().map(String::len).sum::<usize>())?;
+        let wait_started = self.meter_read(collection.len() + ids.iter().map(String::len).sum::<usize>())?;
         if ids.len() > GET_MANY_IDS_MAX {
             wasmtime::bail!("get-many takes at most {GET_MANY_IDS_MAX} ids, not {}", ids.len());
         }
         let entries = self.draft().get_many(&collection, &ids).await.map_err(trap)?;
-        self.excuse(begun).await;
-        self.give(entries)
+        self.end_wait(wait_started).await;
+        self.return_entries(entries)
     }
 
     async fn insert(
@@ -34,9 +34,9 @@ impl Host for CallState {
         id: String,
         body: String,
     ) -> wasmtime::Result<Result<(), wit::Refusal>> {
-        let begun = self.meter(collection.len() + id.len() + body.len())?;
+        let wait_started = self.meter(collection.len() + id.len() + body.len())?;
         let outcome = self.draft().insert(&collection, &id, body).await.map_err(trap)?;
-        self.excuse(begun).await;
+        self.end_wait(wait_started).await;
         Ok(outcome.map_err(refusal))
     }
 
@@ -46,16 +46,16 @@ impl Host for CallState {
         id: String,
         body: String,
     ) -> wasmtime::Result<Result<(), wit::Refusal>> {
-        let begun = self.meter(collection.len() + id.len() + body.len())?;
+        let wait_started = self.meter(collection.len() + id.len() + body.len())?;
         let outcome = self.draft().replace(&collection, &id, body).await.map_err(trap)?;
-        self.excuse(begun).await;
+        self.end_wait(wait_started).await;
         Ok(outcome.map_err(refusal))
     }
 
     async fn delete(&mut self, collection: String, id: String) -> wasmtime::Result<Result<(), wit::Refusal>> {
-        let begun = self.meter(collection.len() + id.len())?;
+        let wait_started = self.meter(collection.len() + id.len())?;
         let outcome = self.draft().delete(&collection, &id).await.map_err(trap)?;
-        self.excuse(begun).await;
+        self.end_wait(wait_started).await;
         Ok(outcome.map_err(refusal))
     }
 
@@ -64,7 +64,7 @@ impl Host for CallState {
         collection: String,
         query: wit::Query,
     ) -> wasmtime::Result<Result<wit::Page, wit::Refusal>> {
-        let begun = self.meter_read(collection.len() + size_of_conditions(&query.conditions))?;
+        let wait_started = self.meter_read(collection.len() + size_of_conditions(&query.conditions))?;
         check_conditions(&query.conditions)?;
         let query = Query {
             conditions: query.conditions.into_iter().map(condition).collect(),
@@ -74,10 +74,10 @@ impl Host for CallState {
             limit: query.limit,
         };
         let found = self.draft().find(&collection, &query).await;
-        self.excuse(begun).await;
+        self.end_wait(wait_started).await;
         match found {
             Ok(page) => {
-                let entries = self.give(page.entries.into_iter().map(Some).collect())?;
+                let entries = self.return_entries(page.entries.into_iter().map(Some).collect())?;
                 Ok(Ok(wit::Page { entries: entries.into_iter().flatten().collect(), next: page.next }))
             }
             Err(DraftError::BadCursor(_)) => Ok(Err(wit::Refusal::BadCursor)),
@@ -91,26 +91,26 @@ impl Host for CallState {
         conditions: Vec<wit::Condition>,
         limit: u32,
     ) -> wasmtime::Result<u32> {
-        let begun = self.meter_read(collection.len() + size_of_conditions(&conditions))?;
+        let wait_started = self.meter_read(collection.len() + size_of_conditions(&conditions))?;
         check_conditions(&conditions)?;
         let conditions: Vec<Condition> = conditions.into_iter().map(condition).collect();
         let done = self.draft().count(&collection, &conditions, limit).await.map_err(trap);
-        self.excuse(begun).await;
+        self.end_wait(wait_started).await;
         done
     }
 
     async fn guard(&mut self, name: String) -> wasmtime::Result<()> {
-        let begun = self.meter(name.len())?;
+        let wait_started = self.meter(name.len())?;
         let done = self.draft().guard(&name).await.map_err(trap);
-        self.excuse(begun).await;
+        self.end_wait(wait_started).await;
         done
     }
 }
 
 impl CallState {
-    /// Copies the result of one host call for the guest, and counts its bytes first.
-    fn give(&mut self, entries: Vec<Option<Entry>>) -> wasmtime::Result<Vec<Option<wit::Entry>>> {
-        self.meter_answer(entries.iter().flatten().map(|entry| entry.body.len()).sum())?;
+    /// Counts the bytes of the result of one host call and copies it for the guest.
+    fn return_entries(&mut self, entries: Vec<Option<Entry>>) -> wasmtime::Result<Vec<Option<wit::Entry>>> {
+        self.meter_result(entries.iter().flatten().map(|entry| entry.body.len()).sum())?;
         Ok(entries.into_iter().map(|entry| entry.map(wire_entry)).collect())
     }
 }
@@ -125,12 +125,12 @@ fn wire_entry(entry: Entry) -> wit::Entry {
     }
 }
 
-fn refusal(refusal: RecordRefusal) -> wit::Refusal {
-    match refusal {
-        RecordRefusal::NotFound => wit::Refusal::NotFound,
-        RecordRefusal::AlreadyExists => wit::Refusal::AlreadyExists,
-        RecordRefusal::NotUnique(index) => wit::Refusal::NotUnique(index.to_string()),
-        RecordRefusal::TooLarge => wit::Refusal::TooLarge,
+fn refusal(error: RecordError) -> wit::Refusal {
+    match error {
+        RecordError::NotFound => wit::Refusal::NotFound,
+        RecordError::AlreadyExists => wit::Refusal::AlreadyExists,
+        RecordError::NotUnique(index) => wit::Refusal::NotUnique(index.to_string()),
+        RecordError::TooLarge => wit::Refusal::TooLarge,
     }
 }
 

@@ -1,7 +1,7 @@
-//! Samples of the stacks of running guests, for a profile of their plugin.
+//! Stack samples of running guests, for a profile of their plugin.
 //!
-//! Never begins or ends a profile, and never renders one: `plugin::profile` does. Invariants: without a profile a tick costs one
-//! read of a pointer. Samples are bounded (`limits::PROFILE_*`). A sampler that is full, or has ended, takes no more of them.
+//! `plugin::profile` starts, ends and renders profiles. Invariants: without a profile a tick costs one pointer read.
+//! Samples are bounded (`limits::PROFILE_*`). A sampler that is full or has ended takes no more samples.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use crate::limits::{
     PROFILE_FRAMES_MAX, PROFILE_NAME_BYTES_MAX, PROFILE_NAMES_BYTES_MAX, PROFILE_SAMPLES_MAX, PROFILE_STACKS_MAX,
 };
 
-/// The place of a generation for the profile that runs.
+/// Slot of a generation for its running profile.
 #[derive(Default)]
 pub struct Sampling(ArcSwapOption<Sampler>);
 
@@ -53,7 +53,7 @@ impl Sampler {
         if self.samples.lock().is_none() {
             return;
         }
-        // Outside of the lock: guests on other threads take their samples meanwhile.
+        // Outside the lock, so that guests on other threads can take their samples.
         let frames = frames(store.as_context().data(), &WasmBacktrace::force_capture(&store));
         let mut samples = self.samples.lock();
         let Some(samples) = samples.as_mut() else { return };
@@ -65,7 +65,7 @@ impl Sampler {
         }
     }
 
-    /// Returns when there is no room for another sample.
+    /// Resolves when there is no room for another sample.
     pub async fn full(&self) {
         self.full.notified().await;
     }
@@ -83,9 +83,9 @@ impl Sampler {
 /// A frame of a stack, by name.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Frame {
-    /// The outermost frame of each stack: what the plugin was called for.
+    /// The outermost frame of each stack: the operation of the call.
     Operation(Arc<str>),
-    /// In place of outer frames that were left out.
+    /// Replaces outer frames that were omitted.
     LeftOut,
     /// A function of the plugin, its name as in the component.
     Function(Box<str>),
@@ -103,7 +103,7 @@ pub enum HostWork {
     Wait,
 }
 
-/// Functions that the host alone calls, by the convention of bindings generators: it has worked since the guest ran last.
+/// Prefixes of functions that only the host calls, by the convention of bindings generators.
 const CALLED_BY_HOST: [&str; 2] = ["cabi_realloc", "cabi_post_"];
 
 impl Frame {
@@ -144,7 +144,8 @@ pub struct Samples {
 }
 
 impl Samples {
-    /// Adds a sample of these frames, the outermost first. A sample that has no room is dropped, and no other is added after it.
+    /// Adds a sample of these frames, the outermost first. A sample that has no room is dropped, and no other is added
+    /// after it.
     pub fn add(&mut self, at_us: u32, frames: impl IntoIterator<Item = Frame>) {
         if self.is_full {
             return;
@@ -187,7 +188,7 @@ impl Samples {
     }
 }
 
-/// The outermost frame first.
+/// Returns the frames of a sample, the outermost first.
 fn frames(state: &CallState, backtrace: &WasmBacktrace) -> Vec<Frame> {
     let functions = backtrace.frames();
     let left_out = (functions.len() >= PROFILE_FRAMES_MAX).then_some(Frame::LeftOut);
@@ -236,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn sample_without_frames_is_no_sample() {
+    fn sample_without_frames_is_ignored() {
         let mut samples = Samples::default();
         samples.add(1, []);
         assert!(samples.taken.is_empty() && !samples.is_full());
@@ -273,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn ended_sampler_gives_its_samples_once() {
+    fn ended_sampler_returns_its_samples_once() {
         let sampler = Sampler::start();
         assert!(sampler.end().is_some());
         assert!(sampler.end().is_none());

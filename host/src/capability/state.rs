@@ -1,7 +1,7 @@
-//! What one instance may see and use while it runs: the data of its `wasmtime::Store`.
+//! State of one running instance: the data of its `wasmtime::Store`.
 //!
-//! Made for one run of one call and dropped with it, so nothing of one tenant can reach the next. Every import passes
-//! `meter` or `count` first.
+//! It is created for one run of one call and dropped with it, so no data of one tenant can reach another. Every import
+//! calls `meter` or `count` first.
 
 use std::{
     collections::{BTreeMap, HashMap, HashSet},
@@ -23,12 +23,12 @@ use super::{
     memory_meter::{MemoryMeter, whole_steps},
     sampler::{Sampler, Sampling},
 };
-use crate::clock::Timestamp;
 use crate::outbound::OutboundConfig;
 use crate::{
     budget::Charge,
     chains::Chains,
     changes::{change_set::DecidedBy, endpoint::SigningKey, envelope::Envelope},
+    clock::Timestamp,
     commit::draft::Draft,
     config::{DestinationConfig, PluginLimits},
     fair::cores::CoreUse,
@@ -37,27 +37,31 @@ use crate::{
         CALL_LOG_BYTES_MAX, CALL_LOG_LINES_MAX, EPOCH_TICK_MS, PLUGIN_LOG_BYTES_PER_SECOND_MAX,
         PLUGIN_LOG_LINES_PER_SECOND_MAX,
     },
-    outbound::{Outside, UrlRefusal, check_base_url, check_url},
+    outbound::{OutboundContext, UrlError, check_base_url, check_url},
 };
 
-/// What all plugins of a host share.
+/// Resources that all plugins of a host share.
 #[derive(Clone)]
 pub struct Shared {
-    pub outside: Arc<Outside>,
+    pub outbound_context: Arc<OutboundContext>,
     pub keyring: Arc<Keyring>,
     pub chains: Chains,
 }
 
 #[cfg(test)]
 impl Shared {
-    /// Nothing may be called, everything is signed with zeroes, and there are no keys.
+    /// Resources for tests: no allowed addresses, signing with zeroes, no keys.
     pub fn bare() -> Shared {
-        let outside = Outside {
+        let outbound_context = OutboundContext {
             signing: crate::secrets::SigningRoot::new(Default::default()),
             sealing: Arc::new(crate::secrets::SealingRoot::new(Default::default())),
             addresses: OutboundConfig::default(),
         };
-        Shared { outside: Arc::new(outside), keyring: Arc::new(Keyring::closed().unwrap()), chains: Chains::default() }
+        Shared {
+            outbound_context: Arc::new(outbound_context),
+            keyring: Arc::new(Keyring::closed().unwrap()),
+            chains: Chains::default(),
+        }
     }
 }
 
@@ -82,12 +86,12 @@ impl LogLimits {
     }
 }
 
-/// A limit of the call is used up, which ends the call. The text is for the operator and the author.
+/// Trap for a call that has used up a limit. The message is for the operator and the plugin's author.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct LimitReached(String);
 
-/// What a running call needs to know of its generation.
+/// Properties of a generation that a running call needs.
 pub struct Facts {
     pub plugin: Arc<str>,
     /// Counts the generations of this process, over all plugins; for metrics and logs.
@@ -96,13 +100,13 @@ pub struct Facts {
     pub limits: PluginLimits,
     pub settings: BTreeMap<String, serde_json::Value>,
     pub shared: Shared,
-    /// Whether private keys may be shown.
+    /// Whether the plugin may read private keys.
     pub shows_private_keys: bool,
-    /// Destinations that are the operator's.
-    pub named: BTreeMap<Arc<str>, Arc<DestinationConfig>>,
-    /// What it may emit, each with what surrounds it.
+    /// Destinations of the operator, by name.
+    pub operator_destinations: BTreeMap<Arc<str>, Arc<DestinationConfig>>,
+    /// Event types that the plugin may emit, each with its envelope.
     pub event_types: HashMap<String, Envelope>,
-    /// What it may schedule, and what effects may come back as.
+    /// Tasks that the plugin may schedule, also as outcomes of effects.
     pub tasks: HashSet<String>,
     pub log: LogLimits,
     pub sampling: Sampling,
@@ -121,19 +125,19 @@ pub struct CallState {
     host_call_bytes_left: u64,
     log_budget: LogBudget,
     pub memory: MemoryMeter,
-    /// Ticks of the engine's clock that the guest may still compute.
+    /// Remaining engine ticks of guest computation.
     ticks_left: u64,
-    /// A host call waited through a tick: the next one that is counted was not the guest's.
-    excused: bool,
-    /// Its part of the processor; absent where the processor is not shared.
+    /// A host call waited for longer than a tick: the next counted tick is not charged to the guest.
+    waited_past_tick: bool,
+    /// Its share of the processor; `None` if the processor is not shared.
     core: Option<CoreUse>,
-    /// The guest stated that its answer follows from its request and from what it read.
+    /// The guest stated that its answer depends only on its request and on the records that it read.
     repeatable: bool,
-    /// It called no host function but those that read records or settings.
+    /// The guest called only host functions that read records or settings.
     reads_only: bool,
 }
 
-/// What the inputs of a call are besides the request; the same in every re-run, so that it can be replayed exactly.
+/// Inputs of a call besides the request. They are the same in every run, so that a call can be replayed exactly.
 #[derive(Clone)]
 pub struct Inputs {
     pub request_id: Arc<str>,
@@ -156,7 +160,7 @@ impl CallState {
             log_budget: LogBudget::new(LogShare { lines: CALL_LOG_LINES_MAX, bytes: CALL_LOG_BYTES_MAX }),
             memory: MemoryMeter::new(limits),
             ticks_left: limits.compute_ms.div_ceil(EPOCH_TICK_MS),
-            excused: false,
+            waited_past_tick: false,
             core: None,
             repeatable: false,
             reads_only: true,
@@ -171,12 +175,13 @@ impl CallState {
         self
     }
 
-    /// To be awaited at each tick, before the guest computes on.
+    /// Returns a future to await at each tick before the guest continues.
     pub fn next_tick(&self) -> Option<impl Future<Output = ()> + Send + 'static> {
         self.core.as_ref().map(CoreUse::next_tick)
     }
 
-    /// Counts a host call that may wait for the database: others may compute meanwhile. Gives the moment for `excuse`.
+    /// Counts a host call that may wait for the database, and releases the core meanwhile. Returns the start time for
+    /// `end_wait`.
     pub fn meter(&mut self, bytes: usize) -> wasmtime::Result<Instant> {
         self.count(bytes)?;
         if let Some(core) = &self.core {
@@ -185,7 +190,8 @@ impl CallState {
         Ok(Instant::now())
     }
 
-    /// Counts a host call and the bytes of its arguments, which the draft may keep. The call ends when its share is used up.
+    /// Counts a host call and the bytes of its arguments, which the draft may keep. The call ends when its share is
+    /// used up.
     pub fn count(&mut self, bytes: usize) -> wasmtime::Result<()> {
         self.reads_only = false;
         self.spend(bytes)?;
@@ -195,9 +201,9 @@ impl CallState {
     /// Like [`CallState::meter`] for a host call that only reads records.
     pub fn meter_read(&mut self, bytes: usize) -> wasmtime::Result<Instant> {
         let reads_only = self.reads_only;
-        let begun = self.meter(bytes)?;
+        let wait_started = self.meter(bytes)?;
         self.reads_only = reads_only;
-        Ok(begun)
+        Ok(wait_started)
     }
 
     /// Like [`CallState::count`] for a host call whose result is the same in every call of the generation.
@@ -208,12 +214,14 @@ impl CallState {
         Ok(())
     }
 
-    /// The guest states that its answer follows from its request, except `id` and `now`, and from what it read.
+    /// Notes that the guest's answer depends only on its request, except `id` and `now`, and on the records that it
+    /// read.
     pub fn note_repeatable(&mut self) {
         self.repeatable = true;
     }
 
-    /// Whether an equal request would get an equal answer while what the call read is unchanged.
+    /// Returns whether an equal request would get an equal answer as long as the records that the call read are
+    /// unchanged.
     pub fn is_repeatable(&self) -> bool {
         self.repeatable && self.reads_only && !self.wasi.is_open()
     }
@@ -232,17 +240,17 @@ impl CallState {
         Ok(())
     }
 
-    /// To be awaited at the end of a host call that `meter` counted. Waiting for the database is not computing.
-    pub async fn excuse(&mut self, since: Instant) {
-        self.excused |= since.elapsed() >= Duration::from_millis(EPOCH_TICK_MS);
+    /// Ends a host call that `meter` counted. Waiting for the database is not charged as computation.
+    pub async fn end_wait(&mut self, since: Instant) {
+        self.waited_past_tick |= since.elapsed() >= Duration::from_millis(EPOCH_TICK_MS);
         if let Some(resume) = self.core.as_ref().and_then(CoreUse::resume) {
             resume.await;
         }
     }
 
-    /// A tick passed while the guest ran; `false` when it has used up its share.
+    /// Counts a tick that passed while the guest ran. Returns `false` if the guest has used up its limit.
     pub fn count_tick(&mut self) -> bool {
-        if std::mem::take(&mut self.excused) {
+        if std::mem::take(&mut self.waited_past_tick) {
             return true;
         }
         let left = self.ticks_left.checked_sub(1);
@@ -250,39 +258,42 @@ impl CallState {
         left.is_some()
     }
 
-    /// The profile of the plugin that runs now.
+    /// Returns the sampler of the plugin's running profile.
     pub fn sampler(&self) -> Option<Arc<Sampler>> {
         self.facts.sampling.current()
     }
 
-    /// Whether the tick that is counted next passed in a host call, which waited for longer than a tick.
+    /// Returns whether the next counted tick passed in a host call that waited for longer than a tick.
     pub fn has_waited(&self) -> bool {
-        self.excused
+        self.waited_past_tick
     }
 
     pub fn operation(&self) -> &Arc<str> {
         &self.draft.call().operation
     }
 
-    /// Counts the bytes of the whole result of a host call, and charges them: they are copied into the guest.
-    pub fn meter_answer(&mut self, bytes: usize) -> wasmtime::Result<()> {
+    /// Counts and charges the bytes of the whole result of a host call, which are copied into the guest.
+    pub fn meter_result(&mut self, bytes: usize) -> wasmtime::Result<()> {
         self.host_calls_left = self.host_calls_left.saturating_add(1);
         self.spend(bytes)?;
         self.charge_held(bytes)
     }
 
-    /// Charges what the host holds for the call, and what comes to it, together with the memory of the guest. If the budget has
-    /// no room, `memory` notes it: the run ends as after a refused growth.
+    /// Charges the bytes that the host holds for the call, plus `more`, together with the memory of the guest.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the budget has no room. `memory` notes it, and the run ends as after a denied memory growth.
     pub fn charge_held(&mut self, more: usize) -> wasmtime::Result<()> {
-        let held = self.draft.held_bytes().saturating_add(self.questions.open_bytes());
+        let held = self.draft.held_bytes().saturating_add(self.questions.pending_bytes());
         if !self.memory.charge_held(held.saturating_add(more) as u64) {
             bail!("made the host hold more than the memory budget has room for");
         }
         Ok(())
     }
 
-    /// The charge of the run for what comes after it. The draft keeps the part for its changes until they are durable or
-    /// dropped.
+    /// Takes the charge of the run for the work after it. The draft keeps the part for its changes until they are
+    /// durable or dropped.
     pub fn take_charge(&mut self) -> Option<Charge> {
         let (mut charge, held) = self.memory.take_charge()?;
         let kept = held.min(whole_steps(self.draft.changed_bytes() as u64));
@@ -296,7 +307,7 @@ impl CallState {
         &mut self.draft
     }
 
-    /// What the run collected and asked, once it is over.
+    /// Returns the collected changes and the questions of a run that is over.
     pub fn into_parts(self) -> (Box<Draft>, Questions) {
         (self.draft, self.questions)
     }
@@ -309,7 +320,7 @@ impl CallState {
         &mut self.questions.passwords
     }
 
-    /// What was not declared would run in vain.
+    /// Checks that the manifest declares the task. An undeclared task could not run.
     pub(super) fn check_task(&self, name: &str) -> wasmtime::Result<()> {
         if !self.facts.tasks.contains(name) {
             bail!("named the task {name:.80?}, which its manifest does not declare");
@@ -339,20 +350,20 @@ impl CallState {
         self.draft.call().scope.as_ref().map_or("", |scope| scope.tenant())
     }
 
-    /// Whether the calling tenant may have something sent there; names are looked up when they are connected to.
-    pub fn check_url(&self, url: &str) -> Result<(), UrlRefusal> {
-        let (tenant, addresses) = (self.tenant(), &self.facts.shared.outside.addresses);
+    /// Checks whether the calling tenant may use this URL as a target. Host names are resolved at connect time.
+    pub fn check_url(&self, url: &str) -> Result<(), UrlError> {
+        let (tenant, addresses) = (self.tenant(), &self.facts.shared.outbound_context.addresses);
         check_url(url, addresses.rule(tenant), OutboundConfig::scheme(tenant)).map(|_| ())
     }
 
-    /// The same for an address that paths come below.
-    pub fn check_base_url(&self, url: &str) -> Result<(), UrlRefusal> {
-        let (tenant, addresses) = (self.tenant(), &self.facts.shared.outside.addresses);
+    /// Checks a URL that paths are appended to.
+    pub fn check_base_url(&self, url: &str) -> Result<(), UrlError> {
+        let (tenant, addresses) = (self.tenant(), &self.facts.shared.outbound_context.addresses);
         check_base_url(url, addresses.rule(tenant), OutboundConfig::scheme(tenant)).map(|_| ())
     }
 
-    pub fn outside(&self) -> Arc<Outside> {
-        self.facts.shared.outside.clone()
+    pub fn outbound_context(&self) -> Arc<OutboundContext> {
+        self.facts.shared.outbound_context.clone()
     }
 
     pub(super) fn keyring(&self) -> Arc<Keyring> {
@@ -367,19 +378,19 @@ impl CallState {
         self.facts.shows_private_keys
     }
 
-    /// Whether the operator has a destination of this name for the calling tenant.
-    pub fn is_named(&self, name: &str) -> bool {
-        self.facts.named.get(name).is_some_and(|named| named.is_named_for(self.tenant()))
+    /// Returns whether the operator has a destination of this name for the calling tenant.
+    pub fn is_operator_destination(&self, name: &str) -> bool {
+        self.facts.operator_destinations.get(name).is_some_and(|destination| destination.is_named_for(self.tenant()))
     }
 
-    /// What an endpoint of the calling tenant signs with. `None` for an anonymous call.
+    /// Returns the signing secret of an endpoint of the calling tenant, or `None` for an anonymous call.
     pub fn secret_text(&self, endpoint: &str, key: &SigningKey) -> Option<String> {
         let scope = self.draft.call().scope.as_ref()?;
-        let secret = self.facts.shared.outside.signing.text(&key.signer(scope, endpoint));
+        let secret = self.facts.shared.outbound_context.signing.text(&key.signer(scope, endpoint));
         secret.ok().map(|secret| secret.expose().to_owned())
     }
 
-    /// Collects an event; `only` names the one endpoint that a test event goes to.
+    /// Collects an event. `only` restricts a test event to one endpoint.
     pub fn emit(&mut self, about: (&str, &str), payload: &str, only: Option<&str>) -> wasmtime::Result<String> {
         let Some(envelope) = self.facts.event_types.get(about.0) else {
             bail!("emitted the event type {:?}, which its manifest does not declare", about.0);
@@ -387,7 +398,7 @@ impl CallState {
         self.draft.emit(envelope, about, payload, only).map_err(wasmtime::Error::new)
     }
 
-    /// For lines of the journal.
+    /// Returns the author of journal lines.
     pub(super) fn decided_by(&self) -> Arc<DecidedBy> {
         self.facts.decided_by.clone()
     }
@@ -396,14 +407,14 @@ impl CallState {
         &mut self.wasi
     }
 
-    /// What the guest printed (a panic message, as a rule).
+    /// Returns what the guest printed, usually a panic message.
     pub fn output(&self) -> Option<String> {
         self.wasi.output()
     }
 
-    /// Writes a line of the plugin, under its own name and never under the host's, within the limits of a call and a second.
+    /// Writes a log line under the plugin's name, within the limits of a call and of a second.
     pub fn log_line(&mut self, level: Level, message: &str, fields: &str) {
-        let admission = self.facts.log.lines.admit_of_call(&mut self.log_budget, message.len() + fields.len());
+        let admission = self.facts.log.lines.admit_for_call(&mut self.log_budget, message.len() + fields.len());
         let (plugin, generation, request) = (&*self.facts.plugin, self.facts.generation, &*self.request_id);
         match (admission, level) {
             (Admission::Drop, _) => {}

@@ -1,4 +1,5 @@
-//! `subscriptions`: where events are delivered to. Words change here, and an address is judged; the draft does the rest.
+//! `subscriptions`: endpoints that events are delivered to. Converts values and checks URLs; the draft implements the
+//! rest.
 
 use tenon_bindings::tenon::plugin::subscriptions::{self as wit, Host};
 
@@ -11,12 +12,12 @@ use crate::{
         DELIVERIES_LISTED_MAX, ENDPOINT_FILTER_MAX, ENDPOINT_NOTE_BYTES_MAX, ENDPOINT_PARSED_FACTOR,
         ENDPOINT_SIGNATURES_MAX, ENDPOINTS_BYTES_MAX, ENDPOINTS_MAX, SECRET_OVERLAP_MS,
     },
-    outbound::UrlRefusal,
+    outbound::UrlError,
 };
 
 impl Host for CallState {
     async fn put(&mut self, endpoint: wit::Endpoint) -> wasmtime::Result<Result<(), wit::Refusal>> {
-        let begun = self.meter(size_of(&endpoint))?;
+        let wait_started = self.meter(size_of(&endpoint))?;
         if let Err(refusal) = self.check_url(&endpoint.url) {
             return Ok(Err(url_refusal(&refusal)));
         }
@@ -44,7 +45,7 @@ impl Host for CallState {
             disabled: None,
         };
         let done = self.draft().put_endpoint(&endpoint.id, &after).await.map_err(trap)?;
-        self.excuse(begun).await;
+        self.end_wait(wait_started).await;
         Ok(done.map_err(|refusal| match refusal {
             TooMany::Entries => wit::Refusal::TooMany(ENDPOINTS_MAX),
             TooMany::Bytes => {
@@ -54,45 +55,45 @@ impl Host for CallState {
     }
 
     async fn remove(&mut self, id: String) -> wasmtime::Result<bool> {
-        let begun = self.meter(id.len())?;
+        let wait_started = self.meter(id.len())?;
         let removed = self.draft().remove_endpoint(&id).await.map_err(trap);
-        self.excuse(begun).await;
+        self.end_wait(wait_started).await;
         removed
     }
 
     async fn get(&mut self, id: String) -> wasmtime::Result<Option<wit::State>> {
-        let begun = self.meter(id.len())?;
+        let wait_started = self.meter(id.len())?;
         let found = self.draft().find_endpoint(&id).await.map_err(trap)?;
-        self.excuse(begun).await;
-        found.map(|entry| self.answer_state(entry)).transpose()
+        self.end_wait(wait_started).await;
+        found.map(|entry| self.state_result(entry)).transpose()
     }
 
     async fn all(&mut self) -> wasmtime::Result<Vec<wit::State>> {
-        let begun = self.meter(0)?;
+        let wait_started = self.meter(0)?;
         let found = self.draft().list_endpoints().await.map_err(trap)?;
-        self.excuse(begun).await;
+        self.end_wait(wait_started).await;
         let bytes: usize = found.iter().map(|entry| entry.body.len()).sum();
         self.charge_held(bytes.saturating_mul(ENDPOINT_PARSED_FACTOR))?;
         let parsed = found.into_iter().map(|entry| EndpointEntry::parse(entry).map_err(trap));
-        parsed.map(|entry| self.answer_state(entry?)).collect()
+        parsed.map(|entry| self.state_result(entry?)).collect()
     }
 
     async fn secret(&mut self, id: String) -> wasmtime::Result<Option<String>> {
-        let begun = self.meter(id.len())?;
+        let wait_started = self.meter(id.len())?;
         let found = self.draft().find_endpoint(&id).await.map_err(trap)?;
-        self.excuse(begun).await;
+        self.end_wait(wait_started).await;
         Ok(found.and_then(|entry| self.secret_text(&id, &entry.endpoint.key)))
     }
 
     async fn rotate_secret(&mut self, id: String) -> wasmtime::Result<Option<String>> {
-        let begun = self.meter(id.len())?;
+        let wait_started = self.meter(id.len())?;
         let Some(EndpointEntry { mut endpoint, .. }) = self.draft().find_endpoint(&id).await.map_err(trap)? else {
             return Ok(None);
         };
         endpoint.key.number = endpoint.key.number.saturating_add(1);
         endpoint.key.previous_until = Some(self.now().saturating_add(SECRET_OVERLAP_MS));
         self.draft().rotate_endpoint_key(&id, &endpoint).await.map_err(trap)?;
-        self.excuse(begun).await;
+        self.end_wait(wait_started).await;
         Ok(self.secret_text(&id, &endpoint.key))
     }
 
@@ -103,10 +104,10 @@ impl Host for CallState {
         after: Option<String>,
         limit: u32,
     ) -> wasmtime::Result<Option<wit::Page>> {
-        let begun = self.meter(endpoint.len())?;
+        let wait_started = self.meter(endpoint.len())?;
         let limit = limit.clamp(1, DELIVERIES_LISTED_MAX);
         let state = match state.as_deref().map(|name| DeliveryState::parse(name).ok_or(name)) {
-            Some(Err(name)) => wasmtime::bail!("there is no state of deliveries {name:.40?}"),
+            Some(Err(name)) => wasmtime::bail!("unknown delivery state {name:.40?}"),
             Some(Ok(state)) => Some(state),
             None => None,
         };
@@ -114,33 +115,33 @@ impl Host for CallState {
             Err(DraftError::BadCursor(_)) => None,
             page => page.map_err(trap)?,
         };
-        self.excuse(begun).await;
+        self.end_wait(wait_started).await;
         let Some(page) = page else { return Ok(None) };
         let deliveries: Vec<wit::Delivery> = page.deliveries.into_iter().map(delivery).collect();
-        self.meter_answer(deliveries.iter().map(|delivery| delivery.subject.len() + 200).sum())?;
+        self.meter_result(deliveries.iter().map(|delivery| delivery.subject.len() + 200).sum())?;
         Ok(Some(wit::Page { deliveries, next: page.next.map(|seq| seq.to_string()) }))
     }
 
     async fn attempts(&mut self, endpoint: String, event: String) -> wasmtime::Result<Option<Vec<wit::Attempt>>> {
-        let begun = self.meter(endpoint.len() + event.len())?;
+        let wait_started = self.meter(endpoint.len() + event.len())?;
         let found = self.draft().find_attempts(&endpoint, &event).await.map_err(trap)?;
-        self.excuse(begun).await;
+        self.end_wait(wait_started).await;
         let Some(found) = found else { return Ok(None) };
-        self.meter_answer(found.iter().map(|attempt| attempt.answer.len() + 50).sum())?;
+        self.meter_result(found.iter().map(|attempt| attempt.response.len() + 50).sum())?;
         Ok(Some(found.into_iter().map(attempt).collect()))
     }
 
     async fn redeliver(&mut self, endpoint: String, event: String) -> wasmtime::Result<bool> {
-        let begun = self.meter(endpoint.len() + event.len())?;
+        let wait_started = self.meter(endpoint.len() + event.len())?;
         let ordered = self.draft().redeliver(&endpoint, &event).await.map_err(trap);
-        self.excuse(begun).await;
+        self.end_wait(wait_started).await;
         ordered
     }
 
     async fn recover(&mut self, endpoint: String, since: u64) -> wasmtime::Result<bool> {
-        let begun = self.meter(endpoint.len())?;
+        let wait_started = self.meter(endpoint.len())?;
         let ordered = self.draft().recover(&endpoint, since).await.map_err(trap);
-        self.excuse(begun).await;
+        self.end_wait(wait_started).await;
         ordered
     }
 
@@ -150,9 +151,9 @@ impl Host for CallState {
         event_type: String,
         payload: String,
     ) -> wasmtime::Result<Option<String>> {
-        let begun = self.meter(endpoint.len() + event_type.len() + payload.len())?;
+        let wait_started = self.meter(endpoint.len() + event_type.len() + payload.len())?;
         let found = self.draft().find_endpoint(&endpoint).await.map_err(trap)?;
-        self.excuse(begun).await;
+        self.end_wait(wait_started).await;
         if found.is_none() {
             return Ok(None);
         }
@@ -161,9 +162,9 @@ impl Host for CallState {
 }
 
 impl CallState {
-    fn answer_state(&mut self, entry: EndpointEntry) -> wasmtime::Result<wit::State> {
+    fn state_result(&mut self, entry: EndpointEntry) -> wasmtime::Result<wit::State> {
         let EndpointEntry { id, endpoint, created_at, updated_at } = entry;
-        let endpoint_out = wit::Endpoint {
+        let wire = wit::Endpoint {
             id: id.to_string(),
             url: endpoint.url,
             event_types: endpoint.event_types,
@@ -172,23 +173,24 @@ impl CallState {
             signatures: endpoint.signatures.into_iter().map(wire_signature).collect(),
             note: endpoint.note.get().to_owned(),
         };
-        self.meter_answer(size_of(&endpoint_out))?;
+        self.meter_result(size_of(&wire))?;
         let disabled = endpoint.disabled.map(|disabled| disabled.reason);
-        Ok(wit::State { endpoint: endpoint_out, created_at, updated_at, disabled })
+        Ok(wit::State { endpoint: wire, created_at, updated_at, disabled })
     }
 }
 
 fn size_of(endpoint: &wit::Endpoint) -> usize {
     let names = endpoint.event_types.iter().chain(&endpoint.subjects).map(|name| name.len() + 8).sum::<usize>();
-    let length = |one: &wit::Signature| one.header.len() + one.prefix.len() + one.key.len() + 32;
+    let length =
+        |signature: &wit::Signature| signature.header.len() + signature.prefix.len() + signature.key.len() + 32;
     let signatures = endpoint.signatures.iter().map(length);
     endpoint.id.len() + endpoint.url.len() + endpoint.note.len() + names + signatures.sum::<usize>()
 }
 
-fn url_refusal(refusal: &UrlRefusal) -> wit::Refusal {
+fn url_refusal(refusal: &UrlError) -> wit::Refusal {
     match refusal {
-        UrlRefusal::HttpsRequired => wit::Refusal::HttpsRequired,
-        UrlRefusal::Address(_) => wit::Refusal::AddressNotAllowed(refusal.to_string()),
+        UrlError::HttpsRequired => wit::Refusal::HttpsRequired,
+        UrlError::Address(_) => wit::Refusal::AddressNotAllowed(refusal.to_string()),
         other => wit::Refusal::NotAUrl(other.to_string()),
     }
 }
@@ -197,28 +199,28 @@ fn malformed(sentence: String) -> wit::Refusal {
     wit::Refusal::Malformed(sentence)
 }
 
-fn signatures(wanted: Vec<wit::Signature>) -> Result<Vec<Signature>, wit::Refusal> {
-    if wanted.len() > ENDPOINT_SIGNATURES_MAX {
+fn signatures(requested: Vec<wit::Signature>) -> Result<Vec<Signature>, wit::Refusal> {
+    if requested.len() > ENDPOINT_SIGNATURES_MAX {
         return Err(malformed(format!("an endpoint has at most {ENDPOINT_SIGNATURES_MAX} signatures")));
     }
-    wanted.into_iter().map(signature).collect()
+    requested.into_iter().map(signature).collect()
 }
 
-fn signature(wanted: wit::Signature) -> Result<Signature, wit::Refusal> {
-    let algorithm = match wanted.algorithm.as_str() {
+fn signature(requested: wit::Signature) -> Result<Signature, wit::Refusal> {
+    let algorithm = match requested.algorithm.as_str() {
         "hmac-sha256" => Algorithm::HmacSha256,
         "hmac-sha512" => Algorithm::HmacSha512,
-        other => return Err(malformed(format!("there is no signature algorithm {other:.40?}"))),
+        other => return Err(malformed(format!("unknown signature algorithm {other:.40?}"))),
     };
-    let key = SignatureKey::try_from(wanted.key).map_err(malformed)?;
-    let sound = http::HeaderName::from_bytes(wanted.header.as_bytes()).is_ok()
-        && http::HeaderValue::from_str(&wanted.prefix).is_ok()
-        && wanted.header.len() <= 64
-        && wanted.prefix.len() <= 64;
-    if !sound {
-        return Err(malformed(format!("{:.80?} is no header for a signature", wanted.header)));
+    let key = SignatureKey::try_from(requested.key).map_err(malformed)?;
+    let is_valid = http::HeaderName::from_bytes(requested.header.as_bytes()).is_ok()
+        && http::HeaderValue::from_str(&requested.prefix).is_ok()
+        && requested.header.len() <= 64
+        && requested.prefix.len() <= 64;
+    if !is_valid {
+        return Err(malformed(format!("{:.80?} is not a valid header for a signature", requested.header)));
     }
-    Ok(Signature { header: wanted.header.to_ascii_lowercase(), prefix: wanted.prefix, algorithm, key })
+    Ok(Signature { header: requested.header.to_ascii_lowercase(), prefix: requested.prefix, algorithm, key })
 }
 
 fn wire_signature(signature: Signature) -> wit::Signature {
@@ -260,6 +262,6 @@ fn attempt(stored: StoredAttempt) -> wit::Attempt {
         duration: u32::try_from(stored.duration_ms).unwrap_or(u32::MAX),
         outcome: stored.outcome,
         status: stored.status,
-        answer: String::from_utf8_lossy(&stored.answer).into_owned(),
+        answer: String::from_utf8_lossy(&stored.response).into_owned(),
     }
 }

@@ -1,7 +1,8 @@
-//! Closed WASI: what a guest's standard library imports, with nothing behind it.
+//! Closed WASI: the imports of a guest's standard library, without access to the system.
 //!
-//! Empty environment, no arguments, no folders, no sockets; clocks stand at the call's own time; random numbers come
-//! from the call's own seed; what is printed goes to the plugin's log. Made on first use: most calls never touch it.
+//! There are no environment variables, arguments, folders or sockets. Clocks stand still at the call's time. Random
+//! numbers come from the call's seed. Printed output goes to the plugin's log. The state is created on first use, since
+//! most calls never use it.
 
 use std::time::Duration;
 
@@ -11,9 +12,9 @@ use wasmtime_wasi::{
     p2::pipe::MemoryOutputPipe,
 };
 
-use crate::clock::Timestamp;
 use crate::{
     capability::CallState,
+    clock::Timestamp,
     limits::{GUEST_OUTPUT_BYTES_MAX, RESOURCE_HANDLES_MAX, WASI_RANDOM_BYTES_MAX},
 };
 
@@ -30,7 +31,7 @@ struct Opened {
     output: MemoryOutputPipe,
 }
 
-/// Both clocks of a call: they stand still.
+/// Both clocks of a call. They do not advance.
 struct StandingClock(Timestamp);
 
 impl HostWallClock for StandingClock {
@@ -60,12 +61,12 @@ impl ClosedWasi {
         ClosedWasi { now, seed, open: None, table }
     }
 
-    /// Whether the guest has used it: its clocks and random numbers differ from call to call.
+    /// Returns whether the guest has used WASI, whose clocks and random numbers differ from call to call.
     pub fn is_open(&self) -> bool {
         self.open.is_some()
     }
 
-    /// What the guest printed, at most [`GUEST_OUTPUT_BYTES_MAX`] bytes of it.
+    /// Returns what the guest printed, at most [`GUEST_OUTPUT_BYTES_MAX`] bytes.
     pub fn output(&self) -> Option<String> {
         let output = self.open.as_ref()?.output.contents();
         if output.is_empty() { None } else { Some(String::from_utf8_lossy(&output).into_owned()) }
@@ -74,7 +75,7 @@ impl ClosedWasi {
     fn open(now: Timestamp, seed: [u8; 32]) -> Opened {
         let output = MemoryOutputPipe::new(GUEST_OUTPUT_BYTES_MAX);
         let [low, high] =
-            [0, 8].map(|at| seed.iter().skip(at).take(8).fold(0_u128, |all, byte| all << 8 | u128::from(*byte)));
+            [0, 8].map(|at| seed.iter().skip(at).take(8).fold(0_u128, |value, byte| value << 8 | u128::from(*byte)));
         let context = WasiCtxBuilder::new()
             .stdout(output.clone())
             .stderr(output.clone())

@@ -1,49 +1,49 @@
-//! Which followed transactions no node will ever take, and since when: pure.
+//! Detects followed transactions that no node will ever accept. Pure.
 //!
-//! Invariant: nothing is dropped that a node has or may yet take, nor before that has held for as many blocks as confirmations were
-//! asked for. Nothing is kept over a restart: the count begins anew.
+//! Invariants: a transaction is not dropped while a node has it or may yet accept it. It must have been invalid for as
+//! many blocks as the required confirmations. The count is not persistent and restarts with the process.
 
 use std::{collections::HashMap, sync::Arc};
 
 use tenon_chains::{Submission, Transaction};
 
-use super::{book::Notes, reading::Telling};
+use super::{events::ChainEvent, note_cache::Notes};
 use crate::{
     changes::{chain::Following, scope::Scope},
     limits::CHAIN_REASON_CHARS_MAX,
 };
 
-/// The height at which it was refused for good, by who follows it and its hash.
+/// Heights at which transactions first became invalid, by follower and hash.
 #[derive(Default)]
-pub(super) struct Dropping(HashMap<(Scope, String), u64>);
+pub(super) struct DropTracker(HashMap<(Scope, String), u64>);
 
-impl Dropping {
-    /// The network has taken another turn, which may bring back anything.
-    pub fn forget(&mut self) {
+impl DropTracker {
+    /// Clears all heights after a reorganisation, which may make any transaction valid again.
+    pub fn reset(&mut self) {
         self.0.clear();
     }
 
-    /// What a node says to bytes that none has.
-    pub fn note(
+    /// Records the result of submitting a lost transaction again. Returns an event if it is dropped.
+    pub fn record(
         &mut self,
         (scope, following): (&Scope, &Arc<Following>),
-        said: Submission,
+        submission: Submission,
         height: u64,
-    ) -> Option<Telling> {
+    ) -> Option<ChainEvent> {
         let key = (scope.clone(), following.hash.clone());
-        let Submission::Void { reason } = said else {
+        let Submission::Invalid { reason } = submission else {
             self.0.remove(&key);
             return None;
         };
         let since = *self.0.entry(key).or_insert(height);
-        // What is found in between is forgotten below, so there is a second look even where one confirmation is enough.
+        // `retain` clears the height when a node has the transaction, so at least two polls are needed.
         let has_held = height.saturating_sub(since) >= u64::from(following.confirmations);
         let reason = reason.chars().take(CHAIN_REASON_CHARS_MAX).collect();
-        has_held.then(|| Telling::Dropped { following: following.clone(), reason })
+        has_held.then(|| ChainEvent::Dropped { following: following.clone(), reason })
     }
 
-    /// Forgets what a node has, and what nobody follows any more.
-    pub fn keep(&mut self, notes: &Notes, found: &HashMap<String, Option<Transaction>>) {
+    /// Keeps the heights of transactions that no node has and that are still followed.
+    pub fn retain(&mut self, notes: &Notes, found: &HashMap<String, Option<Transaction>>) {
         let is_lost = |hash: &String| !matches!(found.get(hash), Some(Some(_))) && notes.followed.contains_key(hash);
         self.0.retain(|(_, hash), _| is_lost(hash));
     }
@@ -80,14 +80,14 @@ mod tests {
         notes
     }
 
-    fn void() -> Submission {
-        Submission::Void { reason: "expired".repeat(1_000) }
+    fn invalid() -> Submission {
+        Submission::Invalid { reason: "expired".repeat(1_000) }
     }
 
-    /// Whether it is told as dropped.
-    fn says(dropping: &mut Dropping, said: Submission, height: u64) -> bool {
-        match dropping.note((&scope(), &following()), said, height) {
-            Some(Telling::Dropped { reason, .. }) => {
+    /// Records a submission. Returns whether the transaction is dropped.
+    fn is_dropped(tracker: &mut DropTracker, submission: Submission, height: u64) -> bool {
+        match tracker.record((&scope(), &following()), submission, height) {
+            Some(ChainEvent::Dropped { reason, .. }) => {
                 assert_eq!(reason.chars().count(), CHAIN_REASON_CHARS_MAX);
                 true
             }
@@ -109,37 +109,37 @@ mod tests {
     }
 
     #[test]
-    fn what_is_refused_for_good_is_dropped_after_as_many_blocks_as_were_asked_for() {
-        let mut dropping = Dropping::default();
+    fn invalid_transaction_is_dropped_after_its_confirmations() {
+        let mut tracker = DropTracker::default();
         for height in [10, 11, 12] {
-            assert!(!says(&mut dropping, void(), height));
+            assert!(!is_dropped(&mut tracker, invalid(), height));
         }
-        assert!(says(&mut dropping, void(), 13));
-        assert!(says(&mut dropping, void(), 14), "it could not be told before");
+        assert!(is_dropped(&mut tracker, invalid(), 13));
+        assert!(is_dropped(&mut tracker, invalid(), 14), "its report may have failed");
     }
 
     #[test]
-    fn what_is_refused_as_things_stand_or_taken_again_is_not_dropped() {
-        let refused = Submission::Refused { reason: "no coins".to_owned() };
-        for other in [refused, Submission::Taken { hash: "1".to_owned() }] {
-            let mut dropping = Dropping::default();
-            says(&mut dropping, void(), 10);
-            assert!(!says(&mut dropping, other, 100));
-            assert!(!says(&mut dropping, void(), 101), "the count begins anew");
+    fn rejected_or_accepted_transaction_is_not_dropped() {
+        let rejected = Submission::Rejected { reason: "no coins".to_owned() };
+        for other in [rejected, Submission::Accepted { hash: "1".to_owned() }] {
+            let mut tracker = DropTracker::default();
+            is_dropped(&mut tracker, invalid(), 10);
+            assert!(!is_dropped(&mut tracker, other, 100));
+            assert!(!is_dropped(&mut tracker, invalid(), 101), "the count restarts");
         }
     }
 
     #[test]
-    fn what_comes_back_is_not_dropped() {
-        let mut dropping = Dropping::default();
-        says(&mut dropping, void(), 10);
-        dropping.keep(&notes(), &[("1".to_owned(), None)].into());
-        assert!(says(&mut dropping, void(), 13), "nobody has it");
-        dropping.keep(&notes(), &[("1".to_owned(), Some(waiting()))].into());
-        assert!(!says(&mut dropping, void(), 13), "a node had it");
-        dropping.forget();
-        assert!(!says(&mut dropping, void(), 16), "the network took another turn");
-        dropping.keep(&Notes::default(), &HashMap::new());
-        assert!(!says(&mut dropping, void(), 19), "nobody followed it");
+    fn transaction_that_comes_back_is_not_dropped() {
+        let mut tracker = DropTracker::default();
+        is_dropped(&mut tracker, invalid(), 10);
+        tracker.retain(&notes(), &[("1".to_owned(), None)].into());
+        assert!(is_dropped(&mut tracker, invalid(), 13), "no node has it");
+        tracker.retain(&notes(), &[("1".to_owned(), Some(waiting()))].into());
+        assert!(!is_dropped(&mut tracker, invalid(), 13), "a node had it");
+        tracker.reset();
+        assert!(!is_dropped(&mut tracker, invalid(), 16), "the network was reorganised");
+        tracker.retain(&Notes::default(), &HashMap::new());
+        assert!(!is_dropped(&mut tracker, invalid(), 19), "it is not followed");
     }
 }

@@ -1,57 +1,67 @@
-//! Answers questions and runs errands: from the host's words to an adapter, and back.
+//! Executes queries and commands against a chain adapter.
 
 use ethnum::U256;
-use tenon_chains::{Chain, ChainError, Movement, State, Submission, Transaction, Wish};
+use tenon_chains::{Chain, ChainError, FaucetRequest, Movement, State, Submission, Transaction};
 
-use super::wire::{Errand, MovementText, Question, TermsText, TransactionText, Wanted, answer};
-use crate::changes::outgoing::{OutgoingAnswer, OutgoingCall};
+use super::wire::{ChainCommand, ChainQuery, ChainRequest, MovementText, TermsText, TransactionText, response};
+use crate::changes::outgoing::{OutgoingCall, OutgoingResponse};
 
-/// `key`: what tells two wishes for coins apart; the same one is granted once. `Err` of an errand: it may have been run.
-pub async fn serve(chain: &dyn Chain, call: &OutgoingCall, key: &str) -> Result<OutgoingAnswer, ChainError> {
-    match Wanted::read(call) {
-        Some(Wanted::Ask(question)) => ask(chain, &question).await,
-        Some(Wanted::Do(errand)) => run(chain, errand, key).await,
-        None => Ok(refused("this is no question and no errand")),
+/// Executes the request in a call to a blockchain.
+///
+/// `key` is the idempotency key of a faucet request: coins are granted once for each key.
+///
+/// # Errors
+///
+/// Fails if the chain does not respond. A command may have been executed all the same.
+pub async fn serve(chain: &dyn Chain, call: &OutgoingCall, key: &str) -> Result<OutgoingResponse, ChainError> {
+    match ChainRequest::read(call) {
+        Some(ChainRequest::Query(query)) => run_query(chain, &query).await,
+        Some(ChainRequest::Command(command)) => execute(chain, command, key).await,
+        None => Ok(rejected("unsupported chain request")),
     }
 }
 
-async fn ask(chain: &dyn Chain, question: &Question) -> Result<OutgoingAnswer, ChainError> {
-    Ok(match question {
-        Question::Terms => {
+async fn run_query(chain: &dyn Chain, query: &ChainQuery) -> Result<OutgoingResponse, ChainError> {
+    Ok(match query {
+        ChainQuery::Terms => {
             let terms = chain.terms().await?;
             let [price, coin_fee, token_fee] = [terms.price, terms.coin_fee, terms.token_fee].map(digits);
-            answer(200, &TermsText { anchor: terms.anchor, price, coin_fee, token_fee })
+            response(200, &TermsText { anchor: terms.anchor, price, coin_fee, token_fee })
         }
-        Question::Balance { address, token } => answer(200, &digits(chain.balance(address, token.as_deref()).await?)),
-        Question::Sequence { address } => answer(200, &chain.sequence(address).await?),
-        Question::Transaction { hash } => {
-            answer(200, &chain.find_transaction(hash).await?.as_ref().map(transaction_text))
+        ChainQuery::Balance { address, token } => {
+            response(200, &digits(chain.balance(address, token.as_deref()).await?))
+        }
+        ChainQuery::Sequence { address } => response(200, &chain.sequence(address).await?),
+        ChainQuery::Transaction { hash } => {
+            response(200, &chain.find_transaction(hash).await?.as_ref().map(transaction_text))
         }
     })
 }
 
-async fn run(chain: &dyn Chain, errand: Errand, key: &str) -> Result<OutgoingAnswer, ChainError> {
-    let submission = match errand {
-        Errand::Send { raw } => chain.submit(&raw).await?,
-        Errand::Coins { address, token, amount } => {
-            let Ok(amount) = U256::from_str_radix(&amount, 10) else { return Ok(refused("the amount has no digits")) };
-            let wish = Wish { key: key.to_owned(), address, token, amount };
-            match chain.request_coins(&wish).await {
+async fn execute(chain: &dyn Chain, command: ChainCommand, key: &str) -> Result<OutgoingResponse, ChainError> {
+    let submission = match command {
+        ChainCommand::Send { raw } => chain.submit(&raw).await?,
+        ChainCommand::Coins { address, token, amount } => {
+            let Ok(amount) = U256::from_str_radix(&amount, 10) else {
+                return Ok(rejected("the amount must be decimal digits"));
+            };
+            let request = FaucetRequest { key: key.to_owned(), address, token, amount };
+            match chain.request_coins(&request).await {
                 Err(error @ (ChainError::NotAnAddress | ChainError::NotAToken | ChainError::NoFaucet)) => {
-                    Submission::Refused { reason: error.to_string() }
+                    Submission::Rejected { reason: error.to_string() }
                 }
-                submitted => submitted?,
+                result => result?,
             }
         }
     };
     Ok(match submission {
-        Submission::Taken { hash } => answer(200, &serde_json::json!({ "hash": hash })),
-        Submission::Refused { reason } | Submission::Void { reason } => refused(&reason),
+        Submission::Accepted { hash } => response(200, &serde_json::json!({ "hash": hash })),
+        Submission::Rejected { reason } | Submission::Invalid { reason } => rejected(&reason),
     })
 }
 
-fn refused(reason: &str) -> OutgoingAnswer {
-    answer(422, &serde_json::json!({ "reason": reason }))
+fn rejected(reason: &str) -> OutgoingResponse {
+    response(422, &serde_json::json!({ "reason": reason }))
 }
 
 pub(super) fn transaction_text(found: &Transaction) -> TransactionText {

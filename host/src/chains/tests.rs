@@ -1,4 +1,4 @@
-//! The watching of simulated networks, whole: blocks come, transactions get lost, a plugin's task says what became of them.
+//! End-to-end tests of watching simulated networks: blocks, lost transactions, and the payloads of plugin tasks.
 
 use std::{sync::Arc, time::Duration};
 
@@ -14,31 +14,31 @@ use tokio::{
     time::timeout,
 };
 
-use super::{Chains, Parts, Side, Watching};
+use super::{ChainWatchers, Chains, NetworkKind, Parts};
 use crate::changes::host_collections::TASKS;
 use crate::{
     changes::chain::{ChainNote, Following},
     clock::Clock,
-    commit::{committer::News, testing::Bench},
+    commit::{committer::CommitNotification, testing::Bench},
 };
 
 const HOUR_MS: u64 = 60 * 60 * 1_000;
 const BLOCK_MS: u64 = 250;
 
-/// One network with a plugin that follows what happens on it.
-struct Scene {
+/// One simulated network with a plugin that follows transactions on it.
+struct Fixture {
     bench: Bench,
     clock: Clock,
     chain: Arc<SimulatedChain>,
     _simulated: Simulated,
     seed: Seed,
-    watching: Watching,
-    news: broadcast::Receiver<Arc<News>>,
+    watching: ChainWatchers,
+    notifications: broadcast::Receiver<Arc<CommitNotification>>,
     stop: watch::Sender<bool>,
 }
 
-impl Scene {
-    async fn open(blockchain: &str) -> Scene {
+impl Fixture {
+    async fn open(blockchain: &str) -> Fixture {
         let bench = Bench::open().await;
         let clock = Clock::manual(1_800_000_000_000);
         let time = clock.clone();
@@ -48,19 +48,19 @@ impl Scene {
         let chain = Arc::clone(simulated.find(blockchain, Network::Test).expect("a network"));
         let network: Arc<dyn Chain> = chain.clone();
         let parts = Parts {
-            chains: Chains::new([(Side::Test, network)]),
+            chains: Chains::new([(NetworkKind::Test, network)]),
             database: bench.database.clone(),
             committer: bench.committer.clone(),
             clock: clock.clone(),
         };
         let (stop, stopped) = watch::channel(false);
-        let news = bench.committer.follow();
-        let watching = Watching::start(parts, stopped).await.unwrap();
+        let notifications = bench.committer.subscribe();
+        let watching = ChainWatchers::start(parts, stopped).await.unwrap();
         let seed = Seed::from_bytes(&[7; 64]).unwrap();
-        let scene = Scene { bench, clock, chain, _simulated: simulated, seed, watching, news, stop };
-        scene.chain.give(&scene.address(0), None, scene.coin()).await.unwrap();
-        scene.chain.mine(10).await.unwrap();
-        scene
+        let fixture = Fixture { bench, clock, chain, _simulated: simulated, seed, watching, notifications, stop };
+        fixture.chain.fund(&fixture.address(0), None, fixture.coin()).await.unwrap();
+        fixture.chain.mine(10).await.unwrap();
+        fixture
     }
 
     fn coin(&self) -> U256 {
@@ -72,17 +72,17 @@ impl Scene {
         family.address(&self.seed, &family.path(index).unwrap()).unwrap()
     }
 
-    /// A transfer of the first key's first sequence.
+    /// Signs a transfer of the first key with sequence 0.
     async fn sign(&self, recipient: u32) -> Signed {
         let (terms, to) = (self.chain.terms().await.unwrap(), self.address(recipient));
-        let wanted = NewTransfer { recipient: &to, token: None, amount: self.coin() / 8, sequence: 0 };
+        let transfer = NewTransfer { recipient: &to, token: None, amount: self.coin() / 8, sequence: 0 };
         let path = self.chain.facts().family.path(0).unwrap();
-        sign_transfer(self.chain.facts(), &self.seed, &path, &wanted, &terms).unwrap()
+        sign_transfer(self.chain.facts(), &self.seed, &path, &transfer, &terms).unwrap()
     }
 
-    async fn take(&self, signed: &Signed) {
-        let said = self.chain.submit(&signed.raw).await.unwrap();
-        assert!(matches!(said, Submission::Taken { .. }), "{said:?}");
+    async fn submit(&self, signed: &Signed) {
+        let submission = self.chain.submit(&signed.raw).await.unwrap();
+        assert!(matches!(submission, Submission::Accepted { .. }), "{submission:?}");
     }
 
     async fn follow(&self, signed: &Signed, confirmations: u32) {
@@ -98,13 +98,13 @@ impl Scene {
         self.bench.run(async |draft| draft.put_chain_note(&note).await.map(|_| ())).await.unwrap();
     }
 
-    /// What the plugin is told, within so many blocks.
-    async fn told(&mut self, blocks: u64) -> Option<Value> {
+    /// Returns the payload of the plugin's next task, within this many blocks.
+    async fn next_payload(&mut self, blocks: u64) -> Option<Value> {
         for _ in 0..blocks {
             self.clock.advance(BLOCK_MS);
-            // A block comes when the one before was looked at, on any machine but a very slow one.
-            if let Ok(told) = timeout(Duration::from_millis(60), next_task(&mut self.news)).await {
-                return Some(told);
+            // Gives the watcher time to poll before the next block.
+            if let Ok(payload) = timeout(Duration::from_millis(60), next_task(&mut self.notifications)).await {
+                return Some(payload);
             }
         }
         None
@@ -116,10 +116,12 @@ impl Scene {
     }
 }
 
-async fn next_task(news: &mut broadcast::Receiver<Arc<News>>) -> Value {
+async fn next_task(notifications: &mut broadcast::Receiver<Arc<CommitNotification>>) -> Value {
     loop {
-        let heard = news.recv().await.unwrap();
-        let News::Durable(outgoing) = &*heard else { panic!("the outcome of a commit is not known") };
+        let notification = notifications.recv().await.unwrap();
+        let CommitNotification::Durable(outgoing) = &*notification else {
+            panic!("the outcome of a commit is not known")
+        };
         let task = outgoing.host_records.iter().find(|record| &*record.collection == TASKS);
         if let Some(body) = task.and_then(|task| task.body.as_deref()) {
             return serde_json::from_str::<Value>(body).unwrap()["payload"].clone();
@@ -128,49 +130,49 @@ async fn next_task(news: &mut broadcast::Receiver<Arc<News>>) -> Value {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_expires_while_it_is_stuck_is_told_as_dropped_and_only_once() {
-    let mut scene = Scene::open("tron").await;
-    let signed = scene.sign(1).await;
-    scene.chain.set_faults(Faults { stick_next: 1, ..Faults::default() });
-    scene.take(&signed).await;
-    scene.follow(&signed, 3).await;
-    assert_eq!(scene.told(3).await, None, "it waits");
-    scene.clock.advance(3 * HOUR_MS);
-    let told = scene.told(200).await.expect("it is told");
-    assert_eq!((&told["state"], &told["hash"]), (&"dropped".into(), &signed.hash.clone().into()), "{told}");
-    assert_eq!((&told["block"], &told["confirmations"], &told["fee"]), (&Value::Null, &0.into(), &"0".into()));
-    assert_eq!((&told["movements"], &told["context"]["of"]), (&Value::Array(vec![]), &"mine".into()));
-    assert!(told["reason"].as_str().unwrap().contains("expired"), "{told}");
-    assert_eq!(scene.told(8).await, None, "once");
-    scene.stop().await;
+async fn transaction_that_expires_while_stuck_is_reported_as_dropped_once() {
+    let mut fixture = Fixture::open("tron").await;
+    let signed = fixture.sign(1).await;
+    fixture.chain.set_faults(Faults { stick_next: 1, ..Faults::default() });
+    fixture.submit(&signed).await;
+    fixture.follow(&signed, 3).await;
+    assert_eq!(fixture.next_payload(3).await, None, "it waits");
+    fixture.clock.advance(3 * HOUR_MS);
+    let payload = fixture.next_payload(200).await.expect("a payload");
+    assert_eq!((&payload["state"], &payload["hash"]), (&"dropped".into(), &signed.hash.clone().into()), "{payload}");
+    assert_eq!((&payload["block"], &payload["confirmations"], &payload["fee"]), (&Value::Null, &0.into(), &"0".into()));
+    assert_eq!((&payload["movements"], &payload["context"]["of"]), (&Value::Array(vec![]), &"mine".into()));
+    assert!(payload["reason"].as_str().unwrap().contains("expired"), "{payload}");
+    assert_eq!(fixture.next_payload(8).await, None, "once");
+    fixture.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_another_transaction_overtook_comes_back_with_a_reorganisation_and_is_told_as_done() {
-    let mut scene = Scene::open("base").await;
-    let (first, late) = (scene.sign(1).await, scene.sign(2).await);
-    scene.take(&first).await;
-    scene.chain.mine(2).await.unwrap();
-    scene.follow(&late, 20).await;
-    assert_eq!(scene.told(10).await, None, "fewer blocks than confirmations");
-    scene.chain.reorganise(30, Orphans::Drop).await.unwrap();
-    scene.chain.give(&scene.address(0), None, scene.coin()).await.unwrap();
-    let told = scene.told(200).await.expect("it is told");
-    assert_eq!((&told["state"], &told["hash"]), (&"done".into(), &late.hash.clone().into()), "{told}");
-    assert!(told.get("reason").is_none());
-    scene.stop().await;
+async fn transaction_revived_by_a_reorganisation_is_reported_as_done() {
+    let mut fixture = Fixture::open("base").await;
+    let (first, late) = (fixture.sign(1).await, fixture.sign(2).await);
+    fixture.submit(&first).await;
+    fixture.chain.mine(2).await.unwrap();
+    fixture.follow(&late, 20).await;
+    assert_eq!(fixture.next_payload(10).await, None, "fewer blocks than confirmations");
+    fixture.chain.reorganise(30, Orphans::Drop).await.unwrap();
+    fixture.chain.fund(&fixture.address(0), None, fixture.coin()).await.unwrap();
+    let payload = fixture.next_payload(200).await.expect("a payload");
+    assert_eq!((&payload["state"], &payload["hash"]), (&"done".into(), &late.hash.clone().into()), "{payload}");
+    assert!(payload.get("reason").is_none());
+    fixture.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_lacks_coins_is_followed_on_and_stands_in_a_block_once_they_have_come() {
-    let mut scene = Scene::open("base").await;
-    let late = scene.sign(2).await;
-    // All that it has goes elsewhere, and its sequence with it: back in time, where there is nothing yet.
-    scene.chain.reorganise(30, Orphans::Drop).await.unwrap();
-    scene.follow(&late, 2).await;
-    assert_eq!(scene.told(40).await, None, "refused as things stand");
-    scene.chain.give(&scene.address(0), None, scene.coin()).await.unwrap();
-    let told = scene.told(200).await.expect("it is told");
-    assert_eq!(told["state"], "done", "{told}");
-    scene.stop().await;
+async fn transaction_without_coins_is_followed_until_it_is_funded_and_included() {
+    let mut fixture = Fixture::open("base").await;
+    let late = fixture.sign(2).await;
+    // Drops the blocks that funded the sender, so that it has no coins.
+    fixture.chain.reorganise(30, Orphans::Drop).await.unwrap();
+    fixture.follow(&late, 2).await;
+    assert_eq!(fixture.next_payload(40).await, None, "rejected at present");
+    fixture.chain.fund(&fixture.address(0), None, fixture.coin()).await.unwrap();
+    let payload = fixture.next_payload(200).await.expect("a payload");
+    assert_eq!(payload["state"], "done", "{payload}");
+    fixture.stop().await;
 }

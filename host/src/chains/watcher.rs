@@ -1,46 +1,45 @@
-//! The loop around one network: reads what is new, tells it, and waits until something may have moved.
+//! The loop of one network: reads new blocks, reports events, and waits for changes.
 
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
-use tenon_chains::{Chain, ChainError, Submission, Transaction, Transfer, TransferQuestion, chain::HASHES_MAX};
+use tenon_chains::{Chain, ChainError, Submission, Transaction, Transfer, TransferQuery, chain::HASHES_MAX};
 use tokio::{sync::watch, time::sleep};
 
 use super::{
-    Parts, Side,
-    asking::Asking,
-    book::{Book, Page},
-    dropping::Dropping,
-    is_of,
-    reading::{self, Telling},
-    tell::tell,
+    NetworkKind, Parts, belongs_to,
+    dropping::DropTracker,
+    events::{self, ChainEvent},
+    note_cache::{NetworkEntry, NoteCache},
+    polling::PollSchedule,
+    reporting::report,
 };
 use crate::{
     changes::{chain::Following, scope::Scope},
     clock::Moves,
     db::{DbError, chains::ChainCursor},
     limits::{CHAIN_CURSOR_BLOCKS, CHAIN_FRESH_BLOCKS, CHAIN_PAUSE_MS, CHAIN_RESCAN_BLOCKS, CHAIN_TRANSFERS_MAX},
-    stop::told,
+    shutdown::requested,
 };
 
 pub(super) struct Watcher {
     parts: Parts,
-    side: Side,
+    kind: NetworkKind,
     chain: Arc<dyn Chain>,
-    book: Book,
+    cache: NoteCache,
     moves: Moves,
-    /// Up to here everything was read.
+    /// The last block that was read completely.
     read: Option<ChainCursor>,
-    /// As the database has it.
+    /// Height of the cursor in the database.
     written: u64,
-    asking: Asking,
-    dropping: Dropping,
-    /// What could not be told.
-    owed: Vec<(Scope, Telling)>,
+    schedule: PollSchedule,
+    drop_tracker: DropTracker,
+    /// Events whose report failed.
+    unreported: Vec<(Scope, ChainEvent)>,
 }
 
-/// Why a look came to nothing.
+/// Why a poll failed.
 #[derive(Debug, thiserror::Error)]
-enum Blind {
+enum PollError {
     #[error(transparent)]
     Chain(#[from] ChainError),
     #[error(transparent)]
@@ -48,65 +47,70 @@ enum Blind {
 }
 
 impl Watcher {
-    pub async fn open(parts: &Parts, side: Side, chain: Arc<dyn Chain>, book: Book) -> Result<Watcher, DbError> {
+    pub async fn open(
+        parts: &Parts,
+        kind: NetworkKind,
+        chain: Arc<dyn Chain>,
+        cache: NoteCache,
+    ) -> Result<Watcher, DbError> {
         let read = parts.database.find_chain_cursor(&name(&*chain)).await?;
         let written = read.as_ref().map_or(0, |cursor| cursor.height);
         let moves = parts.clock.moves();
         Ok(Watcher {
             parts: parts.clone(),
-            side,
+            kind,
             chain,
-            book,
+            cache,
             moves,
             read,
             written,
-            asking: Asking::default(),
-            dropping: Dropping::default(),
-            owed: Vec::new(),
+            schedule: PollSchedule::default(),
+            drop_tracker: DropTracker::default(),
+            unreported: Vec::new(),
         })
     }
 
     pub async fn run(mut self, mut stopped: watch::Receiver<bool>) {
         let chain = self.chain.clone();
-        let noted = self.page(|page| page.changed.clone());
+        let notes_changed = self.with_notes(|entry| entry.changed.clone());
         loop {
             let changed = chain.changed();
-            let pause_ms = match self.look().await {
-                Ok(()) if !self.owed.is_empty() => Some(CHAIN_PAUSE_MS),
-                // Confirmations come with time.
-                Ok(()) => self.page(|page| !page.notes.is_at_rest()).then_some(chain.facts().block_time_ms.into()),
-                Err(blind) => {
-                    tracing::warn!(network = name(&*chain), "a blockchain cannot be read: {blind}");
+            let pause_ms = match self.poll().await {
+                Ok(()) if !self.unreported.is_empty() => Some(CHAIN_PAUSE_MS),
+                // Confirmations grow with time.
+                Ok(()) => self.with_notes(|entry| !entry.notes.is_idle()).then_some(chain.facts().block_time_ms.into()),
+                Err(error) => {
+                    tracing::warn!(network = name(&*chain), "failed to read a blockchain: {error}");
                     Some(CHAIN_PAUSE_MS)
                 }
             };
             tokio::select! {
                 biased;
-                () = told(&mut stopped) => return,
+                () = requested(&mut stopped) => return,
                 () = changed => {}
-                () = noted.notified() => {}
+                () = notes_changed.notified() => {}
                 () = self.moves.next() => {}
                 () = sleep(Duration::from_millis(pause_ms.unwrap_or_default())), if pause_ms.is_some() => {}
             }
         }
     }
 
-    async fn look(&mut self) -> Result<(), Blind> {
+    async fn poll(&mut self) -> Result<(), PollError> {
         let head = self.chain.head().await?;
         let from = self.first_unread(head.height).await?;
-        let mut told = std::mem::take(&mut self.owed);
+        let mut events = std::mem::take(&mut self.unreported);
         let height = head.height;
-        let fresh = self.page(|page| std::mem::take(&mut page.fresh));
-        let result = self.read(&mut told, (from, height), &fresh).await;
+        let new_addresses = self.with_notes(|entry| std::mem::take(&mut entry.new_addresses));
+        let result = self.read(&mut events, (from, height), &new_addresses).await;
         if result.is_err() {
-            self.page(|page| page.fresh.extend(fresh));
+            self.with_notes(|entry| entry.new_addresses.extend(new_addresses));
         }
-        let (told_some, owed) = (!told.is_empty(), tell(&self.parts, &self.book, told).await);
-        self.owed = owed;
+        let (has_events, unreported) = (!events.is_empty(), report(&self.parts, &self.cache, events).await);
+        self.unreported = unreported;
         result?;
         self.follow_up(height).await?;
         let cursor = ChainCursor { height, hash: head.hash };
-        if self.owed.is_empty() && (told_some || height.abs_diff(self.written) >= CHAIN_CURSOR_BLOCKS) {
+        if self.unreported.is_empty() && (has_events || height.abs_diff(self.written) >= CHAIN_CURSOR_BLOCKS) {
             self.parts.database.put_chain_cursor(&name(&*self.chain), &cursor).await?;
             self.written = height;
         }
@@ -114,107 +118,109 @@ impl Watcher {
         Ok(())
     }
 
-    /// Where the network has taken another turn, what was read since is read again. A network that was never read begins
-    /// with its next block.
+    /// Returns the first block to read.
+    ///
+    /// After a reorganisation the last blocks are read again. A network that was never read starts with its next block.
     async fn first_unread(&mut self, height: u64) -> Result<u64, ChainError> {
         let Some(read) = &self.read else { return Ok(height.saturating_add(1)) };
         if self.chain.find_block(read.height).await?.is_some_and(|block| block.hash == read.hash) {
             return Ok(read.height.saturating_add(1));
         }
-        self.asking.forget();
-        self.dropping.forget();
+        self.schedule.reset();
+        self.drop_tracker.reset();
         Ok(read.height.saturating_sub(CHAIN_RESCAN_BLOCKS))
     }
 
-    /// New blocks for everybody, and the last ones once more for who came only now.
+    /// Reads new blocks for all watched addresses, and the last blocks again for addresses that are newly watched.
     async fn read(
         &self,
-        told: &mut Vec<(Scope, Telling)>,
+        events: &mut Vec<(Scope, ChainEvent)>,
         (from, height): (u64, u64),
-        fresh: &[String],
+        new_addresses: &[String],
     ) -> Result<(), ChainError> {
-        if !self.page(|page| page.notes.watched.is_empty()) {
-            self.read_blocks(told, (from, height), None).await?;
+        if !self.with_notes(|entry| entry.notes.watched.is_empty()) {
+            self.read_blocks(events, (from, height), None).await?;
         }
-        for some in fresh.chunks(tenon_chains::chain::ADDRESSES_MAX) {
+        for some in new_addresses.chunks(tenon_chains::chain::ADDRESSES_MAX) {
             let since = height.saturating_sub(CHAIN_FRESH_BLOCKS);
-            self.read_blocks(told, (since, height), Some(some.to_vec())).await?;
+            self.read_blocks(events, (since, height), Some(some.to_vec())).await?;
         }
         Ok(())
     }
 
     async fn read_blocks(
         &self,
-        told: &mut Vec<(Scope, Telling)>,
+        events: &mut Vec<(Scope, ChainEvent)>,
         (from, to): (u64, u64),
         recipients: Option<Vec<String>>,
     ) -> Result<(), ChainError> {
-        let mut question = TransferQuestion { from, to, recipients, after: None, limit: CHAIN_TRANSFERS_MAX };
+        let mut query = TransferQuery { from, to, recipients, after: None, limit: CHAIN_TRANSFERS_MAX };
         if from > to {
             return Ok(());
         }
         loop {
-            let page = self.chain.transfers(&question).await?;
-            told.extend(self.arrivals(&page.transfers, to));
-            question.after = page.next;
-            if question.after.is_none() {
+            let page = self.chain.transfers(&query).await?;
+            events.extend(self.arrivals(&page.transfers, to));
+            query.after = page.next;
+            if query.after.is_none() {
                 return Ok(());
             }
         }
     }
 
-    fn arrivals(&self, transfers: &[Transfer], height: u64) -> Vec<(Scope, Telling)> {
+    fn arrivals(&self, transfers: &[Transfer], height: u64) -> Vec<(Scope, ChainEvent)> {
         let blockchain = &self.chain.facts().blockchain;
-        let told = self.page(|page| reading::arrivals(blockchain, &page.notes, transfers, height));
-        told.into_iter().filter(|(scope, _)| is_of(scope, self.side)).collect()
+        let events = self.with_notes(|entry| events::arrivals(blockchain, &entry.notes, transfers, height));
+        events.into_iter().filter(|(scope, _)| belongs_to(scope, self.kind)).collect()
     }
 
-    /// What has become of what is open.
+    /// Looks up the due transactions and reports their progress.
     async fn follow_up(&mut self, height: u64) -> Result<(), ChainError> {
-        let hashes = self.page(|page| self.asking.hashes(&page.notes, height));
+        let hashes = self.with_notes(|entry| self.schedule.due_hashes(&entry.notes, height));
         for some in hashes.chunks(HASHES_MAX) {
             let found = self.chain.find_transactions(some).await?;
             let found: HashMap<String, Option<Transaction>> = some.iter().cloned().zip(found).collect();
-            let told = self.page(|page| reading::progress(&page.notes, &found, height));
-            let lost = self.page(|page| self.asking.lost(&page.notes, &found, height));
-            self.book.with(self.side, &self.chain.facts().blockchain, |page| {
-                self.asking.note(&page.notes, &found, height);
-                self.dropping.keep(&page.notes, &found);
+            let events = self.with_notes(|entry| events::progress(&entry.notes, &found, height));
+            let lost = self.with_notes(|entry| self.schedule.lost(&entry.notes, &found, height));
+            self.cache.with(self.kind, &self.chain.facts().blockchain, |entry| {
+                self.schedule.record(&entry.notes, &found, height);
+                self.drop_tracker.retain(&entry.notes, &found);
             });
-            self.owed.extend(tell(&self.parts, &self.book, told).await);
-            self.send_again(lost, height).await?;
+            self.unreported.extend(report(&self.parts, &self.cache, events).await);
+            self.submit_again(lost, height).await?;
         }
-        self.book.with(self.side, &self.chain.facts().blockchain, |page| self.asking.end(&page.notes));
+        self.cache.with(self.kind, &self.chain.facts().blockchain, |entry| self.schedule.finish(&entry.notes));
         Ok(())
     }
 
-    /// What no node has any more. Who follows what never comes back is told.
-    async fn send_again(&mut self, lost: Vec<(Scope, Arc<Following>)>, height: u64) -> Result<(), ChainError> {
+    /// Submits transactions that no node has again. Reports those that are dropped.
+    async fn submit_again(&mut self, lost: Vec<(Scope, Arc<Following>)>, height: u64) -> Result<(), ChainError> {
         let mut dropped = Vec::new();
         for (scope, following) in lost {
             let Some(raw) = &following.raw else { continue };
-            let said = self.chain.submit(raw).await?;
-            if let Submission::Refused { reason } | Submission::Void { reason } = &said {
-                tracing::debug!(
-                    network = name(&*self.chain),
-                    "a transaction that was lost is not taken again: {reason}"
-                );
+            let submission = self.chain.submit(raw).await?;
+            if let Submission::Rejected { reason } | Submission::Invalid { reason } = &submission {
+                tracing::debug!(network = name(&*self.chain), "a lost transaction was not accepted again: {reason}");
             }
-            let Some(telling) = self.dropping.note((&scope, &following), said, height) else { continue };
-            tracing::warn!(network = name(&*self.chain), hash = following.hash, "a transaction is dropped for good");
-            dropped.push((scope, telling));
+            let Some(event) = self.drop_tracker.record((&scope, &following), submission, height) else { continue };
+            tracing::warn!(
+                network = name(&*self.chain),
+                hash = following.hash,
+                "a transaction was dropped permanently"
+            );
+            dropped.push((scope, event));
         }
-        // What cannot be told is not owed: it is found again with the next block, unless it has come back.
-        tell(&self.parts, &self.book, dropped).await;
+        // An event whose report fails is not kept: the next block yields it again, unless the transaction came back.
+        report(&self.parts, &self.cache, dropped).await;
         Ok(())
     }
 
-    fn page<T>(&self, look: impl FnOnce(&mut Page) -> T) -> T {
-        self.book.with(self.side, &self.chain.facts().blockchain, look)
+    fn with_notes<T>(&self, access: impl FnOnce(&mut NetworkEntry) -> T) -> T {
+        self.cache.with(self.kind, &self.chain.facts().blockchain, access)
     }
 }
 
-/// "simulated-test/base"
+/// Returns the name of the network, for example "simulated-test/base".
 fn name(chain: &dyn Chain) -> String {
     let facts = chain.facts();
     format!("{}/{}", facts.network, facts.blockchain)

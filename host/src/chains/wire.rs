@@ -1,25 +1,25 @@
-//! Questions and errands to a blockchain as calls to "chain:NAME", so that they wait, are counted and are tried again like
-//! every other outgoing call; and what comes back. The host's own words: nothing of it is HTTP, and no plugin sees it.
+//! Queries and commands to a blockchain, encoded as calls to "chain:NAME". They share queues, metrics and retries with
+//! all other outgoing calls. The format is internal: no HTTP is involved, and no plugin sees it.
 
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use super::PREFIX;
-use crate::changes::outgoing::{OutgoingAnswer, OutgoingCall, OutgoingContent};
+use crate::changes::outgoing::{OutgoingCall, OutgoingContent, OutgoingResponse};
 
-/// Reads only.
+/// A read-only request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Question {
+pub enum ChainQuery {
     Terms,
     Balance { address: String, token: Option<String> },
     Sequence { address: String },
     Transaction { hash: String },
 }
 
-/// Moves something; asked again, nothing moves twice.
+/// A request that moves value. Commands are idempotent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Errand {
+pub enum ChainCommand {
     Send { raw: String },
     Coins { address: String, token: Option<String>, amount: String },
 }
@@ -53,51 +53,52 @@ pub struct MovementText {
     pub amount: String,
 }
 
-const ASK: &str = "/ask";
-const DO: &str = "/do";
+const QUERY_PATH: &str = "/ask";
+const COMMAND_PATH: &str = "/do";
 
-impl Question {
-    /// One of them is asked once in a call, whatever the question's key.
+impl ChainQuery {
+    /// Encodes the query as a call.
     pub fn call(&self, blockchain: &str) -> OutgoingCall {
-        call(blockchain, ASK, serde_json::to_string(self))
+        call(blockchain, QUERY_PATH, serde_json::to_string(self))
     }
 }
 
-impl Errand {
+impl ChainCommand {
     pub fn call(&self, blockchain: &str) -> OutgoingCall {
-        call(blockchain, DO, serde_json::to_string(self))
+        call(blockchain, COMMAND_PATH, serde_json::to_string(self))
     }
 }
 
-/// What a call asks for. `None`: it is none of ours.
-pub(super) enum Wanted {
-    Ask(Question),
-    Do(Errand),
+/// The request in a call to a blockchain.
+pub(super) enum ChainRequest {
+    Query(ChainQuery),
+    Command(ChainCommand),
 }
 
-impl Wanted {
-    pub fn read(call: &OutgoingCall) -> Option<Wanted> {
+impl ChainRequest {
+    /// Decodes a call. Returns `None` if it is not a chain request.
+    pub fn read(call: &OutgoingCall) -> Option<ChainRequest> {
         let OutgoingContent::Json(text) = &call.content else { return None };
         match call.path.as_str() {
-            ASK => serde_json::from_str(text).ok().map(Wanted::Ask),
-            DO => serde_json::from_str(text).ok().map(Wanted::Do),
+            QUERY_PATH => serde_json::from_str(text).ok().map(ChainRequest::Query),
+            COMMAND_PATH => serde_json::from_str(text).ok().map(ChainRequest::Command),
             _ => None,
         }
     }
 }
 
-/// `None`: the answer is not of this kind.
-pub fn read<T: DeserializeOwned>(answer: &OutgoingAnswer) -> Option<T> {
-    match &answer.content {
+/// Decodes the body of a response. Returns `None` if it is not of this type.
+pub fn read<T: DeserializeOwned>(response: &OutgoingResponse) -> Option<T> {
+    match &response.content {
         OutgoingContent::Json(text) => serde_json::from_str(text).ok(),
         _ => None,
     }
 }
 
-pub(super) fn answer<T: Serialize>(status: u16, value: &T) -> OutgoingAnswer {
-    // Plain structs of texts and numbers: writing them cannot fail.
+pub(super) fn response<T: Serialize>(status: u16, value: &T) -> OutgoingResponse {
+    // Serializing plain structs of strings and numbers cannot fail.
     let text = serde_json::to_string(value).unwrap_or_default();
-    OutgoingAnswer { status, headers: Vec::new(), content: OutgoingContent::Json(text) }
+    OutgoingResponse { status, headers: Vec::new(), content: OutgoingContent::Json(text) }
 }
 
 fn call(blockchain: &str, path: &str, body: serde_json::Result<String>) -> OutgoingCall {

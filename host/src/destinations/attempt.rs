@@ -1,4 +1,4 @@
-//! One call to one server: the address, who the host is to it, and a second time where its token was refused.
+//! One call to one server: address and authentication, and a second try with a new token after a 401.
 
 use std::{sync::Arc, time::Duration};
 
@@ -7,16 +7,15 @@ use http::{HeaderValue, StatusCode, header::AUTHORIZATION};
 use tokio::time::{Instant, timeout_at};
 
 use super::{
-    CallFailure, Certainty, Parts,
-    named::Server,
-    oauth,
+    Certainty, DestinationCallError, Parts, oauth,
     request::Request,
+    resolution::Server,
     tokens::{Token, TokenName, Tokens},
 };
 use crate::{
     changes::scope::Scope,
-    limits::DESTINATION_ANSWER_BYTES_MAX,
-    outbound::{Answer, Call, Login, OAuthClient, Party, PathRefusal, Target, check_url, join},
+    limits::DESTINATION_RESPONSE_BYTES_MAX,
+    outbound::{Login, OAuthClient, OutboundCall, OutboundResponse, Party, PathError, Target, check_url, join},
     secrets::SecretText,
 };
 
@@ -30,10 +29,10 @@ pub(super) struct Attempt<'a> {
 }
 
 impl Attempt<'_> {
-    pub(super) async fn perform(&self, request: &Request) -> Result<Answer, CallFailure> {
+    pub(super) async fn perform(&self, request: &Request) -> Result<OutboundResponse, DestinationCallError> {
         let address = join(&self.server.base_url, &request.path).map_err(malformed_path)?;
         let target = check_url(&address, &self.server.rule, self.server.scheme)
-            .map_err(|refusal| CallFailure::not_sent("address-not-allowed", refusal.to_string()))?;
+            .map_err(|error| DestinationCallError::not_sent("address-not-allowed", error.to_string()))?;
         match &self.server.login {
             Login::None => self.send(&target, request, None).await,
             Login::Bearer { token } => self.send(&target, request, Some(bearer(token)?)).await,
@@ -45,42 +44,47 @@ impl Attempt<'_> {
         }
     }
 
-    /// A token that is refused is replaced once; then the second answer stands.
+    /// Sends the request with a token. A token that is answered with 401 is replaced once, and the second response is
+    /// returned.
     async fn send_with_token(
         &self,
         target: &Target,
         request: &Request,
         client: &Arc<OAuthClient>,
-    ) -> Result<Answer, CallFailure> {
+    ) -> Result<OutboundResponse, DestinationCallError> {
         let token = self.token(client, None).await?;
-        let answer = self.send(target, request, Some(bearer(&token.text)?)).await?;
-        if answer.status != StatusCode::UNAUTHORIZED {
-            return Ok(answer);
+        let response = self.send(target, request, Some(bearer(&token.text)?)).await?;
+        if response.status != StatusCode::UNAUTHORIZED {
+            return Ok(response);
         }
         let token = match self.token(client, Some(&token)).await {
             Ok(token) => token,
-            Err(failure) => {
-                tracing::debug!(destination = self.destination, "a refused token could not be replaced: {failure}");
-                return Ok(answer);
+            Err(error) => {
+                tracing::debug!(destination = self.destination, "failed to replace a rejected token: {error}");
+                return Ok(response);
             }
         };
         let again = self.send(target, request, Some(bearer(&token.text)?)).await;
-        // The request was there once, even where this time it was not sent.
-        again.map_err(|failure| CallFailure { certainty: Certainty::Unknown, ..failure })
+        // The first request was sent, even if the second was not.
+        again.map_err(|error| DestinationCallError { certainty: Certainty::Unknown, ..error })
     }
 
-    async fn token(&self, client: &Arc<OAuthClient>, refused: Option<&Arc<Token>>) -> Result<Arc<Token>, CallFailure> {
+    async fn token(
+        &self,
+        client: &Arc<OAuthClient>,
+        rejected: Option<&Arc<Token>>,
+    ) -> Result<Arc<Token>, DestinationCallError> {
         let owner = (self.scope.plugin(), self.server.tenant.as_ref());
         let name = TokenName::new(owner, self.destination, client);
-        // The token of an operator's destination is fetched for all tenants.
+        // The token of an operator's destination is shared by all tenants.
         let party = self.server.tenant.as_ref().map_or(Party::Host, |_| Party::of(self.scope.organization()));
-        let ask = {
+        let fetch = {
             let (parts, client) = (self.parts.clone(), client.clone());
             let (rule, scheme) = (self.server.rule.clone(), self.server.scheme);
-            move || async move { oauth::ask(&parts.client, party, &client, &rule, scheme).await }
+            move || async move { oauth::request_token(&parts.client, party, &client, &rule, scheme).await }
         };
-        let token = timeout_at(self.until, self.tokens.get(&name, refused, ask)).await;
-        token.unwrap_or_else(|_| Err(CallFailure::not_sent("timeout", "there was no time left to get a token")))
+        let token = timeout_at(self.until, self.tokens.get(&name, rejected, fetch)).await;
+        token.unwrap_or_else(|_| Err(DestinationCallError::not_sent("timeout", "no time was left to get a token")))
     }
 
     async fn send(
@@ -88,19 +92,19 @@ impl Attempt<'_> {
         target: &Target,
         request: &Request,
         authorization: Option<HeaderValue>,
-    ) -> Result<Answer, CallFailure> {
+    ) -> Result<OutboundResponse, DestinationCallError> {
         let mut headers = request.headers.clone();
         if let Some(value) = authorization {
             headers.insert(AUTHORIZATION, value);
         }
-        let call = Call {
+        let call = OutboundCall {
             party: Party::of(self.scope.organization()),
             target: target.clone(),
             method: request.method.clone(),
             headers,
             body: request.body.clone(),
             within: self.left(),
-            answer_bytes_max: DESTINATION_ANSWER_BYTES_MAX,
+            response_bytes_max: DESTINATION_RESPONSE_BYTES_MAX,
         };
         Ok(self.parts.client.send(&call, &self.server.rule).await?)
     }
@@ -110,23 +114,24 @@ impl Attempt<'_> {
     }
 }
 
-pub(super) fn malformed_path(refusal: PathRefusal) -> CallFailure {
-    CallFailure::not_sent("malformed-call", refusal.to_string())
+pub(super) fn malformed_path(error: PathError) -> DestinationCallError {
+    DestinationCallError::not_sent("malformed-call", error.to_string())
 }
 
-fn bearer(token: &SecretText) -> Result<HeaderValue, CallFailure> {
+fn bearer(token: &SecretText) -> Result<HeaderValue, DestinationCallError> {
     sensitive(format!("Bearer {}", token.expose()))
 }
 
 /// RFC 7617.
-pub(super) fn basic(pair: &SecretText) -> Result<HeaderValue, CallFailure> {
+pub(super) fn basic(pair: &SecretText) -> Result<HeaderValue, DestinationCallError> {
     sensitive(format!("Basic {}", BASE64_STANDARD.encode(pair.expose())))
 }
 
-/// `Debug` does not show it.
-fn sensitive(text: String) -> Result<HeaderValue, CallFailure> {
+/// Builds a header value that `Debug` does not print.
+fn sensitive(text: String) -> Result<HeaderValue, DestinationCallError> {
     let value = HeaderValue::try_from(text);
-    let mut value = value.map_err(|_| CallFailure::not_sent("unusable", "the credential fits into no header"))?;
+    let mut value =
+        value.map_err(|_| DestinationCallError::not_sent("unusable", "the credential is not a valid header value"))?;
     value.set_sensitive(true);
     Ok(value)
 }

@@ -1,15 +1,15 @@
-//! One question or errand to a blockchain of this host: within its time, and in the words of other calls.
+//! One query or command to a blockchain of this host, with a time limit.
 
 use std::time::Duration;
 
 use tenon_chains::ChainError;
 use tokio::time::{Instant, timeout_at};
 
-use super::CallFailure;
+use super::DestinationCallError;
 use crate::{
     chains::{Chains, serve},
     changes::{
-        outgoing::{OutgoingAnswer, OutgoingCall},
+        outgoing::{OutgoingCall, OutgoingResponse},
         scope::Scope,
     },
     limits::CHAIN_TIMEOUT_MS,
@@ -21,32 +21,32 @@ pub(super) async fn call(
     call: &OutgoingCall,
     idempotency_key: Option<&str>,
     until: Instant,
-) -> Result<OutgoingAnswer, CallFailure> {
+) -> Result<OutgoingResponse, DestinationCallError> {
     let Some(chain) = chains.find(scope.tenant(), blockchain) else {
-        return Err(CallFailure::not_sent(
+        return Err(DestinationCallError::not_sent(
             "no-such-blockchain",
-            format!("there is no blockchain {blockchain:.40?} here"),
+            format!("this host has no blockchain {blockchain:.40?}"),
         ));
     };
-    // A key is unique for its plugin and tenant alone.
+    // Idempotency keys are unique only within a plugin and tenant.
     let key = serde_json::json!([&**scope.plugin(), &**scope.tenant(), idempotency_key]).to_string();
     let until = until.min(Instant::now() + Duration::from_millis(CHAIN_TIMEOUT_MS));
-    let answer = timeout_at(until, serve(&**chain, call, &key)).await;
-    let answer = answer.unwrap_or(Err(ChainError::Timeout));
-    answer.map_err(|error| failure(blockchain, &error))
+    let response = timeout_at(until, serve(&**chain, call, &key)).await;
+    let response = response.unwrap_or(Err(ChainError::Timeout));
+    response.map_err(|error| call_error(blockchain, &error))
 }
 
-/// A node that did not answer may have taken what it was given.
-fn failure(blockchain: &str, error: &ChainError) -> CallFailure {
+/// Converts a chain error. A node that did not respond may have accepted the command, so the outcome is unknown.
+fn call_error(blockchain: &str, error: &ChainError) -> DestinationCallError {
     let class = match error {
         ChainError::Timeout => "timeout",
         ChainError::Unavailable { cause } => {
-            return CallFailure::unknown("unavailable", format!("{blockchain} does not answer: {cause}"));
+            return DestinationCallError::unknown("unavailable", format!("{blockchain} is unavailable: {cause}"));
         }
         ChainError::NotAnAddress => "not-an-address",
         ChainError::NotAToken => "not-a-token",
         ChainError::NoFaucet => "no-faucet",
         ChainError::TooMany { .. } => "too-many",
     };
-    CallFailure::unknown(class, format!("{blockchain}: {error}"))
+    DestinationCallError::unknown(class, format!("{blockchain}: {error}"))
 }

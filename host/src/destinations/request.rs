@@ -1,11 +1,11 @@
-//! A plugin's call as HTTP, before it is known where it goes. Pure.
+//! Converts a plugin's call into an HTTP request without its destination. Pure.
 //!
-//! Invariant: nothing here says who the host is or how the connection is used, whatever the plugin wrote.
+//! Invariant: the request has no authentication and no connection headers, whatever the plugin wrote.
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, header};
 
-use super::CallFailure;
+use super::DestinationCallError;
 use crate::{
     changes::outgoing::{OutgoingCall, OutgoingContent},
     limits::{OUTGOING_HEADER_BYTES_MAX, OUTGOING_HEADERS_MAX},
@@ -14,23 +14,23 @@ use crate::{
 
 pub(super) struct Request {
     pub method: Method,
-    /// As the plugin wrote it; put below an address by `outbound::join`.
+    /// Path as the plugin wrote it; `outbound::join` appends it to the base URL.
     pub path: String,
     pub headers: HeaderMap,
     pub body: Bytes,
     pub media_type: Option<String>,
-    /// One message for each, where it is stored.
+    /// Idempotency key; the outbox stores one message for each key.
     pub key: Option<String>,
 }
 
 pub(super) const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 
-/// Another method would make a tunnel, or give back what was sent.
+/// Allowed methods. CONNECT would open a tunnel and TRACE would return the credentials.
 const METHODS: [Method; 7] =
     [Method::GET, Method::HEAD, Method::POST, Method::PUT, Method::PATCH, Method::DELETE, Method::OPTIONS];
 
-/// They are the host's: who it is there, how the connection is used, and what the content is.
-const OF_THE_HOST: [&str; 15] = [
+/// Headers that only the host sets: authentication, connection and content.
+const RESERVED_HEADERS: [&str; 15] = [
     "authorization",
     "connection",
     "content-length",
@@ -48,14 +48,15 @@ const OF_THE_HOST: [&str; 15] = [
     "upgrade",
 ];
 
-pub(super) fn prepare(call: &OutgoingCall, key: Option<&str>) -> Result<Request, CallFailure> {
+pub(super) fn prepare(call: &OutgoingCall, key: Option<&str>) -> Result<Request, DestinationCallError> {
     let method = METHODS.into_iter().find(|method| method.as_str() == call.method);
-    let method = method.ok_or_else(|| malformed(format!("there is no method {:.20?} for a call", call.method)))?;
+    let method = method.ok_or_else(|| malformed(format!("the method {:.20?} is not allowed", call.method)))?;
     let mut headers = read_headers(&call.headers)?;
-    // Replaces any value of the plugin: a plugin cannot restart the count of a loop.
+    // Replaces any value of the plugin, which could otherwise reset the count of a loop.
     headers.insert(HOPS_HEADER, next_hops(call.hops));
     if let Some(key) = key {
-        let value = HeaderValue::from_str(key).map_err(|_| malformed("the idempotency key fits into no header"))?;
+        let value =
+            HeaderValue::from_str(key).map_err(|_| malformed("the idempotency key is not a valid header value"))?;
         headers.insert(IDEMPOTENCY_KEY, value);
     }
     let (media_type, body) = match &call.content {
@@ -64,33 +65,34 @@ pub(super) fn prepare(call: &OutgoingCall, key: Option<&str>) -> Result<Request,
         OutgoingContent::Other { media_type, bytes } => (Some(media_type.as_str()), Bytes::copy_from_slice(bytes)),
     };
     if let Some(media_type) = media_type {
-        let value = HeaderValue::from_str(media_type).map_err(|_| malformed("the media type fits into no header"))?;
+        let value =
+            HeaderValue::from_str(media_type).map_err(|_| malformed("the media type is not a valid header value"))?;
         headers.insert(header::CONTENT_TYPE, value);
     }
     let key = headers.get(IDEMPOTENCY_KEY).map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned());
     Ok(Request { method, path: call.path.clone(), headers, body, media_type: media_type.map(str::to_owned), key })
 }
 
-fn read_headers(given: &[(String, String)]) -> Result<HeaderMap, CallFailure> {
-    let bytes: usize = given.iter().map(|(name, value)| name.len() + value.len()).sum();
-    if given.len() > OUTGOING_HEADERS_MAX || bytes > OUTGOING_HEADER_BYTES_MAX {
-        let most = format!("a call has at most {OUTGOING_HEADERS_MAX} headers of {OUTGOING_HEADER_BYTES_MAX} bytes");
-        return Err(malformed(most));
+fn read_headers(pairs: &[(String, String)]) -> Result<HeaderMap, DestinationCallError> {
+    let bytes: usize = pairs.iter().map(|(name, value)| name.len() + value.len()).sum();
+    if pairs.len() > OUTGOING_HEADERS_MAX || bytes > OUTGOING_HEADER_BYTES_MAX {
+        let message = format!("a call has at most {OUTGOING_HEADERS_MAX} headers of {OUTGOING_HEADER_BYTES_MAX} bytes");
+        return Err(malformed(message));
     }
-    let mut headers = HeaderMap::with_capacity(given.len());
-    for (name, value) in given {
-        let wrong = |what: &str| malformed(format!("the header {name:.80?} {what}"));
-        let name = HeaderName::from_bytes(name.as_bytes()).map_err(|_| wrong("has no name of a header"))?;
-        if OF_THE_HOST.contains(&name.as_str()) {
-            return Err(wrong("is the host's"));
+    let mut headers = HeaderMap::with_capacity(pairs.len());
+    for (name, value) in pairs {
+        let invalid = |reason: &str| malformed(format!("the header {name:.80?} {reason}"));
+        let name = HeaderName::from_bytes(name.as_bytes()).map_err(|_| invalid("has an invalid name"))?;
+        if RESERVED_HEADERS.contains(&name.as_str()) {
+            return Err(invalid("is reserved for the host"));
         }
-        headers.append(name, HeaderValue::from_str(value).map_err(|_| wrong("has a value that no header can carry"))?);
+        headers.append(name, HeaderValue::from_str(value).map_err(|_| invalid("has an invalid value"))?);
     }
     Ok(headers)
 }
 
-fn malformed(words: impl Into<String>) -> CallFailure {
-    CallFailure::not_sent("malformed-call", words)
+fn malformed(message: impl Into<String>) -> DestinationCallError {
+    DestinationCallError::not_sent("malformed-call", message)
 }
 
 #[cfg(test)]
@@ -114,12 +116,12 @@ mod tests {
     }
 
     #[test]
-    fn the_key_of_the_host_overrules_that_of_the_call() {
+    fn host_idempotency_key_replaces_that_of_the_call() {
         let own = prepare(&call(), None).unwrap();
         assert_eq!((own.headers["x-own"].as_bytes(), own.key.as_deref()), (&b"a"[..], Some("mine")));
-        let given = prepare(&call(), Some("effect_1")).unwrap();
-        assert_eq!(given.headers.get_all(IDEMPOTENCY_KEY).iter().collect::<Vec<_>>(), ["effect_1"]);
-        assert_eq!(given.headers[header::CONTENT_TYPE], "application/json");
+        let with_key = prepare(&call(), Some("effect_1")).unwrap();
+        assert_eq!(with_key.headers.get_all(IDEMPOTENCY_KEY).iter().collect::<Vec<_>>(), ["effect_1"]);
+        assert_eq!(with_key.headers[header::CONTENT_TYPE], "application/json");
     }
 
     #[test]
@@ -130,19 +132,15 @@ mod tests {
     }
 
     #[test]
-    fn no_header_of_the_host_can_be_set() {
-        for name in OF_THE_HOST.into_iter().chain(["Authorization", "HOST"]) {
-            let refused = prepare(&with_header(name, "x"), None).err().unwrap();
-            assert_eq!(
-                (refused.class, refused.certainty),
-                ("malformed-call", super::super::Certainty::NotSent),
-                "{name}"
-            );
+    fn reserved_header_is_rejected() {
+        for name in RESERVED_HEADERS.into_iter().chain(["Authorization", "HOST"]) {
+            let error = prepare(&with_header(name, "x"), None).err().unwrap();
+            assert_eq!((error.class, error.certainty), ("malformed-call", super::super::Certainty::NotSent), "{name}");
         }
     }
 
     #[test]
-    fn what_no_request_can_carry_is_refused_without_its_value() {
+    fn invalid_call_is_rejected_without_quoting_header_values() {
         let long = "x".repeat(OUTGOING_HEADER_BYTES_MAX);
         let many = OutgoingCall { headers: vec![("x".into(), "y".into()); OUTGOING_HEADERS_MAX + 1], ..call() };
         let content = OutgoingContent::Other { media_type: "a\nb".into(), bytes: Vec::new() };
@@ -155,9 +153,9 @@ mod tests {
             with_header("x", &long),
             many,
         ] {
-            let refused = prepare(&wrong, None).err().unwrap();
-            assert_eq!(refused.class, "malformed-call", "{refused}");
-            assert!(!refused.words.contains("hunter2"));
+            let error = prepare(&wrong, None).err().unwrap();
+            assert_eq!(error.class, "malformed-call", "{error}");
+            assert!(!error.message.contains("hunter2"));
         }
         assert_eq!(prepare(&call(), Some("a\nb")).err().unwrap().class, "malformed-call");
     }

@@ -17,7 +17,9 @@ use crate::{
     changes::{destination::Destination, outgoing::OutgoingContent},
     commit::testing::{Bench, scope},
     config::DestinationKind,
-    outbound::{AddressRule, Answer, BodyEnd, ClientAuthentication, Login, Lookup, OAuthClient, Party, Resolve, Roots},
+    outbound::{
+        AddressRule, BodyEnd, ClientAuthentication, Login, Lookup, OAuthClient, OutboundResponse, Party, Resolve, Roots,
+    },
     secrets::{SealingRoot, SecretText, SigningRoot},
 };
 
@@ -28,50 +30,50 @@ mod outcomes;
 const TENANT: &str = "acme/test";
 const SECRET: &str = "hunter2";
 
-/// What a server does with one request.
+/// How a test server handles one request.
 #[derive(Clone)]
-enum Reply {
+enum ServerResponse {
     With(u16, &'static str),
     Body(u16, &'static str, Vec<u8>),
     Never,
 }
 
 #[derive(Clone, Debug)]
-struct Seen {
+struct ReceivedRequest {
     method: String,
     path: String,
     headers: HeaderMap,
     body: String,
 }
 
-impl Seen {
+impl ReceivedRequest {
     fn header(&self, name: &str) -> Option<&str> {
         self.headers.get(name).map(|value| value.to_str().unwrap())
     }
 }
 
-/// A server that does what a test says, and says `{}` where it says nothing.
+/// A server with scripted responses. Without one it responds `{}`.
 #[derive(Clone)]
 struct Server {
     url: String,
-    seen: Arc<Mutex<Vec<Seen>>>,
-    replies: Arc<Mutex<VecDeque<Reply>>>,
+    received: Arc<Mutex<Vec<ReceivedRequest>>>,
+    responses: Arc<Mutex<VecDeque<ServerResponse>>>,
 }
 
 async fn serve(State(server): State<Server>, request: axum::extract::Request) -> axum::response::Response {
     let (head, body) = request.into_parts();
     let body = axum::body::to_bytes(body, usize::MAX).await.unwrap();
-    server.seen.lock().push(Seen {
+    server.received.lock().push(ReceivedRequest {
         method: head.method.to_string(),
         path: head.uri.to_string(),
         headers: head.headers,
         body: String::from_utf8_lossy(&body).into_owned(),
     });
-    let reply = server.replies.lock().pop_front().unwrap_or(Reply::With(200, "{}"));
-    let (status, media_type, body) = match reply {
-        Reply::With(status, body) => (status, "application/json", body.as_bytes().to_vec()),
-        Reply::Body(status, media_type, body) => (status, media_type, body),
-        Reply::Never => std::future::pending().await,
+    let response = server.responses.lock().pop_front().unwrap_or(ServerResponse::With(200, "{}"));
+    let (status, media_type, body) = match response {
+        ServerResponse::With(status, body) => (status, "application/json", body.as_bytes().to_vec()),
+        ServerResponse::Body(status, media_type, body) => (status, media_type, body),
+        ServerResponse::Never => std::future::pending().await,
     };
     let response = http::Response::builder().status(status).header("content-type", media_type);
     response.header("location", "/elsewhere").header("set-cookie", "a=b").body(Bytes::from(body).into()).unwrap()
@@ -81,27 +83,27 @@ impl Server {
     async fn start() -> Server {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
-        let server = Server { url, seen: Arc::default(), replies: Arc::default() };
+        let server = Server { url, received: Arc::default(), responses: Arc::default() };
         let router = Router::new().fallback(serve).with_state(server.clone());
         tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
         server
     }
 
-    fn will(&self, replies: impl IntoIterator<Item = Reply>) {
-        self.replies.lock().extend(replies);
+    fn respond_with(&self, responses: impl IntoIterator<Item = ServerResponse>) {
+        self.responses.lock().extend(responses);
     }
 
-    fn seen(&self) -> Vec<Seen> {
-        self.seen.lock().clone()
+    fn received(&self) -> Vec<ReceivedRequest> {
+        self.received.lock().clone()
     }
 }
 
-/// Where nobody listens.
-async fn dead_address() -> String {
+/// Returns an address that nothing listens on.
+async fn closed_address() -> String {
     format!("http://{}", TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap())
 }
 
-/// No name has an address.
+/// A resolver without any names.
 struct NoNames;
 
 impl Resolve for NoNames {
@@ -111,31 +113,31 @@ impl Resolve for NoNames {
 }
 
 type Operators = Arc<Mutex<HashMap<String, Arc<DestinationConfig>>>>;
-/// Who called which plugin, for whom.
-type Visits = Arc<Mutex<Vec<[String; 3]>>>;
+/// Calls between plugins: caller, target plugin, target tenant.
+type PluginCallLog = Arc<Mutex<Vec<[String; 3]>>>;
 
-struct World {
+struct Fixture {
     bench: Bench,
     destinations: Destinations,
     operators: Operators,
-    /// Of plugins on this host, which say 204 to everybody.
-    visits: Visits,
+    /// Calls to plugins of this host, which respond 204 to every request.
+    plugin_call_log: PluginCallLog,
 }
 
-impl World {
-    /// Tenants may call public addresses only; see `with_rule`.
-    async fn open() -> World {
-        World::with_rule(AddressRule::default()).await
+impl Fixture {
+    /// Opens a fixture in which tenants may call public addresses only; see `with_rule`.
+    async fn open() -> Fixture {
+        Fixture::with_rule(AddressRule::default()).await
     }
 
-    async fn with_rule(test: AddressRule) -> World {
+    async fn with_rule(test: AddressRule) -> Fixture {
         let bench = Bench::open().await;
         let operators = Operators::default();
-        let named = operators.clone();
-        let visits = Visits::default();
+        let configured = operators.clone();
+        let plugin_call_log = PluginCallLog::default();
         let destinations = Destinations::new(Parts {
             client: Arc::new(Client::new(Roots::built_in(), Arc::new(NoNames)).unwrap()),
-            outside: Arc::new(Outside {
+            outbound_context: Arc::new(OutboundContext {
                 signing: SigningRoot::new(Default::default()),
                 sealing: Arc::new(SealingRoot::new(Default::default())),
                 addresses: OutboundConfig { test, ..OutboundConfig::default() },
@@ -143,33 +145,35 @@ impl World {
             database: bench.database.clone(),
             clock: Clock::manual(1_000),
             chains: Default::default(),
-            neighbours: neighbours(visits.clone()),
-            named: Arc::new(move |plugin, name| (plugin == "notes").then(|| named.lock().get(name).cloned())?),
+            plugin_calls: plugin_calls(plugin_call_log.clone()),
+            operator_destinations: Arc::new(move |plugin, name| {
+                (plugin == "notes").then(|| configured.lock().get(name).cloned())?
+            }),
         });
-        World { bench, destinations, operators, visits }
+        Fixture { bench, destinations, operators, plugin_call_log }
     }
 
-    fn name(&self, name: &str, config: DestinationConfig) {
+    fn configure(&self, name: &str, config: DestinationConfig) {
         self.operators.lock().insert(name.to_owned(), Arc::new(config));
     }
 
-    /// The operator's destination "bank".
+    /// Configures the operator's destination "bank".
     fn bank(&self, url: &str, login: Login) {
-        self.name("bank", server(url, login));
+        self.configure("bank", server(url, login));
     }
 
-    /// A tenant's, as its plugin would put it.
+    /// Stores a tenant's destination as its plugin would.
     async fn put(&self, name: &str, url: &str, token: &str) {
-        let named = (scope(TENANT), name.to_owned());
+        let (scope, owned_name) = (scope(TENANT), name.to_owned());
         let address = (url.to_owned(), "bearer".to_owned());
         let secrets = [("token".to_owned(), SecretText::new(token.to_owned()))];
         let root = SealingRoot::new(Default::default());
-        let made = Destination::new((&named.0, &named.1), address, &[], &secrets, &root).unwrap();
+        let made = Destination::new((&scope, &owned_name), address, &[], &secrets, &root).unwrap();
         let put = self.bench.run(async |draft| draft.put_destination(name, &made).await.map(|done| done.unwrap()));
         put.await.unwrap();
     }
 
-    async fn call(&self, call: &OutgoingCall) -> Result<OutgoingAnswer, CallFailure> {
+    async fn call(&self, call: &OutgoingCall) -> Result<OutgoingResponse, DestinationCallError> {
         self.call_as(TENANT, call, Some("effect_1")).await
     }
 
@@ -178,29 +182,30 @@ impl World {
         tenant: &str,
         call: &OutgoingCall,
         key: Option<&str>,
-    ) -> Result<OutgoingAnswer, CallFailure> {
+    ) -> Result<OutgoingResponse, DestinationCallError> {
         let called = self.destinations.call(&scope(tenant), call, key, Duration::from_secs(20)).await;
-        if let Err(failure) = &called {
-            let shown = format!("{failure} {failure:?}");
-            assert!(!shown.contains(SECRET) && !shown.contains("things"), "no secret and no path: {shown}");
+        if let Err(error) = &called {
+            let text = format!("{error} {error:?}");
+            assert!(!text.contains(SECRET) && !text.contains("things"), "no secret and no path: {text}");
         }
         called
     }
 }
 
-fn neighbours(visits: Visits) -> Neighbours {
-    let neighbours = Neighbours::default();
-    neighbours.open(Box::new(move |from, neighbour, _| {
+fn plugin_calls(plugin_call_log: PluginCallLog) -> PluginCalls {
+    let plugin_calls = PluginCalls::default();
+    plugin_calls.set_handler(Box::new(move |from, target, _| {
         let caller = format!("{} of {}", from.plugin(), from.tenant());
-        visits.lock().push([caller, neighbour.plugin.to_string(), neighbour.tenant.to_string()]);
+        plugin_call_log.lock().push([caller, target.plugin.to_string(), target.tenant.to_string()]);
         let (headers, body) = (HeaderMap::new(), Bytes::new());
-        let answer = Answer { status: StatusCode::NO_CONTENT, headers, body, end: BodyEnd::Whole, duration_ms: 0 };
+        let answer =
+            OutboundResponse { status: StatusCode::NO_CONTENT, headers, body, end: BodyEnd::Whole, duration_ms: 0 };
         Box::pin(async move { Some(answer) })
     }));
-    neighbours
+    plugin_calls
 }
 
-/// A plugin of this host, for who calls or for this organization.
+/// Configuration of a plugin of this host, for the caller's organization or for this one.
 fn plugin(name: &str, organization: Option<&str>) -> DestinationConfig {
     let kind = DestinationKind::Plugin { name: name.into(), organization: organization.map(Into::into) };
     DestinationConfig { kind, ..server("", Login::None) }
@@ -227,7 +232,7 @@ fn to(destination: &str) -> OutgoingCall {
     }
 }
 
-fn failed(called: Result<OutgoingAnswer, CallFailure>) -> (Certainty, &'static str) {
-    let failure = called.unwrap_err();
-    (failure.certainty, failure.class)
+fn failed(called: Result<OutgoingResponse, DestinationCallError>) -> (Certainty, &'static str) {
+    let error = called.unwrap_err();
+    (error.certainty, error.class)
 }

@@ -1,7 +1,7 @@
-//! Tokens in memory, and one request for all who need the same one.
+//! OAuth tokens in memory. Concurrent callers that need the same token share one request.
 //!
-//! Never on disk, never in a log. Invariants: of one name, one request is under way at a time; it is driven by those who wait
-//! for it, and ends with the last of them; a token that was refused is given to nobody again.
+//! Tokens are never written to disk or to a log. Invariants: for each key at most one request is in flight. The waiting
+//! callers drive it, and it is cancelled with the last of them. A token that a server rejected is not returned again.
 
 use std::{collections::HashMap, future::Future, sync::Arc, time::Duration};
 
@@ -13,25 +13,25 @@ use parking_lot::Mutex;
 use sha2::{Digest, Sha256};
 use tokio::time::Instant;
 
-use super::CallFailure;
+use super::DestinationCallError;
 use crate::{
     limits::{TOKENS_DROPPED, TOKENS_KEPT_MAX},
     outbound::{ClientAuthentication, OAuthClient},
     secrets::SecretText,
 };
 
-/// For whom, and what for. A destination that is changed has another name for its tokens.
+/// Cache key of a token. A destination whose configuration changes gets another key.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct TokenName {
     plugin: Arc<str>,
-    /// `None`: what the operator has named has one token for all tenants.
+    /// `None` for a destination of the operator, which has one token for all tenants.
     tenant: Option<Arc<str>>,
     destination: Arc<str>,
-    /// Over everything that it is asked for with.
-    made_of: [u8; 32],
+    /// Hash over all parameters of the token request.
+    parameters_hash: [u8; 32],
 }
 
-/// As it came from the token endpoint.
+/// A token as the token endpoint returned it.
 #[derive(Debug)]
 pub(super) struct Granted {
     pub text: SecretText,
@@ -41,12 +41,12 @@ pub(super) struct Granted {
 #[derive(Debug)]
 pub(super) struct Token {
     pub text: SecretText,
-    since: Instant,
-    until: Instant,
+    issued_at: Instant,
+    expires_at: Instant,
 }
 
-/// A request that is under way, as those who do not wait for it know it.
-type Flight = WeakShared<BoxFuture<'static, Result<Arc<Token>, CallFailure>>>;
+/// A request in flight. The weak reference does not keep it alive.
+type Flight = WeakShared<BoxFuture<'static, Result<Arc<Token>, DestinationCallError>>>;
 
 #[derive(Default)]
 struct Entry {
@@ -54,7 +54,7 @@ struct Entry {
     flight: Option<Flight>,
 }
 
-/// Cheap to clone.
+/// The token cache. Cheap to clone.
 #[derive(Clone, Default)]
 pub(super) struct Tokens(Arc<Mutex<HashMap<TokenName, Entry>>>);
 
@@ -81,30 +81,30 @@ impl TokenName {
             hash.update(part);
         }
         let (plugin, tenant) = (plugin.clone(), tenant.cloned());
-        TokenName { plugin, tenant, destination: destination.into(), made_of: hash.finalize().into() }
+        TokenName { plugin, tenant, destination: destination.into(), parameters_hash: hash.finalize().into() }
     }
 }
 
 impl Tokens {
-    /// The token that is kept, unless it is old or `refused`; else the one that `ask` gets.
-    pub(super) async fn get<Asking>(
+    /// Returns the cached token, unless it has expired or is `rejected`. Otherwise calls `fetch` to request a new one.
+    pub(super) async fn get<Fetch>(
         &self,
         name: &TokenName,
-        refused: Option<&Arc<Token>>,
-        ask: impl FnOnce() -> Asking,
-    ) -> Result<Arc<Token>, CallFailure>
+        rejected: Option<&Arc<Token>>,
+        fetch: impl FnOnce() -> Fetch,
+    ) -> Result<Arc<Token>, DestinationCallError>
     where
-        Asking: Future<Output = Result<Granted, CallFailure>> + Send + 'static,
+        Fetch: Future<Output = Result<Granted, DestinationCallError>> + Send + 'static,
     {
         let flight = {
-            let mut kept = self.0.lock();
-            make_room(&mut kept, name);
-            let entry = kept.entry(name.clone()).or_default();
-            if let Some(token) = entry.usable(refused) {
+            let mut cached = self.0.lock();
+            make_room(&mut cached, name);
+            let entry = cached.entry(name.clone()).or_default();
+            if let Some(token) = entry.usable(rejected) {
                 return Ok(token);
             }
             entry.flight.as_ref().and_then(Flight::upgrade).unwrap_or_else(|| {
-                let flight = self.clone().fetch(name.clone(), ask()).boxed().shared();
+                let flight = self.clone().run(name.clone(), fetch()).boxed().shared();
                 entry.flight = flight.downgrade();
                 flight
             })
@@ -112,14 +112,15 @@ impl Tokens {
         flight.await
     }
 
-    async fn fetch(
+    async fn run(
         self,
         name: TokenName,
-        asking: impl Future<Output = Result<Granted, CallFailure>>,
-    ) -> Result<Arc<Token>, CallFailure> {
-        let granted = asking.await;
-        let since = Instant::now();
-        let token = granted.map(|Granted { text, use_for }| Arc::new(Token { text, since, until: since + use_for }));
+        fetch: impl Future<Output = Result<Granted, DestinationCallError>>,
+    ) -> Result<Arc<Token>, DestinationCallError> {
+        let granted = fetch.await;
+        let issued_at = Instant::now();
+        let token = granted
+            .map(|Granted { text, use_for }| Arc::new(Token { text, issued_at, expires_at: issued_at + use_for }));
         let entry = Entry { token: token.as_ref().ok().cloned(), flight: None };
         self.0.lock().insert(name, entry);
         token
@@ -132,38 +133,39 @@ impl Tokens {
 }
 
 impl Entry {
-    fn usable(&mut self, refused: Option<&Arc<Token>>) -> Option<Arc<Token>> {
+    fn usable(&mut self, rejected: Option<&Arc<Token>>) -> Option<Arc<Token>> {
         let now = Instant::now();
-        let is_refused = |token: &Arc<Token>| refused.is_some_and(|refused| Arc::ptr_eq(refused, token));
-        self.token = self.token.take().filter(|token| now < token.until && !is_refused(token));
+        let is_rejected = |token: &Arc<Token>| rejected.is_some_and(|rejected| Arc::ptr_eq(rejected, token));
+        self.token = self.token.take().filter(|token| now < token.expires_at && !is_rejected(token));
         self.token.clone()
     }
 
-    fn is_waited_for(&self) -> bool {
+    fn is_in_flight(&self) -> bool {
         self.flight.as_ref().is_some_and(|flight| flight.upgrade().is_some())
     }
 
-    /// Since when it has its token, where it may be dropped.
+    /// Returns when its token was issued, or `None` if the entry must not be evicted.
     fn idle_since(&self) -> Option<Instant> {
-        self.token.as_ref().filter(|_| !self.is_waited_for()).map(|token| token.since)
+        self.token.as_ref().filter(|_| !self.is_in_flight()).map(|token| token.issued_at)
     }
 }
 
-/// What has come to its end goes first. Where nothing has, the oldest few go, but for those that are waited for: who needs one
-/// asks again.
-fn make_room(kept: &mut HashMap<TokenName, Entry>, name: &TokenName) {
-    if kept.len() < TOKENS_KEPT_MAX || kept.contains_key(name) {
+/// Makes room for a new entry if the cache is full.
+///
+/// Evicts expired entries first. If there are none, evicts the oldest few, except entries with a request in flight.
+fn make_room(cached: &mut HashMap<TokenName, Entry>, name: &TokenName) {
+    if cached.len() < TOKENS_KEPT_MAX || cached.contains_key(name) {
         return;
     }
-    kept.retain(|_, entry| entry.usable(None).is_some() || entry.is_waited_for());
-    if kept.len() < TOKENS_KEPT_MAX {
+    cached.retain(|_, entry| entry.usable(None).is_some() || entry.is_in_flight());
+    if cached.len() < TOKENS_KEPT_MAX {
         return;
     }
-    let idle = kept.iter().filter_map(|(name, entry)| Some((entry.idle_since()?, name.clone())));
+    let idle = cached.iter().filter_map(|(name, entry)| Some((entry.idle_since()?, name.clone())));
     let mut idle: Vec<_> = idle.collect();
     idle.sort_unstable_by_key(|(since, _)| *since);
     for (_, name) in idle.iter().take(TOKENS_DROPPED) {
-        kept.remove(name);
+        cached.remove(name);
     }
 }
 

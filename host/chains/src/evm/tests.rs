@@ -13,17 +13,19 @@ fn path() -> Path {
 }
 
 #[test]
-fn what_cannot_be_transferred_is_told() {
+fn invalid_transfer_is_rejected_with_its_cause() {
     let facts = facts("base", Network::Test);
     let recipient = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed";
-    let good = NewTransfer { recipient, token: None, amount: U256::ONE, sequence: 0 };
-    let sign = |wanted: NewTransfer<'_>, terms: Terms| sign_transfer(&facts, &seed(), &path(), &wanted, &terms).err();
+    let valid = NewTransfer { recipient, token: None, amount: U256::ONE, sequence: 0 };
+    let sign = |new_transfer: NewTransfer<'_>, terms: Terms| {
+        sign_transfer(&facts, &seed(), &path(), &new_transfer, &terms).err()
+    };
     let terms = terms(&facts);
-    assert_eq!(sign(good, terms.clone()), None);
-    assert_eq!(sign(NewTransfer { amount: U256::ZERO, ..good }, terms.clone()), None, "it fills a gap");
-    assert_eq!(sign(NewTransfer { amount: U256::MAX, ..good }, terms.clone()), Some(SignError::Amount));
-    assert_eq!(sign(NewTransfer { token: Some(recipient), ..good }, terms.clone()), Some(SignError::Token));
-    let tron = NewTransfer { recipient: "TWer2Ygk5TEheHp3TPuYeqxmB6SsGZmaL6", ..good };
+    assert_eq!(sign(valid, terms.clone()), None);
+    assert_eq!(sign(NewTransfer { amount: U256::ZERO, ..valid }, terms.clone()), None, "it fills a gap");
+    assert_eq!(sign(NewTransfer { amount: U256::MAX, ..valid }, terms.clone()), Some(SignError::Amount));
+    assert_eq!(sign(NewTransfer { token: Some(recipient), ..valid }, terms.clone()), Some(SignError::Token));
+    let tron = NewTransfer { recipient: "TWer2Ygk5TEheHp3TPuYeqxmB6SsGZmaL6", ..valid };
     assert!(matches!(sign(tron, terms.clone()), Some(SignError::Recipient(_))));
     for broken in [
         Terms { price: U256::ZERO, ..terms.clone() },
@@ -31,25 +33,25 @@ fn what_cannot_be_transferred_is_told() {
         Terms { anchor: "a block".to_owned(), ..terms.clone() },
         Terms { coin_fee: U256::MAX, ..terms.clone() },
     ] {
-        assert_eq!(sign(good, broken), Some(SignError::Terms));
+        assert_eq!(sign(valid, broken), Some(SignError::Terms));
     }
 }
 
 #[test]
-fn a_transaction_of_another_network_is_not_signed() {
+fn transaction_of_another_network_is_not_signed() {
     let (test, main) = (facts("base", Network::Test), facts("base", Network::Main));
     let recipient = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed";
-    let wanted = NewTransfer { recipient, token: None, amount: U256::ONE, sequence: 0 };
-    let unsigned = write_hex(&transfer(&test, &wanted, &terms(&test)).unwrap().to_bytes());
+    let new_transfer = NewTransfer { recipient, token: None, amount: U256::ONE, sequence: 0 };
+    let unsigned = write_hex(&transfer(&test, &new_transfer, &terms(&test)).unwrap().to_bytes());
     let signed = sign_transaction(&test, &seed(), &path(), &unsigned).unwrap();
-    assert_eq!(sign_transfer(&test, &seed(), &path(), &wanted, &terms(&test)), Ok(signed.clone()));
-    let refused = SignError::OtherNetwork { expected: main.chain_id, found: test.chain_id };
-    assert_eq!(sign_transaction(&main, &seed(), &path(), &unsigned), Err(refused.clone()));
-    assert_eq!(read(&main, &signed.raw), Err(refused));
+    assert_eq!(sign_transfer(&test, &seed(), &path(), &new_transfer, &terms(&test)), Ok(signed.clone()));
+    let error = SignError::OtherNetwork { expected: main.chain_id, found: test.chain_id };
+    assert_eq!(sign_transaction(&main, &seed(), &path(), &unsigned), Err(error.clone()));
+    assert_eq!(read(&main, &signed.raw), Err(error));
 }
 
 #[test]
-fn a_call_that_is_no_transfer_moves_its_value_alone() {
+fn call_other_than_a_token_transfer_moves_only_its_value() {
     let facts = facts("base", Network::Test);
     let token: Address = facts.tokens[0].address.parse().unwrap();
     let sender = Address::from_bytes([1; 20]);
@@ -67,8 +69,8 @@ fn a_call_that_is_no_transfer_moves_its_value_alone() {
         (token, 0, dirty, None),
     ];
     for (to, value, data, expected) in cases {
-        let wanted = NewTransfer { recipient: &to.to_string(), token: None, amount: U256::ONE, sequence: 0 };
-        let made = super::transfer(&facts, &wanted, &terms(&facts)).unwrap();
+        let new_transfer = NewTransfer { recipient: &to.to_string(), token: None, amount: U256::ONE, sequence: 0 };
+        let made = super::transfer(&facts, &new_transfer, &terms(&facts)).unwrap();
         let call = Call { transaction: Transaction { value, data, ..made }, hash: String::new(), sender };
         let moved = call.movement(&facts).map(|movement| (movement.token, movement.amount.as_u128()));
         assert_eq!(moved, expected);
@@ -77,25 +79,25 @@ fn a_call_that_is_no_transfer_moves_its_value_alone() {
 
 proptest! {
     #[test]
-    fn any_transfer_is_read_as_it_was_meant(
+    fn signed_transfer_decodes_to_its_input(
         account: [u8; 20], amount in 1_u128.., sequence: u64, is_token: bool, key in 0_u32..4,
     ) {
         let facts = facts("bsc", Network::Test);
         let recipient = Address::from_bytes(account).to_string();
         let token = is_token.then(|| facts.tokens[0].address.as_str());
-        let wanted = NewTransfer { recipient: &recipient, token, amount: amount.into(), sequence };
+        let new_transfer = NewTransfer { recipient: &recipient, token, amount: amount.into(), sequence };
         let path = Family::Evm.path(key).unwrap();
-        let signed = sign_transfer(&facts, &seed(), &path, &wanted, &terms(&facts)).unwrap();
-        let reading = read(&facts, &signed.raw).unwrap().reading(&facts);
-        prop_assert_eq!((&reading.hash, &reading.sender), (&signed.hash, &signed.sender));
-        prop_assert_eq!((reading.fee, reading.sequence), (signed.fee, Some(sequence)));
-        let movement = &reading.movements[0];
+        let signed = sign_transfer(&facts, &seed(), &path, &new_transfer, &terms(&facts)).unwrap();
+        let decoded = read(&facts, &signed.raw).unwrap().decoded(&facts);
+        prop_assert_eq!((&decoded.hash, &decoded.sender), (&signed.hash, &signed.sender));
+        prop_assert_eq!((decoded.fee, decoded.sequence), (signed.fee, Some(sequence)));
+        let movement = &decoded.movements[0];
         prop_assert_eq!((&movement.recipient, movement.token.as_deref()), (&recipient, token));
         prop_assert_eq!(movement.amount, U256::from(amount));
     }
 
     #[test]
-    fn any_bytes_are_a_transaction_or_refused(bytes in prop::collection::vec(any::<u8>(), 0..300), text in ".{0,40}") {
+    fn arbitrary_bytes_do_not_panic_the_decoder(bytes in prop::collection::vec(any::<u8>(), 0..300), text in ".{0,40}") {
         let facts = facts("base", Network::Test);
         let _ = read(&facts, &hex::encode(&bytes));
         let _ = read_unsigned(&facts, &hex::encode([&[2], &bytes[..]].concat()));

@@ -1,6 +1,6 @@
-//! What an operator can do to a simulated network: give, mine, reorganise, disturb, add up.
+//! Operator controls of a simulated network: funding, mining, reorganisations, faults and totals.
 //!
-//! Faults live in memory. They never touch these controls themselves.
+//! Faults are held in memory. They do not affect the controls themselves.
 
 use std::{collections::BTreeMap, sync::atomic::Ordering::SeqCst};
 
@@ -9,40 +9,41 @@ use sqlx::SqliteConnection;
 
 use super::{
     Orphans, SimulatedChain, blocks,
-    books::Writing,
+    ledger::WriteTransaction,
     pool::Fault,
     store::{StoreError, amount, int},
-    submissions::{Gift, Work},
+    submissions::{Funding, Operation},
     timeline::Timeline,
 };
 use crate::{Chain, ChainError, Submission};
 
-/// Blocks that a reorganisation may replace. Terms refer to a block below them, so that what is signed outlives it.
+/// Maximum number of blocks that a reorganisation replaces. Terms refer to a block below them, so that signed
+/// transactions stay valid after a reorganisation.
 pub(super) const DEPTH_MAX: u64 = 200;
-/// Blocks that may be mined at once.
+/// Maximum number of blocks that are mined at once.
 const MINED_MAX: u64 = 100_000;
 
-/// What is wrong with a network at the moment.
+/// Faults that are injected into a network.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Faults {
-    /// So many of the next transactions fail in their block.
+    /// Number of next transactions that fail in their block.
     pub fail_next: u32,
-    /// So many of the next transactions wait until they are released.
+    /// Number of next transactions that wait until they are released.
     pub stick_next: u32,
-    /// How long every question and submission takes.
+    /// Delay of every query and submission.
     pub slow_ms: u64,
-    pub silence: Silence,
+    pub outage: Outage,
 }
 
-/// A node that does not answer.
+/// Timeouts of a node.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Silence {
+pub enum Outage {
     #[default]
     Off,
-    /// Nothing arrives there either.
-    Lost,
-    /// What is submitted is taken all the same.
-    Taken,
+    /// Requests time out and submissions are lost.
+    RequestsLost,
+    /// Requests time out, but submissions are accepted.
+    ResponsesLost,
 }
 
 impl Faults {
@@ -57,35 +58,35 @@ impl Faults {
     }
 }
 
-/// The sums of one asset: `held` and `burnt` are together what was `given`.
+/// Totals of one asset. Invariant: `held` + `burnt` = `issued`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Total {
     pub held: U256,
     pub burnt: U256,
-    pub given: U256,
+    pub issued: U256,
 }
 
 type SumOf = fn(&mut Total) -> &mut U256;
 
 impl SimulatedChain {
-    /// Any amount, out of nothing, in the next block.
-    pub async fn give(&self, address: &str, token: Option<&str>, amount: U256) -> Result<Submission, ChainError> {
-        let gift = self.gift(address, token, amount)?;
-        self.shared.hand_in(&self.net, Work::Give(gift)).await
+    /// Creates any amount and transfers it to the address in the next block.
+    pub async fn fund(&self, address: &str, token: Option<&str>, amount: U256) -> Result<Submission, ChainError> {
+        let funding = self.funding(address, token, amount)?;
+        self.shared.execute(&self.net, Operation::Fund(funding)).await
     }
 
-    pub(super) fn gift(&self, address: &str, token: Option<&str>, amount: U256) -> Result<Gift, ChainError> {
+    pub(super) fn funding(&self, address: &str, token: Option<&str>, amount: U256) -> Result<Funding, ChainError> {
         let token = token.map(|text| self.read_token(text)).transpose()?;
-        Ok(Gift { key: None, recipient: self.read_address(address)?, token, amount })
+        Ok(Funding { key: None, recipient: self.read_address(address)?, token, amount })
     }
 
-    /// So many blocks now. Returns the new height.
+    /// Mines this many blocks now. Returns the new height.
     pub async fn mine(&self, blocks: u64) -> Result<u64, ChainError> {
         if blocks > MINED_MAX {
             return Err(ChainError::TooMany { max: MINED_MAX });
         }
         let mut writer = self.shared.writer.lock().await;
-        // From the height that was seen, where the clock was set back.
+        // If the clock was set back, mining continues from the highest height that was returned.
         let now_ms = (self.shared.clock)();
         let mut timeline = self.net.timeline.lock().clone();
         let behind = self.net.head(now_ms).saturating_sub(timeline.height(now_ms));
@@ -100,17 +101,17 @@ impl SimulatedChain {
         timeline: &Timeline,
         now_ms: u64,
     ) -> Result<(), StoreError> {
-        let mut writing = Writing::begin(writer).await?;
-        write_timeline(&mut writing.transaction, self.net.id, timeline).await?;
-        let mut books = writing.books(self.net.id);
-        blocks::advance(&mut books, timeline, timeline.height(now_ms), &self.net.faucet).await?;
-        let due = books.next_ready().await?;
-        writing.commit().await?;
+        let mut write = WriteTransaction::begin(writer).await?;
+        write_timeline(&mut write.transaction, self.net.id, timeline).await?;
+        let mut ledger = write.ledger(self.net.id);
+        blocks::advance(&mut ledger, timeline, timeline.height(now_ms), &self.net.faucet).await?;
+        let due = ledger.next_ready().await?;
+        write.commit().await?;
         self.publish(timeline, due);
         Ok(())
     }
 
-    /// Replaces the last `depth` blocks with others, empty ones. Returns how many transactions stood in them.
+    /// Replaces the last `depth` blocks with empty ones. Returns the number of transactions that were in them.
     pub async fn reorganise(&self, depth: u64, orphans: Orphans) -> Result<u64, ChainError> {
         if depth > DEPTH_MAX {
             return Err(ChainError::TooMany { max: DEPTH_MAX });
@@ -126,28 +127,29 @@ impl SimulatedChain {
         orphans: Orphans,
     ) -> Result<u64, StoreError> {
         let head = self.net.head_to_write(&self.shared.clock);
-        // The first block is everybody's.
+        // Block 0 is never replaced.
         let height = head.saturating_sub(depth);
         let mut timeline = self.net.timeline.lock().clone();
-        let mut writing = Writing::begin(writer).await?;
-        let mut books = writing.books(self.net.id);
-        blocks::advance(&mut books, &timeline, head, &self.net.faucet).await?;
-        let undone = blocks::undo(&mut books, height, orphans, (head.saturating_add(1), &self.net.faucet)).await?;
+        let mut write = WriteTransaction::begin(writer).await?;
+        let mut ledger = write.ledger(self.net.id);
+        blocks::advance(&mut ledger, &timeline, head, &self.net.faucet).await?;
+        let undone =
+            blocks::revert_blocks(&mut ledger, height, orphans, (head.saturating_add(1), &self.net.faucet)).await?;
         if depth > 0 {
             timeline.forks.push(height.saturating_add(1));
             sqlx::query("INSERT INTO forks (net, height) VALUES (?, ?)")
                 .bind(self.net.id)
                 .bind(int(height.saturating_add(1)))
-                .execute(&mut *books.connection)
+                .execute(&mut *ledger.connection)
                 .await?;
         }
-        let due = books.next_ready().await?;
-        writing.commit().await?;
+        let due = ledger.next_ready().await?;
+        write.commit().await?;
         self.publish(&timeline, due);
         Ok(undone)
     }
 
-    /// Sets all faults at once; `Faults::default()` ends them. What is stuck stays stuck until it is released.
+    /// Sets all faults; `Faults::default()` ends them. Stuck transactions stay stuck until they are released.
     pub fn set_faults(&self, faults: Faults) {
         *self.net.faults.lock() = faults;
     }
@@ -156,7 +158,7 @@ impl SimulatedChain {
         self.net.faults.lock().clone()
     }
 
-    /// What is stuck goes into the next block. Returns how many.
+    /// Releases all stuck transactions into the next block. Returns their number.
     pub async fn release(&self) -> Result<u64, ChainError> {
         self.net.faults.lock().stick_next = 0;
         let mut writer = self.shared.writer.lock().await;
@@ -165,12 +167,12 @@ impl SimulatedChain {
 
     async fn write_released(&self, writer: &mut SqliteConnection) -> Result<u64, StoreError> {
         let head = self.net.head_to_write(&self.shared.clock);
-        let mut writing = Writing::begin(writer).await?;
-        let mut books = writing.books(self.net.id);
-        self.net.fill(&mut books, head).await?;
-        let released = books.release(head.saturating_add(1)).await?;
-        let due = books.next_ready().await?;
-        writing.commit().await?;
+        let mut write = WriteTransaction::begin(writer).await?;
+        let mut ledger = write.ledger(self.net.id);
+        self.net.fill(&mut ledger, head).await?;
+        let released = ledger.release(head.saturating_add(1)).await?;
+        let due = ledger.next_ready().await?;
+        write.commit().await?;
         let timeline = self.net.timeline.lock().clone();
         self.publish(&timeline, due);
         Ok(released)
@@ -182,7 +184,7 @@ impl SimulatedChain {
         self.net.changes.notify_waiters();
     }
 
-    /// The sums of every asset that exists, by the token's address; "" is the coin. Reads everything.
+    /// Returns the totals of every asset by the token's address; "" is the coin. Scans the whole network.
     pub async fn totals(&self) -> Result<BTreeMap<String, Total>, ChainError> {
         self.advance().await?;
         Ok(self.read_totals().await?)
@@ -193,10 +195,10 @@ impl SimulatedChain {
         let mut snapshot = self.shared.readers.begin().await?;
         let held = "SELECT token, amount FROM balances WHERE net = ?1 AND ?2 <> ''";
         let burnt = "SELECT '', fee FROM transactions WHERE net = ?1 AND block IS NOT NULL AND ?2 <> ''";
-        let given = "SELECT token, amount FROM movements WHERE net = ?1 AND sender = ?2";
-        let of: [(&'static str, SumOf); 3] =
-            [(held, |total| &mut total.held), (burnt, |total| &mut total.burnt), (given, |total| &mut total.given)];
-        for (sql, sum_of) in of {
+        let issued = "SELECT token, amount FROM movements WHERE net = ?1 AND sender = ?2";
+        let sums: [(&'static str, SumOf); 3] =
+            [(held, |total| &mut total.held), (burnt, |total| &mut total.burnt), (issued, |total| &mut total.issued)];
+        for (sql, sum_of) in sums {
             let rows: Vec<(String, Vec<u8>)> =
                 sqlx::query_as(sql).bind(self.net.id).bind(&self.net.faucet).fetch_all(&mut *snapshot).await?;
             for (token, blob) in rows {
@@ -207,7 +209,7 @@ impl SimulatedChain {
         Ok(totals)
     }
 
-    /// The network's name for operators: "base/simulated-test".
+    /// Returns the network's name for operators, for example "base/simulated-test".
     pub fn name(&self) -> String {
         format!("{}/{}", self.facts().blockchain, self.facts().network)
     }

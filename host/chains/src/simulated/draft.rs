@@ -1,13 +1,13 @@
-//! What one transaction would change in the books, tried before any of it is written.
+//! Changes of one transaction to the ledger, computed before any of them is written.
 //!
-//! Invariant: a draft that failed has changed nothing but the fee that it began with.
+//! Invariant: a draft that failed changes nothing but the fee.
 
 use std::collections::BTreeMap;
 
 use ethnum::U256;
 
 use super::{
-    books::Books,
+    ledger::Ledger,
     plan::{Effect, Plan},
     store::StoreError,
 };
@@ -17,7 +17,7 @@ use crate::Movement;
 type Account = (String, Option<String>);
 
 pub(super) struct Draft<'b, 'c> {
-    books: &'b mut Books<'c>,
+    ledger: &'b mut Ledger<'c>,
     sender: String,
     balances: BTreeMap<Account, U256>,
     /// Account, owner, token.
@@ -26,7 +26,7 @@ pub(super) struct Draft<'b, 'c> {
     fee: U256,
 }
 
-/// What came of it.
+/// Result of applying a plan.
 pub(super) struct Outcome {
     pub done: bool,
     pub fee: U256,
@@ -35,21 +35,22 @@ pub(super) struct Outcome {
     pub opened: Vec<(String, String, String)>,
 }
 
-/// Why a transaction fails on the chain.
-enum Stop {
-    Fails,
+/// Why a plan was not applied.
+enum ApplyError {
+    /// The transaction fails on the chain.
+    Failed,
     Store(StoreError),
 }
 
-impl From<StoreError> for Stop {
-    fn from(error: StoreError) -> Stop {
-        Stop::Store(error)
+impl From<StoreError> for ApplyError {
+    fn from(error: StoreError) -> ApplyError {
+        ApplyError::Store(error)
     }
 }
 
-/// Tries what this sender wants, who has `coins`, at least the fee. `faucet` is what gives out of nothing.
+/// Applies a plan of a sender that has `coins`, which is at least the fee. `faucet` is the sender of minted amounts.
 pub(super) async fn try_plan(
-    books: &mut Books<'_>,
+    ledger: &mut Ledger<'_>,
     (sender, coins): (&str, U256),
     plan: &Plan,
     fails: bool,
@@ -58,7 +59,7 @@ pub(super) async fn try_plan(
     let burnt = coins.saturating_sub(plan.fee);
     let own = (sender.to_owned(), None);
     let mut draft = Draft {
-        books,
+        ledger,
         sender: sender.to_owned(),
         balances: BTreeMap::from([(own.clone(), burnt)]),
         opened: Vec::new(),
@@ -66,7 +67,7 @@ pub(super) async fn try_plan(
         fee: plan.fee,
     };
     let result = match fails || plan.fails {
-        true => Err(Stop::Fails),
+        true => Err(ApplyError::Failed),
         false => draft.apply(&plan.effects, faucet).await,
     };
     match result {
@@ -74,30 +75,30 @@ pub(super) async fn try_plan(
             let Draft { fee, movements, balances, opened, .. } = draft;
             Ok(Outcome { done: true, fee, movements, balances, opened })
         }
-        Err(Stop::Fails) => {
+        Err(ApplyError::Failed) => {
             let balances = BTreeMap::from([(own, burnt)]);
             Ok(Outcome { done: false, fee: plan.fee, movements: Vec::new(), balances, opened: Vec::new() })
         }
-        Err(Stop::Store(error)) => Err(error),
+        Err(ApplyError::Store(error)) => Err(error),
     }
 }
 
 impl Draft<'_, '_> {
-    async fn apply(&mut self, effects: &[Effect], faucet: &str) -> Result<(), Stop> {
+    async fn apply(&mut self, effects: &[Effect], faucet: &str) -> Result<(), ApplyError> {
         for effect in effects {
             match effect {
                 Effect::Move { token, recipient, amount } => {
                     self.pay(token.as_deref(), recipient, *amount).await?;
                 }
-                Effect::Give { token, recipient, amount } => {
+                Effect::Mint { token, recipient, amount } => {
                     self.add(recipient, token.as_deref(), *amount).await?;
                     self.note(faucet, recipient, token.as_deref(), *amount);
                 }
                 Effect::Open { account, owner, token, rent } => self.open(account, (owner, token), *rent).await?,
                 Effect::MoveToAccount { token, account, amount } => {
-                    let (owner, holds) = self.account(account).await?.ok_or(Stop::Fails)?;
+                    let (owner, holds) = self.account(account).await?.ok_or(ApplyError::Failed)?;
                     if holds != *token {
-                        return Err(Stop::Fails);
+                        return Err(ApplyError::Failed);
                     }
                     self.pay(Some(token), &owner, *amount).await?;
                 }
@@ -106,10 +107,10 @@ impl Draft<'_, '_> {
         Ok(())
     }
 
-    async fn pay(&mut self, token: Option<&str>, recipient: &str, amount: U256) -> Result<(), Stop> {
+    async fn pay(&mut self, token: Option<&str>, recipient: &str, amount: U256) -> Result<(), ApplyError> {
         let sender = self.sender.clone();
         let held = self.balance(&sender, token).await?;
-        let left = held.checked_sub(amount).ok_or(Stop::Fails)?;
+        let left = held.checked_sub(amount).ok_or(ApplyError::Failed)?;
         self.set(&sender, token, left);
         self.add(recipient, token, amount).await?;
         if amount > 0 {
@@ -118,38 +119,38 @@ impl Draft<'_, '_> {
         Ok(())
     }
 
-    async fn add(&mut self, recipient: &str, token: Option<&str>, amount: U256) -> Result<(), Stop> {
+    async fn add(&mut self, recipient: &str, token: Option<&str>, amount: U256) -> Result<(), ApplyError> {
         let held = self.balance(recipient, token).await?;
-        let sum = held.checked_add(amount).ok_or(Stop::Fails)?;
+        let sum = held.checked_add(amount).ok_or(ApplyError::Failed)?;
         self.set(recipient, token, sum);
         Ok(())
     }
 
-    /// The rent is a part of what the transaction costs.
-    async fn open(&mut self, account: &str, (owner, token): (&str, &str), rent: u64) -> Result<(), Stop> {
+    /// Opens a token account. Its rent is added to the transaction's fee.
+    async fn open(&mut self, account: &str, (owner, token): (&str, &str), rent: u64) -> Result<(), ApplyError> {
         if self.account(account).await?.is_some() {
             return Ok(());
         }
         let sender = self.sender.clone();
-        let left = self.balance(&sender, None).await?.checked_sub(rent.into()).ok_or(Stop::Fails)?;
+        let left = self.balance(&sender, None).await?.checked_sub(rent.into()).ok_or(ApplyError::Failed)?;
         self.set(&sender, None, left);
         self.fee = self.fee.saturating_add(rent.into());
         self.opened.push((account.to_owned(), owner.to_owned(), token.to_owned()));
         Ok(())
     }
 
-    async fn account(&mut self, account: &str) -> Result<Option<(String, String)>, Stop> {
+    async fn account(&mut self, account: &str) -> Result<Option<(String, String)>, ApplyError> {
         let opened = self.opened.iter().find(|(name, ..)| name == account);
         match opened {
             Some((_, owner, token)) => Ok(Some((owner.clone(), token.clone()))),
-            None => Ok(self.books.account(account).await?),
+            None => Ok(self.ledger.account(account).await?),
         }
     }
 
-    async fn balance(&mut self, address: &str, token: Option<&str>) -> Result<U256, Stop> {
+    async fn balance(&mut self, address: &str, token: Option<&str>) -> Result<U256, ApplyError> {
         match self.balances.get(&(address.to_owned(), token.map(str::to_owned))) {
             Some(held) => Ok(*held),
-            None => Ok(self.books.balance(address, token).await?),
+            None => Ok(self.ledger.balance(address, token).await?),
         }
     }
 

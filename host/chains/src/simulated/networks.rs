@@ -1,7 +1,8 @@
-//! Which networks are simulated: fifteen blockchains, each with a test and a main network, and the tokens on them.
+//! The simulated networks: fifteen blockchains, each with a test and a main network, and their tokens.
 //!
-//! Chain ids, contracts and mints are made up, so that nothing that is signed for a simulated network is valid elsewhere.
-//! Invariant: all of it follows from the names; no two networks share a chain id or a token's address.
+//! Chain ids, contracts and mints are invented, so that a transaction signed for a simulated network is not valid
+//! elsewhere. Invariants: chain ids and addresses follow from the names. No two networks share a chain id or a token's
+//! address.
 
 use ethnum::U256;
 use sha2::{Digest, Sha256};
@@ -9,14 +10,14 @@ use tenon_keyring::{Family, evm, solana, tron};
 
 use crate::{Facts, Token};
 
-/// Which of the two networks of a blockchain.
+/// The test or the main network of a blockchain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Network {
     Test,
     Main,
 }
 
-/// What gas costs on EVM networks: the base fee, which is burnt like all fees, and the tip that is asked for.
+/// Price of gas on EVM networks: the base fee, which is burnt like all fees, and the suggested tip.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct GasPrice {
     pub base: u128,
@@ -33,7 +34,7 @@ const fn row(slug: &'static str, coin: (&'static str, u8), tokens: &'static [(&'
     Row { slug, coin, tokens }
 }
 
-/// Where a token is what gas is paid in, it is the coin.
+/// A token that gas is paid in is listed as the coin.
 const ROWS: [Row; 15] = [
     row(
         "ethereum",
@@ -60,7 +61,7 @@ const ROWS: [Row; 15] = [
     row("tempo", ("AlphaUSD", 6), &[]),
 ];
 
-/// The first of our chain ids: far from those that are in use.
+/// The first simulated chain id, far from those in use.
 const CHAIN_ID_BASE: u64 = 770_000_000;
 
 impl Network {
@@ -74,7 +75,7 @@ impl Network {
     }
 }
 
-/// All thirty; `has_faucet` says whether a network of this kind has one.
+/// Returns the facts of all thirty networks. `has_faucet` decides which networks have a faucet.
 pub(crate) fn all_facts(block_time_ms: u32, has_faucet: impl Fn(Network) -> bool) -> Vec<(Network, Facts)> {
     let rows = ROWS.iter().zip(0_u64..);
     let both = rows.flat_map(|(row, index)| Network::ALL.map(|network| (row, index, network)));
@@ -82,7 +83,7 @@ pub(crate) fn all_facts(block_time_ms: u32, has_faucet: impl Fn(Network) -> bool
         let family = Family::of(row.slug)?;
         let chain_id = CHAIN_ID_BASE + 2 * index + u64::from(network == Network::Main);
         let token = |(symbol, decimals): &(&str, u8)| Token {
-            address: made_up_address(family, &format!("token/{}/{}/{symbol}", row.slug, network.name())),
+            address: derived_address(family, &format!("token/{}/{}/{symbol}", row.slug, network.name())),
             symbol: (*symbol).to_owned(),
             decimals: *decimals,
         };
@@ -102,8 +103,8 @@ pub(crate) fn all_facts(block_time_ms: u32, has_faucet: impl Fn(Network) -> bool
     facts.collect()
 }
 
-/// An address that nobody has a key for.
-pub(super) fn made_up_address(family: Family, name: &str) -> String {
+/// Derives an address without a private key from a name.
+pub(super) fn derived_address(family: Family, name: &str) -> String {
     let digest: [u8; 32] = Sha256::digest(format!("simulated/{name}")).into();
     let account: [u8; 20] = std::array::from_fn(|at| digest.get(at).copied().unwrap_or_default());
     match family {
@@ -113,7 +114,7 @@ pub(super) fn made_up_address(family: Family, name: &str) -> String {
     }
 }
 
-/// A coin of few decimals has no gas that costs a fraction of its smallest unit.
+/// Returns the gas price. With a coin of few decimals it is the smallest unit.
 pub(super) fn gas_price(facts: &Facts) -> GasPrice {
     match facts.decimals {
         18.. => GasPrice { base: 1_000_000_000, tip: 100_000_000 },
@@ -121,7 +122,7 @@ pub(super) fn gas_price(facts: &Facts) -> GasPrice {
     }
 }
 
-/// So many whole units in base units.
+/// Converts whole units into base units.
 pub(super) fn whole_units(count: u32, decimals: u8) -> U256 {
     U256::from(count).saturating_mul(U256::from(10_u8).saturating_pow(decimals.into()))
 }

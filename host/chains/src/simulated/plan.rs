@@ -1,24 +1,25 @@
-//! What a transaction does to the books of a simulated network, whichever family it is of.
+//! The effects of a transaction on the ledger of a simulated network, independent of its family.
 //!
-//! Never reads a transaction and never touches the books: it is what `intake` makes and `blocks` carries out.
+//! A plan is plain data: `validation` builds it, `blocks` applies it.
 
 use ethnum::U256;
 use serde::{Deserialize, Serialize};
 
-/// Kept with the transaction until it stands in a block, and after that in case it comes back.
+/// Stored with the transaction, also after it is in a block, since a reorganisation may return it to the waiting ones.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Plan {
-    /// What is burnt, whatever comes of it.
+    /// Fee that is burnt whether the transaction succeeds or fails.
     #[serde(with = "digits")]
     pub fee: U256,
-    /// What the sender has to have of the coin.
+    /// Amount of the coin that the sender must have.
     #[serde(with = "digits")]
     pub cost: U256,
-    /// It fails by itself: out of gas, or no such function.
+    /// The transaction fails by itself: out of gas, or an unknown function.
     pub fails: bool,
     pub effects: Vec<Effect>,
-    /// The last block that may hold it, and the last time of such a block.
+    /// Height of the last block that may include it.
     pub last_height: Option<u64>,
+    /// Time of the last block that may include it.
     pub last_time_ms: Option<u64>,
 }
 
@@ -30,16 +31,17 @@ pub(super) enum Effect {
         #[serde(with = "digits")]
         amount: U256,
     },
-    /// Out of nothing, into the first hands.
-    Give {
+    /// Creates an amount.
+    #[serde(rename = "Give")]
+    Mint {
         token: Option<String>,
         recipient: String,
         #[serde(with = "digits")]
         amount: U256,
     },
-    /// A token account, if there is none; the sender pays for it.
+    /// Opens a token account if it is missing. The sender pays the rent.
     Open { account: String, owner: String, token: String, rent: u64 },
-    /// To the owner of a token account.
+    /// Moves tokens to the owner of a token account.
     MoveToAccount {
         token: String,
         account: String,
@@ -49,7 +51,7 @@ pub(super) enum Effect {
 }
 
 impl Plan {
-    pub fn is_over(&self, height: u64, time_ms: u64) -> bool {
+    pub fn is_expired(&self, height: u64, time_ms: u64) -> bool {
         self.last_height.is_some_and(|last| height > last) || self.last_time_ms.is_some_and(|last| time_ms > last)
     }
 }

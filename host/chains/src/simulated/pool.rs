@@ -1,23 +1,23 @@
-//! Transactions that wait: which are taken in, which give way, which are tried next.
+//! Waiting transactions: admission, replacement, and the blocks that they are tried for.
 //!
-//! Invariant: what a sender has reserved is the cost of all its transactions that wait.
+//! Invariant: a sender's reserved amount is the cost of all its waiting transactions.
 
 use ethnum::U256;
 
 use super::{
-    books::{Books, Sender},
-    intake::{Incoming, Refusal},
+    ledger::{Ledger, Sender},
     plan::Plan,
     store::{StoreError, amount, blob, int},
+    validation::{Incoming, SubmissionError},
 };
 use crate::Submission;
 
-/// How far ahead of its next one the sequence of a transaction may be.
+/// Maximum distance between a transaction's sequence and the sender's next sequence.
 const GAP_MAX: u64 = 1_000;
-/// Who replaces a transaction offers a tenth more.
+/// A replacement must offer at least this percentage of the price of the replaced transaction.
 const REPLACEMENT_PERCENT: u128 = 110;
 
-/// What an operator wants of a transaction.
+/// Fault that is injected into a transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fault {
     None,
@@ -43,72 +43,73 @@ impl Fault {
     }
 }
 
-/// What a node has to say of a new transaction, before it is asked whether it is to fail.
-pub(super) enum Verdict {
-    /// Not known yet, and valid: it waits from now on.
+/// Result of admitting a submitted transaction.
+pub(super) enum Admission {
+    /// Valid and new: it is added to the waiting transactions.
     New,
+    /// Already waiting or in a block.
     Known,
-    Refused(Refusal),
+    Error(SubmissionError),
 }
 
-impl Verdict {
-    /// As things stand.
-    pub fn refused(reason: impl Into<String>) -> Verdict {
-        Verdict::Refused(Refusal::Now(reason.into()))
+impl Admission {
+    /// Rejected at present.
+    pub fn rejected(reason: impl Into<String>) -> Admission {
+        Admission::Error(SubmissionError::Rejected(reason.into()))
     }
 
-    /// For good.
-    pub fn void(reason: impl Into<String>) -> Verdict {
-        Verdict::Refused(Refusal::Ever(reason.into()))
+    /// Permanently invalid.
+    pub fn invalid(reason: impl Into<String>) -> Admission {
+        Admission::Error(SubmissionError::Invalid(reason.into()))
     }
 
     pub fn into_submission(self, hash: &str) -> Submission {
         match self {
-            Verdict::New | Verdict::Known => Submission::Taken { hash: hash.to_owned() },
-            Verdict::Refused(refusal) => refusal.into(),
+            Admission::New | Admission::Known => Submission::Accepted { hash: hash.to_owned() },
+            Admission::Error(error) => error.into(),
         }
     }
 }
 
-/// One that waits at the place of another.
-type Rival = (i64, Vec<u8>, Vec<u8>, Vec<u8>);
+/// A waiting transaction with the same sender and sequence as a new one: id, price, tip, cost.
+type Replaced = (i64, Vec<u8>, Vec<u8>, Vec<u8>);
 
-impl Books<'_> {
-    /// Whether it is taken; a transaction that it replaces is gone then.
-    pub async fn admit(&mut self, incoming: &Incoming) -> Result<Verdict, StoreError> {
+impl Ledger<'_> {
+    /// Checks a new transaction against the sender's state. Deletes the transaction that it replaces.
+    pub async fn admit(&mut self, incoming: &Incoming) -> Result<Admission, StoreError> {
         let mut sender = self.sender(&incoming.sender).await?;
         if let Some(sequence) = incoming.sequence {
             if sequence < sender.sequence {
-                return Ok(Verdict::void(format!("the sequence is used: the next one is {}", sender.sequence)));
+                return Ok(Admission::invalid(format!("the sequence is used: the next one is {}", sender.sequence)));
             }
             if sequence > sender.sequence.saturating_add(GAP_MAX) {
-                return Ok(Verdict::refused(format!("the sequence is too far above {}", sender.sequence)));
+                return Ok(Admission::rejected(format!("the sequence is too far above {}", sender.sequence)));
             }
         }
-        let rival = self.find_rival(incoming).await?;
-        if let Some((_, price, tip, cost)) = &rival {
+        let replaced = self.find_replaced(incoming).await?;
+        if let Some((_, price, tip, cost)) = &replaced {
             let floor =
                 |blob: &[u8]| Ok::<_, StoreError>(amount(blob)?.saturating_mul(REPLACEMENT_PERCENT.into()) / 100);
             if U256::from(incoming.price.0) < floor(price)? || U256::from(incoming.price.1) < floor(tip)? {
-                return Ok(Verdict::refused("who replaces a transaction has to offer a tenth more"));
+                return Ok(Admission::rejected("a replacement must offer at least a tenth more"));
             }
             sender.reserved = sender.reserved.saturating_sub(amount(cost)?);
         }
         let coins = self.balance(&incoming.sender, None).await?;
         let reserved = sender.reserved.saturating_add(incoming.plan.cost);
         if coins < reserved {
-            return Ok(Verdict::refused(format!("the sender has {coins} of the coin, and needs {reserved}")));
+            return Ok(Admission::rejected(format!("the sender has {coins} of the coin, and needs {reserved}")));
         }
-        if let Some((id, ..)) = rival {
+        if let Some((id, ..)) = replaced {
             self.drop_row(id).await?;
             self.set_sender(&incoming.sender, sender);
         }
-        Ok(Verdict::New)
+        Ok(Admission::New)
     }
 
-    async fn find_rival(&mut self, incoming: &Incoming) -> Result<Option<Rival>, StoreError> {
+    async fn find_replaced(&mut self, incoming: &Incoming) -> Result<Option<Replaced>, StoreError> {
         let Some(sequence) = incoming.sequence else { return Ok(None) };
-        let rival = sqlx::query_as(
+        let replaced = sqlx::query_as(
             "SELECT id, price, tip, cost FROM transactions WHERE net = ? AND sender = ? AND sequence = ? AND state = 0",
         )
         .bind(self.net)
@@ -116,10 +117,11 @@ impl Books<'_> {
         .bind(int(sequence))
         .fetch_optional(&mut *self.connection)
         .await?;
-        Ok(rival)
+        Ok(replaced)
     }
 
-    /// `next`: the block to try it for. Where the network counts, one above the next sequence waits for those before.
+    /// Adds a transaction that is tried for block `next`. If the network counts sequences, a sequence above the next
+    /// one waits for the ones before.
     pub async fn add_waiting(&mut self, incoming: &Incoming, fault: Fault, next: u64) -> Result<(), StoreError> {
         let sender = self.sender(&incoming.sender).await?;
         let is_next = incoming.sequence.is_none_or(|sequence| sequence == sender.sequence);
@@ -146,7 +148,7 @@ impl Books<'_> {
         Ok(())
     }
 
-    /// One of these bytes that waits or stands: its id, its plan where it waits.
+    /// Finds a transaction by hash. Returns its id, and its plan if it waits.
     pub async fn find_known(&mut self, hash: &str) -> Result<Option<(i64, Option<Plan>)>, StoreError> {
         let row: Option<(i64, i64, String)> =
             sqlx::query_as("SELECT id, state, plan FROM transactions WHERE net = ? AND hash = ?")
@@ -158,7 +160,7 @@ impl Books<'_> {
         Ok(Some((id, if state == 0 { Some(read_plan(&plan)?) } else { None })))
     }
 
-    /// Forgets one that waits.
+    /// Deletes a waiting transaction and releases its reserved amount.
     pub async fn drop_waiting(&mut self, id: i64, address: &str, cost: U256) -> Result<(), StoreError> {
         let sender = self.sender(address).await?;
         self.set_sender(address, Sender { reserved: sender.reserved.saturating_sub(cost), ..sender });
@@ -170,7 +172,7 @@ impl Books<'_> {
         Ok(())
     }
 
-    /// Everything that waits and is not stuck is tried again for this block.
+    /// Schedules all waiting transactions that are not stuck for block `next`.
     pub async fn try_all_waiting(&mut self, next: u64) -> Result<(), StoreError> {
         sqlx::query("UPDATE transactions SET ready = ? WHERE net = ? AND state = 0 AND fault <> 2")
             .bind(int(next))
@@ -180,7 +182,7 @@ impl Books<'_> {
         Ok(())
     }
 
-    /// What is stuck is stuck no longer.
+    /// Releases stuck transactions for block `next`. Returns their number.
     pub async fn release(&mut self, next: u64) -> Result<u64, StoreError> {
         let released =
             sqlx::query("UPDATE transactions SET fault = 0, ready = ? WHERE net = ? AND state = 0 AND fault = 2")
@@ -191,7 +193,7 @@ impl Books<'_> {
         Ok(released.rows_affected())
     }
 
-    /// The lowest block for which something is tried.
+    /// Returns the lowest block that a transaction is scheduled for.
     pub async fn next_ready(&mut self) -> Result<Option<u64>, StoreError> {
         let (ready,): (Option<i64>,) =
             sqlx::query_as("SELECT min(ready) FROM transactions WHERE net = ? AND state = 0 AND ready IS NOT NULL")

@@ -1,4 +1,4 @@
--- All simulated networks, by number. Amounts are 32 bytes, the highest first; the token of the coin is ''.
+-- All simulated networks, by number. Amounts are 32 bytes, big-endian. The token of the coin is ''.
 
 CREATE TABLE IF NOT EXISTS networks (
     net INTEGER PRIMARY KEY,
@@ -7,7 +7,7 @@ CREATE TABLE IF NOT EXISTS networks (
     base_height INTEGER NOT NULL,
     base_time_ms INTEGER NOT NULL,
     block_time_ms INTEGER NOT NULL,
-    -- Gifts of the faucet so far: each has a name of its own.
+    -- Number of funding transactions so far; makes their hashes unique.
     gifts INTEGER NOT NULL DEFAULT 0
 );
 
@@ -16,8 +16,8 @@ CREATE TABLE IF NOT EXISTS forks (
     height INTEGER NOT NULL
 );
 
--- state: 0 waits, 1 done, 2 failed. fault: 1 fails, 2 is stuck. ready: the block for which it is tried; null: something else
--- has to happen first.
+-- state: 0 waiting, 1 done, 2 failed. fault: 1 fails, 2 is stuck. ready: the block that it is scheduled for; null: not
+-- scheduled until its sender's state changes.
 CREATE TABLE IF NOT EXISTS transactions (
     id INTEGER PRIMARY KEY,
     net INTEGER NOT NULL,
@@ -64,7 +64,7 @@ CREATE TABLE IF NOT EXISTS balances (
     PRIMARY KEY (net, address, token)
 ) WITHOUT ROWID;
 
--- sequence: its transactions in blocks. reserved: what those that wait may cost it.
+-- sequence: number of its transactions in blocks. reserved: total cost of its waiting transactions.
 CREATE TABLE IF NOT EXISTS senders (
     net INTEGER NOT NULL,
     address TEXT NOT NULL,
@@ -73,7 +73,7 @@ CREATE TABLE IF NOT EXISTS senders (
     PRIMARY KEY (net, address)
 ) WITHOUT ROWID;
 
--- Accounts of tokens that are not called like their owners.
+-- Token accounts whose address differs from their owner's.
 CREATE TABLE IF NOT EXISTS accounts (
     net INTEGER NOT NULL,
     account TEXT NOT NULL,
@@ -84,6 +84,7 @@ CREATE TABLE IF NOT EXISTS accounts (
 ) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS accounts_transaction ON accounts (id);
 
+-- Faucet requests that were granted, by idempotency key.
 CREATE TABLE IF NOT EXISTS wishes (
     net INTEGER NOT NULL,
     key TEXT NOT NULL,

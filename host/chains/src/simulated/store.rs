@@ -1,7 +1,7 @@
-//! The file: its connections, and how numbers lie in it.
+//! The database file: connections and number encodings.
 //!
-//! One connection writes; others read what was committed. A commit survives the end of the process, not always that of the
-//! machine (`synchronous = NORMAL`).
+//! One connection writes, the others read committed data. A commit survives a crash of the process, but not always a
+//! crash of the machine (`synchronous = NORMAL`).
 
 use std::path::Path;
 
@@ -19,8 +19,8 @@ const READERS: u32 = 4;
 pub enum StoreError {
     #[error("simulated blockchains: {0}")]
     Sql(#[from] sqlx::Error),
-    /// A row that this program has not written.
-    #[error("simulated blockchains: the file holds something else: {0}")]
+    /// A row has content that this program does not write.
+    #[error("simulated blockchains: the file is corrupt: {0}")]
     Broken(&'static str),
 }
 
@@ -30,7 +30,7 @@ impl From<StoreError> for ChainError {
     }
 }
 
-/// Makes the file where there is none.
+/// Opens the file. Creates it if it is missing.
 pub(super) async fn open(path: &Path) -> Result<(SqliteConnection, SqlitePool), StoreError> {
     let options = SqliteConnectOptions::new()
         .filename(path)
@@ -57,7 +57,7 @@ pub(super) fn amount(blob: &[u8]) -> Result<U256, StoreError> {
     Ok(U256::from_be_bytes(bytes))
 }
 
-/// Heights, counts and times fit: what does not is beyond any question.
+/// Converts a height, count or time. Larger values saturate: they are beyond all stored ones.
 pub(super) fn int(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }

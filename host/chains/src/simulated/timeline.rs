@@ -1,18 +1,20 @@
-//! Heights, times and hashes of blocks as arithmetic: nothing ticks, and an empty block is no row anywhere.
+//! Heights, times and hashes of blocks, computed from the clock. There is no timer, and an empty block has no row.
 //!
-//! Invariant: a hash tells its height (its first eight bytes), the network, and how often that height was reorganised.
+//! Invariant: a hash determines its height (its first eight bytes), the network, and the number of reorganisations of
+//! that height.
 
 use sha2::{Digest, Sha256};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Timeline {
-    /// What tells this network from all others, those of other files too.
+    /// Unique name of this network, also among networks of other files.
     pub label: String,
-    /// A block and when it was made; those after it come one every `block_time_ms`.
+    /// Height of the reference block. Later blocks follow every `block_time_ms`.
     pub base_height: u64,
+    /// Time of the reference block.
     pub base_time_ms: u64,
     pub block_time_ms: u64,
-    /// The lowest height that each reorganisation replaced.
+    /// Lowest height that each reorganisation replaced.
     pub forks: Vec<u64>,
 }
 
@@ -30,7 +32,7 @@ impl Timeline {
         }
     }
 
-    /// The same, so many blocks further.
+    /// Returns the timeline advanced by this many blocks.
     pub fn moved(&self, blocks: u64) -> Timeline {
         Timeline { base_height: self.base_height.saturating_add(blocks), ..self.clone() }
     }
@@ -39,11 +41,11 @@ impl Timeline {
         let forks = self.forks.iter().filter(|from| **from <= height).count();
         let digest = Sha256::digest(format!("block/{}/{height}/{forks}", self.label));
         let mut hash: [u8; 32] = digest.into();
-        hash.iter_mut().zip(height.to_be_bytes()).for_each(|(byte, of_height)| *byte = of_height);
+        hash.iter_mut().zip(height.to_be_bytes()).for_each(|(byte, height_byte)| *byte = height_byte);
         hash
     }
 
-    /// The block below `head` that has this hash, if it is at most `depth` below.
+    /// Returns the height of the block with this hash, if it is at most `depth` blocks below `head`.
     pub fn find_hash(&self, hash: &[u8; 32], head: u64, depth: u64) -> Option<u64> {
         let height = u64::from_be_bytes(*hash.first_chunk::<8>()?);
         let is_near = head.checked_sub(height)? <= depth;

@@ -1,8 +1,8 @@
-//! The instructions that transfers are made of, and the programs that carry them out.
+//! The instructions that transfers consist of, and the programs that execute them.
 
 use tenon_keyring::solana::Address;
 
-/// The bytes of the programs' addresses; a test compares them with their texts.
+/// Addresses of the programs as bytes. A test compares them with their string forms.
 pub(super) const SYSTEM_PROGRAM: Address = Address::from_bytes([0; 32]);
 pub(super) const TOKEN_PROGRAM: Address = Address::from_bytes(TOKEN_BYTES);
 pub(super) const ASSOCIATED_TOKEN_PROGRAM: Address = Address::from_bytes(ASSOCIATED_TOKEN_BYTES);
@@ -28,20 +28,20 @@ const COMPUTE_BYTES: [u8; 32] = [
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Instruction {
-    /// Of lamports.
+    /// Transfers lamports.
     Transfer {
         sender: Address,
         recipient: Address,
         amount: u64,
     },
-    /// Where there is none yet.
-    MakeTokenAccount {
+    /// Creates a token account if it is missing.
+    CreateTokenAccount {
         payer: Address,
         account: Address,
         owner: Address,
         mint: Address,
     },
-    /// Between the token accounts `source` and `account`; `sender` owns the first.
+    /// Transfers tokens between the token accounts `source` and `account`. `sender` owns `source`.
     TransferToken {
         source: Address,
         mint: Address,
@@ -52,49 +52,49 @@ pub enum Instruction {
     },
     Memo(Vec<u8>),
     UnitLimit(u32),
-    /// Millionths of a lamport.
+    /// In millionths of a lamport.
     UnitPrice(u64),
-    /// Not understood.
+    /// Unknown instruction.
     Other,
 }
 
 /// An account that an instruction uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Use {
+pub(super) struct AccountUse {
     pub address: Address,
     pub signs: bool,
-    pub changes: bool,
+    pub writes: bool,
 }
 
-const fn reads(address: Address) -> Use {
-    Use { address, signs: false, changes: false }
+const fn reads(address: Address) -> AccountUse {
+    AccountUse { address, signs: false, writes: false }
 }
 
-const fn changes(address: Address) -> Use {
-    Use { address, signs: false, changes: true }
+const fn writes(address: Address) -> AccountUse {
+    AccountUse { address, signs: false, writes: true }
 }
 
-const fn pays(address: Address) -> Use {
-    Use { address, signs: true, changes: true }
+const fn pays(address: Address) -> AccountUse {
+    AccountUse { address, signs: true, writes: true }
 }
 
 impl Instruction {
-    /// Program, accounts and data; `None` for what was not understood.
-    pub(super) fn written(&self) -> Option<(Address, Vec<Use>, Vec<u8>)> {
+    /// Returns program, accounts and data, or `None` for [`Instruction::Other`].
+    pub(super) fn encode(&self) -> Option<(Address, Vec<AccountUse>, Vec<u8>)> {
         Some(match self {
             Instruction::Transfer { sender, recipient, amount } => {
                 let data = [&2_u32.to_le_bytes()[..], &amount.to_le_bytes()].concat();
-                (SYSTEM_PROGRAM, vec![pays(*sender), changes(*recipient)], data)
+                (SYSTEM_PROGRAM, vec![pays(*sender), writes(*recipient)], data)
             }
-            Instruction::MakeTokenAccount { payer, account, owner, mint } => {
+            Instruction::CreateTokenAccount { payer, account, owner, mint } => {
                 let programs = [reads(SYSTEM_PROGRAM), reads(TOKEN_PROGRAM)];
-                let uses = [&[pays(*payer), changes(*account), reads(*owner), reads(*mint)][..], &programs].concat();
+                let uses = [&[pays(*payer), writes(*account), reads(*owner), reads(*mint)][..], &programs].concat();
                 (ASSOCIATED_TOKEN_PROGRAM, uses, vec![1])
             }
             Instruction::TransferToken { source, mint, account, sender, amount, decimals } => {
-                let owner = Use { address: *sender, signs: true, changes: false };
+                let owner = AccountUse { address: *sender, signs: true, writes: false };
                 let data = [&[12], &amount.to_le_bytes()[..], &[*decimals]].concat();
-                (TOKEN_PROGRAM, vec![changes(*source), reads(*mint), changes(*account), owner], data)
+                (TOKEN_PROGRAM, vec![writes(*source), reads(*mint), writes(*account), owner], data)
             }
             Instruction::Memo(text) => (MEMO_PROGRAM, Vec::new(), text.clone()),
             Instruction::UnitLimit(units) => (COMPUTE_PROGRAM, Vec::new(), [&[2], &units.to_le_bytes()[..]].concat()),
@@ -103,15 +103,19 @@ impl Instruction {
         })
     }
 
-    /// Reads what [`Instruction::written`] writes; more accounts than it needs do not matter.
+    /// Decodes the output of [`Instruction::encode`]. Additional accounts are ignored.
     pub(super) fn read(program: Address, accounts: &[Address], data: &[u8]) -> Instruction {
         let read = match program {
             SYSTEM_PROGRAM => read_transfer(accounts, data),
             ASSOCIATED_TOKEN_PROGRAM => match (accounts, data) {
-                // Without data it fails where there is an account already; what it makes is the same.
-                ([payer, account, owner, mint, ..], [] | [0 | 1]) => {
-                    Some(Instruction::MakeTokenAccount { payer: *payer, account: *account, owner: *owner, mint: *mint })
-                }
+                // Data 1 makes the instruction idempotent. The other forms fail if the account exists, and create the
+                // same one.
+                ([payer, account, owner, mint, ..], [] | [0 | 1]) => Some(Instruction::CreateTokenAccount {
+                    payer: *payer,
+                    account: *account,
+                    owner: *owner,
+                    mint: *mint,
+                }),
                 _ => None,
             },
             TOKEN_PROGRAM => read_token_transfer(accounts, data),

@@ -1,26 +1,26 @@
-//! Legacy messages of Solana: who signs, which accounts are used, what is to be done.
+//! Legacy messages of Solana: signers, accounts and instructions.
 //!
-//! Invariant: what was read is written again as the same bytes; every index of an instruction names an account.
+//! Invariants: a decoded message encodes to the same bytes. Every index of an instruction names an account.
 
 use tenon_keyring::solana::Address;
 
-use super::instruction::{Instruction, Use};
+use super::instruction::{AccountUse, Instruction};
 use crate::SignError;
 
 const BROKEN: SignError = SignError::Transaction("not the bytes of a Solana message");
-const VERSIONED: SignError = SignError::Transaction("only legacy messages are read");
+const VERSIONED: SignError = SignError::Transaction("only legacy messages are supported");
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Message {
-    /// How many accounts sign, how many of these are only read, and how many of the others.
+    /// Number of signers, of read-only signers, and of read-only accounts that do not sign.
     header: [u8; 3],
     accounts: Vec<Address>,
-    /// The hash of a recent block.
+    /// Hash of a recent block.
     pub anchor: [u8; 32],
     compiled: Vec<Compiled>,
 }
 
-/// An instruction by indexes of accounts.
+/// An instruction whose accounts are indexes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Compiled {
     program: u8,
@@ -29,28 +29,32 @@ struct Compiled {
 }
 
 impl Message {
-    /// Of what was understood; refused where something was not.
-    pub(super) fn of(sender: Address, anchor: [u8; 32], instructions: &[Instruction]) -> Result<Message, SignError> {
-        let written: Option<Vec<_>> = instructions.iter().map(Instruction::written).collect();
-        let written = written.ok_or(BROKEN)?;
-        let mut uses = vec![Use { address: sender, signs: true, changes: true }];
-        for (program, accounts, _) in &written {
-            let program = Use { address: *program, signs: false, changes: false };
+    /// Compiles a message. Returns an error if an instruction is [`Instruction::Other`].
+    pub(super) fn compile(
+        sender: Address,
+        anchor: [u8; 32],
+        instructions: &[Instruction],
+    ) -> Result<Message, SignError> {
+        let encoded: Option<Vec<_>> = instructions.iter().map(Instruction::encode).collect();
+        let encoded = encoded.ok_or(BROKEN)?;
+        let mut uses = vec![AccountUse { address: sender, signs: true, writes: true }];
+        for (program, accounts, _) in &encoded {
+            let program = AccountUse { address: *program, signs: false, writes: false };
             for used in accounts.iter().chain([&program]) {
                 match uses.iter_mut().find(|other| other.address == used.address) {
                     Some(other) => {
                         other.signs |= used.signs;
-                        other.changes |= used.changes;
+                        other.writes |= used.writes;
                     }
                     None => uses.push(*used),
                 }
             }
         }
-        // Signers first, in each half what changes first; the sender stays at the top.
-        uses.sort_by_key(|used| (!used.signs, !used.changes));
+        // Signers first, and writable accounts first within each group. The sort is stable, so the sender stays first.
+        uses.sort_by_key(|used| (!used.signs, !used.writes));
         let accounts: Vec<Address> = uses.iter().map(|used| used.address).collect();
-        let count = |signs, changes| {
-            let counted = uses.iter().filter(|used| used.signs == signs && used.changes == changes).count();
+        let count = |signs, writes| {
+            let counted = uses.iter().filter(|used| used.signs == signs && used.writes == writes).count();
             u8::try_from(counted).map_err(|_| BROKEN)
         };
         let readers = count(true, false)?;
@@ -58,7 +62,7 @@ impl Message {
             let at = accounts.iter().position(|other| other == address);
             at.and_then(|at| u8::try_from(at).ok()).ok_or(BROKEN)
         };
-        let compiled = written.iter().map(|(program, used, data)| {
+        let compiled = encoded.iter().map(|(program, used, data)| {
             let accounts = used.iter().map(|used| index(&used.address)).collect::<Result<_, _>>()?;
             Ok(Compiled { program: index(program)?, accounts, data: data.clone() })
         });
@@ -71,7 +75,7 @@ impl Message {
         })
     }
 
-    /// Who signs and pays; `None` where several have to sign.
+    /// Returns the account that signs and pays, or `None` if several must sign.
     pub fn sender(&self) -> Option<Address> {
         self.accounts.first().copied().filter(|_| self.header == [1, 0, self.header[2]])
     }
@@ -117,7 +121,7 @@ impl Message {
         let mut sorted = accounts.clone();
         sorted.sort_unstable();
         if sorted.windows(2).any(|pair| pair.first() == pair.last()) {
-            return Err(SignError::Transaction("an account stands in it twice"));
+            return Err(SignError::Transaction("an account is listed twice"));
         }
         let anchor = take::<32>(&mut bytes)?;
         let compiled = read_instructions(&mut bytes, accounts.len())?;
@@ -131,7 +135,7 @@ fn read_instructions(bytes: &mut &[u8], accounts: usize) -> Result<Vec<Compiled>
     for _ in 0..count {
         let [program] = take::<1>(bytes)?;
         let (used, data) = (take_slice(bytes)?, take_slice(bytes)?);
-        // The first account pays: it is no program.
+        // The first account pays, so it is not a program.
         let is_within = |index: u8| usize::from(index) < accounts;
         if program == 0 || !is_within(program) || !used.iter().all(|index| is_within(*index)) {
             return Err(BROKEN);
@@ -154,7 +158,7 @@ fn take_slice<'a>(bytes: &mut &'a [u8]) -> Result<&'a [u8], SignError> {
     Ok(taken)
 }
 
-/// Lengths have one to three bytes of seven bits, and no more than they need.
+/// Reads a length of one to three bytes with seven bits each. Over-long encodings are errors.
 fn read_length(bytes: &mut &[u8]) -> Result<usize, SignError> {
     let mut length = 0;
     for shift in [0, 7, 14] {

@@ -1,18 +1,17 @@
-//! The little of Protocol Buffers that Tron's transactions need: numbers and bytes, each field once.
+//! The subset of Protocol Buffers that Tron's transactions need: numbers and bytes, each field once.
 //!
-//! Never knows what a field means. What is read is read strictly: a field that stands twice, one that nobody takes, a number
-//! that is longer than it need be, or bytes behind the end are refused.
+//! Decoding is strict: repeated fields, unknown fields, over-long varints and trailing bytes are errors.
 
 use crate::SignError;
 
 const VARINT: u64 = 0;
 const BYTES: u64 = 2;
-/// Fields of one message; none of Tron's has so many.
+/// Maximum number of fields of one message; none of Tron's messages has as many.
 const FIELDS_MAX: usize = 16;
 
 const BROKEN: SignError = SignError::Transaction("not the bytes of a Tron transaction");
 
-/// The fields of one message that have not been taken yet.
+/// The fields of one message that have not been consumed yet.
 pub(super) struct Fields<'a>(Vec<(u64, Value<'a>)>);
 
 enum Value<'a> {
@@ -44,7 +43,7 @@ impl<'a> Fields<'a> {
         Ok(Fields(fields))
     }
 
-    /// Empty where it is missing.
+    /// Removes a field of bytes. Returns an empty slice if the field is missing.
     pub(super) fn take_bytes(&mut self, number: u64) -> Result<&'a [u8], SignError> {
         match self.take(number) {
             None => Ok(&[]),
@@ -53,7 +52,7 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// A number that is not below zero; 0 where it is missing.
+    /// Removes a field with a non-negative number. Returns 0 if the field is missing.
     pub(super) fn take_number(&mut self, number: u64) -> Result<u64, SignError> {
         match self.take(number) {
             None => Ok(0),
@@ -67,13 +66,9 @@ impl<'a> Fields<'a> {
         Some(self.0.swap_remove(at).1)
     }
 
-    /// Refused where a field is left that nobody understood.
+    /// Returns an error if fields are left over: they are unknown.
     pub(super) fn finish(self) -> Result<(), SignError> {
-        if self.0.is_empty() {
-            Ok(())
-        } else {
-            Err(SignError::Transaction("it holds something that is not understood"))
-        }
+        if self.0.is_empty() { Ok(()) } else { Err(SignError::Transaction("it has an unknown field")) }
     }
 }
 
@@ -103,7 +98,7 @@ fn write_varint(out: &mut Vec<u8>, mut value: u64) {
     out.push(value as u8);
 }
 
-/// Nothing where there is nothing to write, as the format has it.
+/// Writes a field of bytes. The format omits an empty field.
 pub(super) fn write_bytes(out: &mut Vec<u8>, number: u64, bytes: &[u8]) {
     if !bytes.is_empty() {
         write_varint(out, number << 3 | BYTES);
@@ -112,7 +107,7 @@ pub(super) fn write_bytes(out: &mut Vec<u8>, number: u64, bytes: &[u8]) {
     }
 }
 
-/// Nothing for 0.
+/// Writes a number field. The format omits 0.
 pub(super) fn write_number(out: &mut Vec<u8>, number: u64, value: u64) {
     if value > 0 {
         write_varint(out, number << 3 | VARINT);

@@ -1,6 +1,6 @@
-//! The raw data of a Tron transaction with one contract: a transfer of TRX, or a call.
+//! The raw data of a Tron transaction with one contract: a transfer of TRX, or a contract call.
 //!
-//! Invariant: what was read is written again as the same bytes.
+//! Invariant: decoded raw data encodes to the same bytes.
 
 use tenon_keyring::tron::Address;
 
@@ -10,18 +10,19 @@ use crate::SignError;
 const TRANSFER: (u64, &str) = (1, "type.googleapis.com/protocol.TransferContract");
 const TRIGGER: (u64, &str) = (31, "type.googleapis.com/protocol.TriggerSmartContract");
 
-/// In front of the 20 bytes of an account.
+/// Prefix of the 20 bytes of an account.
 const VERSION: u8 = 0x41;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RawData {
-    /// Of the block that it refers to: the last two bytes of its height, and eight of its hash.
+    /// Last two bytes of the height of the block that it refers to.
     pub block_bytes: [u8; 2],
+    /// Eight bytes of the hash of that block.
     pub block_hash: [u8; 8],
     pub expiration_ms: u64,
     pub timestamp_ms: u64,
     pub memo: Vec<u8>,
-    /// Sun that may be burnt for energy.
+    /// Maximum amount of sun burnt for energy.
     pub fee_limit: u64,
     pub sender: Address,
     pub contract: Contract,
@@ -29,7 +30,7 @@ pub struct RawData {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Contract {
-    /// Sun.
+    /// A transfer of TRX; `amount` is in sun.
     Transfer {
         recipient: Address,
         amount: u64,
@@ -56,15 +57,15 @@ impl RawData {
 
     fn contract_bytes(&self) -> Vec<u8> {
         let mut value = Vec::new();
-        write_bytes(&mut value, 1, &written(self.sender));
+        write_bytes(&mut value, 1, &encode_address(self.sender));
         let (kind, url) = match &self.contract {
             Contract::Transfer { recipient, amount } => {
-                write_bytes(&mut value, 2, &written(*recipient));
+                write_bytes(&mut value, 2, &encode_address(*recipient));
                 write_number(&mut value, 3, *amount);
                 TRANSFER
             }
             Contract::Trigger { contract, value: sun, data } => {
-                write_bytes(&mut value, 2, &written(*contract));
+                write_bytes(&mut value, 2, &encode_address(*contract));
                 write_number(&mut value, 3, *sun);
                 write_bytes(&mut value, 4, data);
                 TRIGGER
@@ -79,7 +80,8 @@ impl RawData {
         out
     }
 
-    /// Refuses what it would write in other bytes, since a node may read those differently.
+    /// Decodes raw data. Rejects bytes that differ from their own re-encoding, since a node may decode them
+    /// differently.
     pub fn from_bytes(bytes: &[u8]) -> Result<RawData, SignError> {
         let mut fields = Fields::read(bytes)?;
         let (sender, contract) = read_contract(fields.take_bytes(11)?)?;
@@ -96,12 +98,12 @@ impl RawData {
         fields.finish()?;
         match raw_data.to_bytes() == bytes {
             true => Ok(raw_data),
-            false => Err(SignError::Transaction("its fields are not in the usual sequence")),
+            false => Err(SignError::Transaction("its fields are not in the canonical order")),
         }
     }
 }
 
-const NO_BLOCK: SignError = SignError::Transaction("it refers to no block");
+const NO_BLOCK: SignError = SignError::Transaction("it does not refer to a block");
 const UNKNOWN: SignError = SignError::Transaction("its contract is neither a transfer nor a call");
 
 fn read_contract(bytes: &[u8]) -> Result<(Address, Contract), SignError> {
@@ -126,11 +128,11 @@ fn read_contract(bytes: &[u8]) -> Result<(Address, Contract), SignError> {
     Ok((sender, contract))
 }
 
-fn written(address: Address) -> Vec<u8> {
+fn encode_address(address: Address) -> Vec<u8> {
     [&[VERSION], &address.as_bytes()[..]].concat()
 }
 
 fn read_address(bytes: &[u8]) -> Result<Address, SignError> {
     let account = bytes.strip_prefix(&[VERSION]).and_then(|account| <[u8; 20]>::try_from(account).ok());
-    account.map(Address::from_bytes).ok_or(SignError::Transaction("it names something that is no address"))
+    account.map(Address::from_bytes).ok_or(SignError::Transaction("it contains an invalid address"))
 }

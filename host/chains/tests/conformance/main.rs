@@ -1,9 +1,12 @@
-//! What every adapter has to do (`conformance`, written against the trait), what only the simulated one does (`faults`), the
-//! sums over thousands of random steps (`ledger`), and what other libraries make of the same transactions (`oracle`).
+//! Tests of chain adapters.
+//!
+//! - `conformance`: requirements of every adapter, written against the trait. `faults`: features of the simulated
+//!   adapter only.
+//! - `totals`: invariants of the ledger over thousands of random steps. `oracle`: comparison with other libraries.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
-mod bed;
 mod conformance;
 mod faults;
-mod ledger;
 mod oracle;
+mod testbed;
+mod totals;

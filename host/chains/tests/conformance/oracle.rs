@@ -1,8 +1,8 @@
-//! What other libraries write and sign for the same transfers, we do as well (`oracle/make-vectors.mjs` says which).
+//! Compares encodings and signatures with those of other libraries (see `oracle/make-vectors.mjs`).
 
 use ethnum::U256;
 use serde::Deserialize;
-use tenon_chains::{Facts, NewTransfer, Reading, Terms, Token, evm, read_signed, solana, tron};
+use tenon_chains::{DecodedTransaction, Facts, NewTransfer, Terms, Token, evm, read_signed, solana, tron};
 use tenon_keyring::Family;
 
 #[derive(Deserialize)]
@@ -60,7 +60,7 @@ impl Case {
         }
     }
 
-    fn wanted(&self) -> NewTransfer<'_> {
+    fn new_transfer(&self) -> NewTransfer<'_> {
         let (recipient, token) = (self.recipient.as_str(), self.token.as_deref());
         NewTransfer { recipient, token, amount: number(&self.amount), sequence: self.sequence }
     }
@@ -70,9 +70,9 @@ impl Case {
         Terms { anchor: self.anchor.clone(), price, coin_fee: fee, token_fee: fee }
     }
 
-    fn check(&self, reading: &Reading) {
-        assert_eq!((&reading.hash, &reading.sender), (&self.hash, &self.sender));
-        let [movement] = &reading.movements[..] else { panic!("{reading:?}") };
+    fn check(&self, decoded: &DecodedTransaction) {
+        assert_eq!((&decoded.hash, &decoded.sender), (&self.hash, &self.sender));
+        let [movement] = &decoded.movements[..] else { panic!("{decoded:?}") };
         assert_eq!((&movement.sender, &movement.recipient), (&self.sender, &self.recipient));
         assert_eq!((&movement.token, movement.amount), (&self.token, number(&self.amount)));
     }
@@ -82,12 +82,12 @@ impl Case {
 fn evm_transfers_agree() {
     for case in vectors().evm {
         let facts = case.facts(Family::Evm);
-        let made = evm::transfer(&facts, &case.wanted(), &case.terms()).unwrap();
+        let made = evm::transfer(&facts, &case.new_transfer(), &case.terms()).unwrap();
         assert_eq!(format!("0x{}", hex::encode(made.to_bytes())), case.unsigned);
         assert_eq!(evm::read_unsigned(&facts, &case.unsigned), Ok(made));
-        let reading = read_signed(&facts, &case.raw).unwrap();
-        case.check(&reading);
-        assert_eq!((reading.sequence, reading.fee), (Some(case.sequence), number(&case.fee)));
+        let decoded = read_signed(&facts, &case.raw).unwrap();
+        case.check(&decoded);
+        assert_eq!((decoded.sequence, decoded.fee), (Some(case.sequence), number(&case.fee)));
     }
 }
 
@@ -96,7 +96,7 @@ fn tron_transfers_agree() {
     for case in vectors().tron {
         let facts = case.facts(Family::Tron);
         let sender = case.sender.parse().unwrap();
-        let made = tron::transfer(&facts, sender, &case.wanted(), &case.terms()).unwrap();
+        let made = tron::transfer(&facts, sender, &case.new_transfer(), &case.terms()).unwrap();
         assert_eq!(hex::encode(made.to_bytes()), case.unsigned);
         assert_eq!(tron::read_unsigned(&case.unsigned, sender).unwrap().0, made);
         // The raw data (field 1, its length in two bytes of seven bits) and one signature (field 2).
@@ -110,19 +110,20 @@ fn tron_transfers_agree() {
 fn solana_transfers_agree() {
     for case in vectors().solana {
         let facts = case.facts(Family::Solana);
-        let reading = read_signed(&facts, &case.raw).unwrap();
-        case.check(&reading);
-        assert_eq!(reading.fee, number(&case.fee));
+        let decoded = read_signed(&facts, &case.raw).unwrap();
+        case.check(&decoded);
+        assert_eq!(decoded.fee, number(&case.fee));
         let sender: tenon_keyring::solana::Address = case.sender.parse().unwrap();
-        let theirs = solana::read_unsigned(&case.unsigned, sender).unwrap();
-        let anchor = bs58::encode(theirs.anchor).into_string();
+        let reference = solana::read_unsigned(&case.unsigned, sender).unwrap();
+        let anchor = bs58::encode(reference.anchor).into_string();
         let terms = Terms { anchor, price: U256::ONE, coin_fee: U256::ONE, token_fee: U256::ONE };
-        let made = solana::transfer(&facts, sender, &case.wanted(), &terms).unwrap();
+        let made = solana::transfer(&facts, sender, &case.new_transfer(), &terms).unwrap();
         let is_limit = |instruction: &solana::Instruction| {
             matches!(instruction, solana::Instruction::UnitLimit(_) | solana::Instruction::UnitPrice(_))
         };
-        let theirs: Vec<_> = theirs.instructions().into_iter().filter(|instruction| !is_limit(instruction)).collect();
-        assert_eq!(made.instructions(), theirs);
+        let reference: Vec<_> =
+            reference.instructions().into_iter().filter(|instruction| !is_limit(instruction)).collect();
+        assert_eq!(made.instructions(), reference);
         if let (Some(accounts), Some(mint)) = (&case.accounts, &case.token) {
             let mint = mint.parse().unwrap();
             for (owner, account) in [&case.sender, &case.recipient].into_iter().zip(accounts) {

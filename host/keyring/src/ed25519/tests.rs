@@ -26,7 +26,7 @@ const PUBLISHED: [[&str; 4]; 3] = [
 ];
 
 #[test]
-fn signatures_are_those_that_rfc_8032_publishes() {
+fn signatures_match_rfc_8032_vectors() {
     for [private, public, message, signature] in PUBLISHED {
         let (key, message) = (Key::from_bytes(&bytes(private)), hex::decode(message).unwrap());
         assert_eq!(hex::encode(key.public_key()), public);
@@ -35,20 +35,20 @@ fn signatures_are_those_that_rfc_8032_publishes() {
     }
 }
 
-/// With a key of small order, one signature of zeros fits every message.
+/// For a key of small order, a signature of zeros is valid for every message.
 #[test]
-fn a_key_that_fits_every_message_fits_none() {
+fn key_of_small_order_is_rejected() {
     let mut identity = [0; 32];
     identity[0] = 1;
     let mut zeros = [0; 64];
     zeros[0] = 1;
-    let refused = Signature::from_bytes(zeros).verify(&identity, b"anything");
-    assert_eq!(refused, Err(KeyringError::NotSigned));
+    let result = Signature::from_bytes(zeros).verify(&identity, b"anything");
+    assert_eq!(result, Err(KeyringError::NotSigned));
 }
 
-/// The order of the group added to `s` is the same number to a careless reader.
+/// A lenient verifier accepts `s` plus the order of the group as the same number.
 #[test]
-fn a_signature_has_one_spelling() {
+fn signature_has_one_encoding() {
     let [private, public, _, _] = PUBLISHED[0];
     let mut signature = Key::from_bytes(&bytes(private)).sign(b"").to_bytes();
     let order: [u8; 32] = bytes("edd3f55c1a631258d69cf7a2def9de1400000000000000000000000000000010");
@@ -61,20 +61,20 @@ fn a_signature_has_one_spelling() {
 }
 
 #[test]
-fn a_key_does_not_show_itself() {
+fn debug_output_hides_the_key() {
     assert_eq!(format!("{:?}", Key::from_bytes(&[7; 32])), "ed25519::Key([secret])");
 }
 
 proptest! {
     #[test]
-    fn a_signature_fits_its_message_and_key_and_no_other(
+    fn signature_is_valid_only_for_its_message_and_key(
         secret: [u8; 32], message in prop::collection::vec(any::<u8>(), 1..200), at: prop::sample::Index, bit in 0_u8..8,
     ) {
         let key = Key::from_bytes(&secret);
         prop_assert_eq!(&*key.expose(), &[secret, key.public_key()].concat());
         let signature = key.sign(&message);
         prop_assert_eq!(signature.verify(&key.public_key(), &message), Ok(()));
-        // One bit anywhere in key, signature or message.
+        // Flips one bit in key, signature or message.
         let mut all = [&key.public_key()[..], &signature.to_bytes(), &message].concat();
         let at = at.index(all.len());
         all[at] ^= 1_u8 << bit;

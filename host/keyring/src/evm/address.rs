@@ -1,11 +1,11 @@
-//! Addresses of EVM blockchains: 20 bytes, written with the checksum of EIP-55.
+//! Addresses of EVM blockchains: 20 bytes, formatted with the checksum of EIP-55.
 
 use std::{fmt, str::FromStr};
 
 use super::keccak;
 use crate::{KeyringError, secp256k1::PublicKey};
 
-/// An account or a contract. The same on every EVM blockchain.
+/// The address of an account or a contract. It is the same on every EVM blockchain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Address([u8; 20]);
 
@@ -23,7 +23,8 @@ impl Address {
     }
 }
 
-/// Upper case says the checksum: a letter is a capital where the digit of the hash at its place is above 7.
+/// Formats with the checksum in the case of the letters: a letter is upper case if the hash digit at its position is
+/// above 7.
 impl fmt::Display for Address {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let digits = hex::encode(self.0);
@@ -35,7 +36,7 @@ impl fmt::Display for Address {
     }
 }
 
-/// Accepts what carries no checksum (all letters of one case) and what carries the right one.
+/// Parses an address without a checksum (all letters of one case) or with a correct one.
 impl FromStr for Address {
     type Err = KeyringError;
 
@@ -44,9 +45,9 @@ impl FromStr for Address {
         let mut bytes = [0; 20];
         hex::decode_to_slice(digits, &mut bytes).map_err(|_| KeyringError::EvmAddress)?;
         let address = Address(bytes);
-        let has_small = digits.contains(|letter: char| letter.is_ascii_lowercase());
-        let has_capital = digits.contains(|letter: char| letter.is_ascii_uppercase());
-        if has_small && has_capital && address.to_string() != text {
+        let has_lowercase = digits.contains(|letter: char| letter.is_ascii_lowercase());
+        let has_uppercase = digits.contains(|letter: char| letter.is_ascii_uppercase());
+        if has_lowercase && has_uppercase && address.to_string() != text {
             return Err(KeyringError::AddressChecksum);
         }
         Ok(address)
@@ -72,18 +73,18 @@ mod tests {
     ];
 
     #[test]
-    fn an_address_is_written_with_its_checksum() {
+    fn address_formats_with_its_checksum() {
         for text in PUBLISHED {
             assert_eq!(text.parse::<Address>().unwrap().to_string(), text);
-            let small = text.to_ascii_lowercase();
-            assert_eq!(small.parse::<Address>().unwrap().to_string(), text, "an address without a checksum");
+            let lowercase = text.to_ascii_lowercase();
+            assert_eq!(lowercase.parse::<Address>().unwrap().to_string(), text, "an address without a checksum");
         }
-        let capitals = "0x5AAEB6053F3E94C9B9A09F33669435E7EF1BEAED";
-        assert_eq!(capitals.parse::<Address>().unwrap().to_string(), PUBLISHED[4]);
+        let uppercase = "0x5AAEB6053F3E94C9B9A09F33669435E7EF1BEAED";
+        assert_eq!(uppercase.parse::<Address>().unwrap().to_string(), PUBLISHED[4]);
     }
 
     #[test]
-    fn a_mistyped_address_is_refused() {
+    fn mistyped_address_is_rejected() {
         for text in [
             "0x5aaeb6053F3E94C9b9A09f33669435E7Ef1BeAed", // one letter in the wrong case
             "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAee", // one digit changed
@@ -94,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_address_is_refused() {
+    fn invalid_address_is_rejected() {
         let long = format!("0x{}", "0".repeat(100_000));
         let wrong =
             ["", "0x", "5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed", "0X5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"];
@@ -114,7 +115,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_address_comes_back(bytes: [u8; 20]) {
+        fn address_round_trips(bytes: [u8; 20]) {
             let address = Address::from_bytes(bytes);
             prop_assert_eq!(address.to_string().parse::<Address>(), Ok(address));
         }

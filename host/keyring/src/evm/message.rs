@@ -1,6 +1,6 @@
-//! Messages that an EVM key signs (EIP-191, version 0x45: `personal_sign`).
+//! Signatures of messages by EVM keys (EIP-191, version 0x45: `personal_sign`).
 //!
-//! The prefix makes sure that no message is a transaction.
+//! The prefix ensures that no message is a transaction.
 
 use super::{Address, keccak};
 use crate::{
@@ -8,12 +8,12 @@ use crate::{
     secp256k1::{Key, Signature},
 };
 
-/// The signature of `message` by this key.
+/// Signs `message` with this key.
 pub fn sign_message(key: &Key, message: &[u8]) -> Result<Signature, KeyringError> {
     key.sign_digest(&digest(message))
 }
 
-/// Who signed this message. Every signature has somebody: compare the address with the one that was expected.
+/// Recovers the signer of this message. Recovery succeeds for any message: compare the address with the expected one.
 pub fn recover_message(message: &[u8], signature: &Signature) -> Result<Address, KeyringError> {
     Ok(Address::of(&signature.recover(&digest(message))?))
 }

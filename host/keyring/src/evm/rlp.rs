@@ -1,8 +1,8 @@
-//! What `alloy_rlp` leaves to us of the encoding of transactions: lists of encoded items, and numbers of 32 bytes.
+//! RLP encoding that `alloy_rlp` does not provide: lists of encoded items, and numbers of 32 bytes.
 
 use alloy_rlp::{Error, Header};
 
-/// The list of items that are encoded already.
+/// Encodes a list of items that are already encoded.
 pub(super) fn list(items: &[u8]) -> Vec<u8> {
     // A header has at most nine bytes.
     let mut out = Vec::with_capacity(items.len() + 9);
@@ -11,13 +11,13 @@ pub(super) fn list(items: &[u8]) -> Vec<u8> {
     out
 }
 
-/// The bytes that a number is written with: none in front is zero.
+/// Returns the bytes of a number without leading zeros.
 pub(super) fn digits(number: &[u8; 32]) -> &[u8] {
     let zeros = number.iter().take_while(|byte| **byte == 0).count();
     number.split_at(zeros).1
 }
 
-/// Reads what [`digits`] gives: at most 32 bytes, none in front zero.
+/// Decodes the output of [`digits`]: at most 32 bytes without leading zeros.
 pub(super) fn decode_digits(items: &mut &[u8]) -> alloy_rlp::Result<[u8; 32]> {
     let digits = Header::decode_bytes(items, false)?;
     let mut number = [0; 32];

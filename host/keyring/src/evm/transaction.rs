@@ -1,7 +1,7 @@
-//! Transactions with a priority fee (EIP-1559, type 2): as bytes to sign, as signed bytes, and back.
+//! Transactions with a priority fee (EIP-1559, type 2): encoding, signing and decoding.
 //!
-//! Never asks whether a transaction makes sense (fees, nonce, balance): that is for who builds it, and for the chain.
-//! What is read is read strictly: one spelling, nothing behind it, the low `s`.
+//! Fees, nonce and balance are not checked here; the caller and the chain do that.
+//! Decoding is strict: canonical encoding only, no trailing bytes, the low `s`.
 
 use alloy_rlp::{Decodable, Encodable, Header};
 
@@ -11,13 +11,13 @@ use crate::{
     secp256k1::{Key, Signature},
 };
 
-/// The byte in front of a transaction of this kind.
+/// Prefix byte of a transaction of this type.
 const TYPE: u8 = 2;
 
-/// Bytes of a signed transaction: what nodes take into their pools.
+/// Maximum size of a signed transaction that nodes accept into their pools.
 pub const TRANSACTION_BYTES_MAX: usize = 128 << 10;
 
-/// What is to happen. Fees and value are in wei.
+/// An unsigned transaction. Fees and value are in wei.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Transaction {
     pub chain_id: u64,
@@ -25,21 +25,21 @@ pub struct Transaction {
     pub max_priority_fee_per_gas: u128,
     pub max_fee_per_gas: u128,
     pub gas_limit: u64,
-    /// `None` makes a contract of `data`.
+    /// `None` creates a contract from `data`.
     pub to: Option<Address>,
     pub value: u128,
     pub data: Vec<u8>,
     pub access_list: Vec<AccessListEntry>,
 }
 
-/// An account and the slots of its storage that a transaction says it will use (EIP-2930).
+/// An account and its storage slots that a transaction declares to use (EIP-2930).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AccessListEntry {
     pub address: Address,
     pub slots: Vec<[u8; 32]>,
 }
 
-/// A transaction that can be sent.
+/// A signed transaction, ready to be submitted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SignedTransaction {
     pub transaction: Transaction,
@@ -47,16 +47,16 @@ pub struct SignedTransaction {
 }
 
 impl Transaction {
-    /// The bytes that are hashed and signed.
+    /// Encodes the bytes that are hashed and signed.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut fields = Vec::new();
         self.encode_fields(&mut fields);
         [&[TYPE], rlp::list(&fields).as_slice()].concat()
     }
 
-    /// Reads what [`Transaction::to_bytes`] writes.
+    /// Decodes the output of [`Transaction::to_bytes`].
     pub fn from_bytes(bytes: &[u8]) -> Result<Transaction, KeyringError> {
-        let mut fields = opened(bytes)?;
+        let mut fields = encoded_fields(bytes)?;
         let transaction = decode_fields(&mut fields).map_err(|_| KeyringError::Transaction)?;
         if fields.is_empty() { Ok(transaction) } else { Err(KeyringError::Transaction) }
     }
@@ -90,7 +90,7 @@ impl Transaction {
 }
 
 impl SignedTransaction {
-    /// The bytes to send.
+    /// Encodes the bytes to submit.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut fields = Vec::new();
         self.transaction.encode_fields(&mut fields);
@@ -100,9 +100,9 @@ impl SignedTransaction {
         [&[TYPE], rlp::list(&fields).as_slice()].concat()
     }
 
-    /// Reads what [`SignedTransaction::to_bytes`] writes.
+    /// Decodes the output of [`SignedTransaction::to_bytes`].
     pub fn from_bytes(bytes: &[u8]) -> Result<SignedTransaction, KeyringError> {
-        let mut fields = opened(bytes)?;
+        let mut fields = encoded_fields(bytes)?;
         let (transaction, is_y_odd, r, s) = decode_signed(&mut fields).map_err(|_| KeyringError::Transaction)?;
         if !fields.is_empty() {
             return Err(KeyringError::Transaction);
@@ -111,12 +111,12 @@ impl SignedTransaction {
         Ok(SignedTransaction { transaction, signature })
     }
 
-    /// The name of this transaction on its blockchain.
+    /// Returns the hash that identifies this transaction on its blockchain.
     pub fn hash(&self) -> [u8; 32] {
         keccak(&self.to_bytes())
     }
 
-    /// Who signed. Every signature has somebody: compare the address with the one that was expected.
+    /// Recovers the sender. Recovery succeeds for any transaction: compare the address with the expected one.
     pub fn sender(&self) -> Result<Address, KeyringError> {
         Ok(Address::of(&self.signature.recover(&keccak(&self.transaction.to_bytes()))?))
     }
@@ -164,8 +164,8 @@ fn decode_access_list(fields: &mut &[u8]) -> alloy_rlp::Result<Vec<AccessListEnt
     Ok(list)
 }
 
-/// The fields of a transaction of our type, and nothing around them.
-fn opened(bytes: &[u8]) -> Result<&[u8], KeyringError> {
+/// Returns the encoded fields of a transaction of this type. Rejects trailing bytes.
+fn encoded_fields(bytes: &[u8]) -> Result<&[u8], KeyringError> {
     if bytes.len() > TRANSACTION_BYTES_MAX {
         return Err(KeyringError::TransactionLength);
     }

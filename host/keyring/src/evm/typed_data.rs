@@ -1,8 +1,7 @@
-//! Typed data that an EVM key signs (EIP-712): a JSON document that says what its fields mean, and for which contract.
+//! Typed data that an EVM key signs (EIP-712): a JSON document that declares its types and its contract.
 //!
-//! Never asks whether what it says makes sense: that is for who shows it. A document is read strictly, so that nobody can
-//! read it as something else than what is signed: every name stands once, every field that is given is signed, and every
-//! type is written as the standard writes it.
+//! The meaning of a document is not checked; the caller displays it. Parsing is strict, so that a document has only one
+//! interpretation: every name occurs once, every given field is signed, and every type is spelled as in the standard.
 
 mod json;
 mod schema;
@@ -20,18 +19,19 @@ use crate::{
     secp256k1::{Key, Signature},
 };
 
-/// Bytes of a document. Those that people sign have a few hundred.
+/// Maximum size of a document. Typical documents have a few hundred bytes.
 pub const TYPED_DATA_BYTES_MAX: usize = 64 << 10;
 
-/// Types of a document. Each is hashed together with all that it refers to, so time grows with this times the bytes.
+/// Maximum number of types of a document. Each is hashed with all types that it refers to, so the time grows with this
+/// number times the size.
 pub const TYPED_DATA_TYPES_MAX: usize = 32;
 
-/// What comes before the two hashes: no transaction and no message begins like this.
+/// Prefix of the two hashes. No transaction and no message starts with it.
 const PREFIX: [u8; 2] = [0x19, 1];
 
 const DOMAIN: &str = "EIP712Domain";
 
-/// What a domain can have, in this sequence. It names at least one, and its type is made of those that it names.
+/// Fields of a domain in their order. A domain has at least one of them, and its type consists of the given ones.
 const DOMAIN_FIELDS: [(&str, &str); 5] = [
     ("name", "string"),
     ("version", "string"),
@@ -40,14 +40,14 @@ const DOMAIN_FIELDS: [(&str, &str); 5] = [
     ("salt", "bytes32"),
 ];
 
-/// A document that was read.
+/// A parsed document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TypedData {
     digest: [u8; 32],
 }
 
 impl TypedData {
-    /// Reads a document: `types`, `primaryType`, `domain` and `message`. `types` may leave the type of the domain out.
+    /// Parses a document: `types`, `primaryType`, `domain` and `message`. `types` may omit the type of the domain.
     pub fn read(json: &str) -> Result<TypedData, KeyringError> {
         if json.len() > TYPED_DATA_BYTES_MAX {
             return Err(KeyringError::TypedDataLength);
@@ -74,13 +74,15 @@ impl TypedData {
         key.sign_digest(&self.digest)
     }
 
-    /// Who signed this document. Every signature has somebody: compare the address with the one that was expected.
+    /// Recovers the signer of this document. Recovery succeeds for any document: compare the address with the expected
+    /// one.
     pub fn signer(&self, signature: &Signature) -> Result<Address, KeyringError> {
         Ok(Address::of(&signature.recover(&self.digest)?))
     }
 }
 
-/// The domain has a type that only its fields decide. Where the document declares it as well, it has to be that one.
+/// Adds the type of the domain, which follows from the domain's fields. A declaration in the document must be equal to
+/// it.
 fn declare_domain(
     types: &mut BTreeMap<String, Vec<Field>>,
     domain: &BTreeMap<String, Value>,

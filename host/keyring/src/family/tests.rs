@@ -13,9 +13,9 @@ fn address(family: Family, index: u32) -> String {
     family.address(&test_seed(), &family.path(index).unwrap()).unwrap()
 }
 
-/// What every developer's node prints when it starts.
+/// The accounts that common development nodes print at start.
 #[test]
-fn the_test_phrase_has_the_accounts_that_test_nodes_have() {
+fn test_phrase_has_the_accounts_of_development_nodes() {
     let expected = [
         "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
         "0x70997970C51812dc3A010C7d01b50e0d17dc79C8",
@@ -36,7 +36,7 @@ fn the_test_phrase_has_the_accounts_that_test_nodes_have() {
 }
 
 #[test]
-fn paths_are_those_of_bip_44() {
+fn paths_follow_bip_44() {
     for (family, first, last) in [
         (Family::Evm, "m/44'/60'/0'/0/0", "m/44'/60'/0'/0/2147483647"),
         (Family::Tron, "m/44'/195'/0'/0/0", "m/44'/195'/0'/0/2147483647"),
@@ -51,7 +51,7 @@ fn paths_are_those_of_bip_44() {
 #[test]
 fn every_blockchain_has_one_family() {
     let names: BTreeSet<&str> = BLOCKCHAINS.iter().map(|(name, _)| *name).collect();
-    assert_eq!(names.len(), BLOCKCHAINS.len(), "a blockchain stands there twice");
+    assert_eq!(names.len(), BLOCKCHAINS.len(), "a blockchain is listed twice");
     let others: Vec<&str> = names.iter().copied().filter(|name| Family::of(name) != Some(Family::Evm)).collect();
     assert_eq!(others, ["solana", "tron"]);
     for unknown in ["", "Ethereum", "ethereum ", "bitcoin", "stellar"] {
@@ -60,7 +60,7 @@ fn every_blockchain_has_one_family() {
 }
 
 #[test]
-fn an_address_of_one_family_is_refused_by_the_others() {
+fn address_of_one_family_is_rejected_by_the_others() {
     let families = [Family::Evm, Family::Tron, Family::Solana];
     for (owner, reader) in families.iter().flat_map(|owner| families.map(|reader| (*owner, reader))) {
         let text = address(owner, 3);
@@ -69,14 +69,14 @@ fn an_address_of_one_family_is_refused_by_the_others() {
 }
 
 #[test]
-fn addresses_are_compared_in_one_spelling() {
+fn addresses_are_canonicalised() {
     let text = address(Family::Evm, 0);
     assert_eq!(Family::Evm.read_address(&text.to_ascii_lowercase()), Ok(text));
 }
 
 proptest! {
     #[test]
-    fn any_text_is_an_address_in_one_spelling_or_refused(text in "(0x|T)?([0-9a-f]{40}|[1-9A-HJ-NP-Za-km-z]{30,45}|.{0,50})") {
+    fn canonical_address_parses_to_itself(text in "(0x|T)?([0-9a-f]{40}|[1-9A-HJ-NP-Za-km-z]{30,45}|.{0,50})") {
         for family in [Family::Evm, Family::Tron, Family::Solana] {
             if let Ok(spelling) = family.read_address(&text) {
                 prop_assert_eq!(family.read_address(&spelling), Ok(spelling));

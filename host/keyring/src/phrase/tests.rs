@@ -14,7 +14,7 @@ struct Published {
 }
 
 #[test]
-fn phrases_and_seeds_are_those_that_bip_39_publishes() {
+fn phrases_and_seeds_match_bip_39_vectors() {
     for vector in published::vectors::<Published>(include_str!("../../tests/published/bip39.json")) {
         let phrase = SeedPhrase::from_entropy(&hex::decode(&vector.entropy).unwrap()).unwrap();
         assert_eq!(*phrase.expose(), vector.phrase);
@@ -26,7 +26,7 @@ fn phrases_and_seeds_are_those_that_bip_39_publishes() {
 }
 
 #[test]
-fn sixteen_bytes_are_twelve_words_and_thirty_two_are_twenty_four() {
+fn entropy_length_determines_the_number_of_words() {
     for (bytes, words) in [(16, 12), (20, 15), (24, 18), (28, 21), (32, 24)] {
         let phrase = SeedPhrase::from_entropy(&vec![0x5a; bytes]).unwrap();
         assert_eq!(phrase.expose().split(' ').count(), words);
@@ -34,15 +34,15 @@ fn sixteen_bytes_are_twelve_words_and_thirty_two_are_twenty_four() {
 }
 
 #[test]
-fn entropy_of_another_length_is_refused() {
+fn entropy_of_invalid_length_is_rejected() {
     for length in [0, 1, 12, 15, 17, 31, 33, 36, 64, 1_000] {
-        let refused = SeedPhrase::from_entropy(&vec![1; length]).err();
-        assert_eq!(refused, Some(KeyringError::EntropyLength(length)));
+        let error = SeedPhrase::from_entropy(&vec![1; length]).err();
+        assert_eq!(error, Some(KeyringError::EntropyLength(length)));
     }
 }
 
 #[test]
-fn a_mistyped_phrase_is_refused_and_says_where() {
+fn mistyped_phrase_is_rejected_with_the_position_of_the_word() {
     let cases = [
         (JUNK.replace("junk", "jung"), KeyringError::PhraseWord(12)),
         (JUNK.replacen("test", "Test", 1), KeyringError::PhraseWord(1)),
@@ -60,26 +60,26 @@ fn a_mistyped_phrase_is_refused_and_says_where() {
 }
 
 #[test]
-fn white_space_around_words_does_not_matter() {
+fn white_space_around_words_is_ignored() {
     let spaced = format!("\n  {}\t\n", JUNK.replace(' ', " \n "));
     assert_eq!(*SeedPhrase::parse(&spaced).unwrap().expose(), JUNK);
 }
 
 #[test]
-fn a_passphrase_makes_another_seed_however_it_is_composed() {
+fn passphrase_changes_the_seed_independent_of_unicode_composition() {
     let phrase = SeedPhrase::parse(JUNK).unwrap();
     assert_ne!(phrase.seed("").expose(), phrase.seed("é").expose());
-    assert_eq!(phrase.seed("\u{e9}").expose(), phrase.seed("e\u{301}").expose(), "é in one character and in two");
+    assert_eq!(phrase.seed("\u{e9}").expose(), phrase.seed("e\u{301}").expose(), "é as one and as two characters");
 }
 
 #[test]
-fn a_phrase_does_not_show_itself() {
+fn debug_output_hides_the_phrase() {
     assert_eq!(format!("{:?}", SeedPhrase::parse(JUNK).unwrap()), "SeedPhrase([secret])");
 }
 
 proptest! {
     #[test]
-    fn a_phrase_comes_back(entropy: [u8; 32], is_short: bool) {
+    fn phrase_round_trips(entropy: [u8; 32], is_short: bool) {
         let entropy = if is_short { &entropy[..16] } else { &entropy[..] };
         let phrase = SeedPhrase::from_entropy(entropy).unwrap();
         let read = SeedPhrase::parse(&phrase.expose()).unwrap();
@@ -88,7 +88,7 @@ proptest! {
     }
 
     #[test]
-    fn any_text_is_a_phrase_or_refused(text in "(test |abandon |zoo ){11,13}[a-z]{0,5}") {
+    fn parsed_phrase_formats_to_its_input(text in "(test |abandon |zoo ){11,13}[a-z]{0,5}") {
         if let Ok(phrase) = SeedPhrase::parse(&text) {
             prop_assert_eq!(&*phrase.expose(), text.trim());
         }

@@ -4,14 +4,14 @@ use sha2::Sha256;
 use super::*;
 use crate::published::bytes;
 
-/// The number of points of the curve, with which private keys and scalars are taken.
+/// The order of the curve, which is the modulus of private keys and scalars.
 const MODULUS: &str = "fffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141";
 
 fn key(digits: &str) -> Key {
     Key::from_bytes(&bytes(digits)).unwrap()
 }
 
-/// The other `s` that fits the same message: the order of the curve less the low one.
+/// Replaces `s` by the high one, which is valid for the same message: the order of the curve minus the low `s`.
 fn with_high_s(signature: [u8; 65]) -> [u8; 65] {
     let ecdsa = Ecdsa::from_slice(&signature[..64]).unwrap();
     let high = -*ecdsa.s().as_ref();
@@ -21,9 +21,9 @@ fn with_high_s(signature: [u8; 65]) -> [u8; 65] {
     bytes
 }
 
-/// RFC 6979 over secp256k1 with SHA-256, as the libraries of Bitcoin have published it.
+/// Vectors of RFC 6979 over secp256k1 with SHA-256, published by Bitcoin libraries.
 #[test]
-fn nonces_are_those_of_rfc_6979() {
+fn nonces_follow_rfc_6979() {
     let vectors = [
         (
             1,
@@ -46,9 +46,9 @@ fn nonces_are_those_of_rfc_6979() {
     }
 }
 
-/// The example of EIP-155: the digest of its transaction, its key, its signature.
+/// The example of EIP-155: digest, key and signature.
 #[test]
-fn the_example_of_eip_155_is_signed_as_published() {
+fn signature_matches_the_eip_155_example() {
     let digest = bytes("daf5a779ae972f972197303d7b574746c7ef83eadac0f2791ad23db92e4c8e53");
     let signature = key(&"46".repeat(32)).sign_digest(&digest).unwrap();
     let expected = "28ef61340bd939bc2195fe537567866003e1a15d3c71ff63e1590620aa636276\
@@ -57,7 +57,7 @@ fn the_example_of_eip_155_is_signed_as_published() {
 }
 
 #[test]
-fn a_private_key_lies_between_zero_and_the_modulus() {
+fn private_key_is_above_zero_and_below_the_modulus() {
     for wrong in ["00".repeat(32), MODULUS.to_owned(), "ff".repeat(32)] {
         assert_eq!(Key::from_bytes(&bytes(&wrong)).err(), Some(KeyringError::PrivateKey), "{wrong}");
     }
@@ -66,33 +66,33 @@ fn a_private_key_lies_between_zero_and_the_modulus() {
 }
 
 #[test]
-fn a_key_does_not_show_itself() {
+fn debug_output_hides_the_key() {
     assert_eq!(format!("{:?}", key(&"46".repeat(32))), "secp256k1::Key([secret])");
 }
 
 #[test]
-fn what_is_no_signature_is_refused() {
-    let good = key(&"46".repeat(32)).sign_digest(&[7; 32]).unwrap().to_bytes();
+fn invalid_signature_is_rejected() {
+    let valid = key(&"46".repeat(32)).sign_digest(&[7; 32]).unwrap().to_bytes();
     let spoiled = |at: usize, with: &[u8]| {
-        let mut bytes = good.to_vec();
+        let mut bytes = valid.to_vec();
         bytes.splice(at..at + with.len(), with.iter().copied());
         bytes
     };
     let order = bytes::<32>(MODULUS);
-    let mut wrong = vec![vec![], good[..64].to_vec(), [&good[..], &[0]].concat(), vec![0; 65]];
+    let mut wrong = vec![vec![], valid[..64].to_vec(), [&valid[..], &[0]].concat(), vec![0; 65]];
     wrong.extend([0, 1, 26, 29, 30, 31, 35, 255].map(|v| spoiled(64, &[v])));
     wrong.extend([spoiled(0, &[0; 32]), spoiled(32, &[0; 32]), spoiled(0, &order), spoiled(32, &order)]);
     for bytes in wrong {
         assert_eq!(Signature::from_bytes(&bytes), Err(KeyringError::Signature), "{}", hex::encode(&bytes));
     }
-    for text in ["", "0x", &hex::encode(good), &format!("0x{}", hex::encode(&good[..64]))] {
+    for text in ["", "0x", &hex::encode(valid), &format!("0x{}", hex::encode(&valid[..64]))] {
         assert_eq!(text.parse::<Signature>(), Err(KeyringError::Signature), "{text}");
     }
 }
 
 proptest! {
     #[test]
-    fn a_signature_names_its_key_and_has_the_low_s(secret in 1_u128.., digest: [u8; 32]) {
+    fn signature_recovers_its_key_and_has_the_low_s(secret in 1_u128.., digest: [u8; 32]) {
         let mut bytes = [0; 32];
         bytes[16..].copy_from_slice(&secret.to_be_bytes());
         let key = Key::from_bytes(&bytes).unwrap();
@@ -105,7 +105,7 @@ proptest! {
     }
 
     #[test]
-    fn one_changed_bit_is_another_signer_or_none(digest: [u8; 32], bit in 0_usize..(32 + 65) * 8) {
+    fn changed_bit_changes_the_signer_or_is_rejected(digest: [u8; 32], bit in 0_usize..(32 + 65) * 8) {
         let key = key(&"46".repeat(32));
         let mut bytes = [&digest[..], &key.sign_digest(&digest).unwrap().to_bytes()].concat();
         bytes[bit / 8] ^= 1 << (bit % 8);
@@ -115,7 +115,7 @@ proptest! {
     }
 
     #[test]
-    fn any_bytes_are_a_signature_or_refused(bytes in prop::collection::vec(any::<u8>(), 0..70), digest: [u8; 32]) {
+    fn arbitrary_bytes_do_not_panic(bytes in prop::collection::vec(any::<u8>(), 0..70), digest: [u8; 32]) {
         if let Ok(signature) = Signature::from_bytes(&bytes) {
             prop_assert_eq!(&signature.to_bytes()[..], &bytes[..]);
             let _ = signature.recover(&digest);

@@ -3,7 +3,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::SeedPhrase;
 
-/// The mint of USDC, which somebody made a key for, and two addresses that everybody knows.
+/// The mint of USDC, which has a key, and two well-known programs.
 const KNOWN: [&str; 3] = [
     "EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v",
     "TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA",
@@ -11,21 +11,21 @@ const KNOWN: [&str; 3] = [
 ];
 
 #[test]
-fn an_address_is_written_as_it_was_read() {
+fn address_formats_to_its_input() {
     for text in KNOWN {
         assert_eq!(text.parse::<Address>().unwrap().to_string(), text);
     }
 }
 
 #[test]
-fn the_test_phrase_has_the_address_that_others_derive() {
+fn test_phrase_has_its_well_known_address() {
     let seed = SeedPhrase::parse("test test test test test test test test test test test junk").unwrap().seed("");
     let key = seed.ed25519_key(&"m/44'/501'/0'/0'".parse().unwrap()).unwrap();
     assert_eq!(Address::of(&key).to_string(), "oeYf6KAJkLYhBuR8CiGc6L4D4Xtfepr85fuDgA9kq96");
 }
 
 #[test]
-fn what_is_no_address_is_refused() {
+fn invalid_address_is_rejected() {
     let shorter = bs58::encode([0xff; 31]).into_string();
     let longer = bs58::encode([0xff; 33]).into_string();
     let long = "1".repeat(100_000);
@@ -46,9 +46,9 @@ fn what_is_no_address_is_refused() {
     }
 }
 
-/// y = 2 is the y of no point; a key's address always is one.
+/// No point has y = 2. The address of a key is always a point.
 #[test]
-fn an_address_without_a_key_can_be_told() {
+fn address_without_a_key_is_off_the_curve() {
     let mut off = [0; 32];
     off[0] = 2;
     assert!(!Address::from_bytes(off).is_on_curve());
@@ -56,7 +56,7 @@ fn an_address_without_a_key_can_be_told() {
 }
 
 #[test]
-fn what_names_the_key_is_signed_as_a_transaction_only() {
+fn bytes_with_the_public_key_are_signed_only_as_a_transaction() {
     let key = Key::from_bytes(&[7; 32]);
     let transaction = [&[1, 0, 1, 3][..], &key.public_key(), &[0; 96]].concat();
     assert!(sign_transaction(&key, &transaction).is_ok());
@@ -68,24 +68,24 @@ fn what_names_the_key_is_signed_as_a_transaction_only() {
 }
 
 #[test]
-fn what_is_no_signature_is_refused() {
-    let good = write_signature(&sign_message(&Key::from_bytes(&[7; 32]), b"hello").unwrap());
-    assert!(read_signature(&good).is_ok());
+fn invalid_signature_is_rejected() {
+    let valid = write_signature(&sign_message(&Key::from_bytes(&[7; 32]), b"hello").unwrap());
+    assert!(read_signature(&valid).is_ok());
     let (shorter, longer) = (bs58::encode([0xff; 63]).into_string(), bs58::encode([0xff; 65]).into_string());
-    for text in ["", "1", &shorter, &longer, &format!("{good} "), &format!("0{}", &good[1..]), &"1".repeat(100_000)] {
+    for text in ["", "1", &shorter, &longer, &format!("{valid} "), &format!("0{}", &valid[1..]), &"1".repeat(100_000)] {
         assert_eq!(read_signature(text), Err(KeyringError::Signature), "{text}");
     }
 }
 
 proptest! {
     #[test]
-    fn any_address_comes_back(bytes: [u8; 32]) {
+    fn address_round_trips(bytes: [u8; 32]) {
         let address = Address::from_bytes(bytes);
         prop_assert_eq!(address.to_string().parse::<Address>(), Ok(address));
     }
 
     #[test]
-    fn any_key_is_on_the_curve_and_signs(secret: [u8; 32], message in prop::collection::vec(any::<u8>(), 0..300)) {
+    fn key_is_on_the_curve_and_signs(secret: [u8; 32], message in prop::collection::vec(any::<u8>(), 0..300)) {
         let key = Key::from_bytes(&secret);
         let address = Address::of(&key);
         prop_assert!(address.is_on_curve());

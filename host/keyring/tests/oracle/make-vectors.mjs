@@ -1,5 +1,5 @@
-// Makes vectors.json: what other libraries derive and sign for a hundred seeds. Every value is computed twice, by two
-// libraries that share no code for it, and nothing is written where they differ. `cargo test` reads only the file.
+// Makes vectors.json: keys and signatures of a hundred seeds from other libraries. Every value is computed by two libraries
+// that share no code for it. The script fails if they differ. `cargo test` reads only the file.
 //
 //   npm ci --ignore-scripts && npm run vectors
 //
@@ -37,13 +37,13 @@ const bytes = (text) => Buffer.from(text.replace(/^0x/, ""), "hex");
 const keccak = (data) => Buffer.from(jsSha3.keccak_256.arrayBuffer(data));
 const sha256 = (data) => createHash("sha256").update(data).digest();
 
-/** The one value that both libraries agree on. */
+/** Returns the value on which both libraries agree. */
 function agreed(one, other) {
   assert.equal(one, other);
   return one;
 }
 
-/** Bytes that look random and are the same in every run. */
+/** Returns pseudo-random bytes that are the same in every run. */
 function noise(...names) {
   return sha256(`tenon keyring ${names.join(" ")}`);
 }

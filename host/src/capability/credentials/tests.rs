@@ -10,7 +10,7 @@ use crate::{
     secrets::{SealingRoot, key_text::hash_text},
 };
 
-/// One run of a call; two with one seed issue the same.
+/// Starts one run of a call. Runs with the same seed issue the same credentials.
 fn run(bench: &Bench, tenant: &str, seed: u8) -> CallState {
     let facts = Facts {
         plugin: "notes".into(),
@@ -20,7 +20,7 @@ fn run(bench: &Bench, tenant: &str, seed: u8) -> CallState {
         settings: Default::default(),
         shared: Shared::bare(),
         shows_private_keys: false,
-        named: Default::default(),
+        operator_destinations: Default::default(),
         event_types: HashMap::new(),
         tasks: Default::default(),
         log: crate::capability::LogLimits::bare(),
@@ -49,12 +49,12 @@ fn grant() -> wit::Grant {
     }
 }
 
-fn sentence<T: std::fmt::Debug>(trapped: wasmtime::Result<T>) -> String {
+fn trap_message<T: std::fmt::Debug>(trapped: wasmtime::Result<T>) -> String {
     trapped.unwrap_err().to_string()
 }
 
 #[tokio::test]
-async fn what_is_issued_looks_like_what_it_is_and_the_text_is_in_no_change_set() {
+async fn issued_credential_has_its_prefix_and_its_text_is_not_in_the_change_set() {
     let bench = Bench::open().await;
     let mut state = run(&bench, "acme/test", 1);
     let key = state.issue_key(wit::Grant { signs: true, ..grant() }).await.unwrap();
@@ -69,7 +69,7 @@ async fn what_is_issued_looks_like_what_it_is_and_the_text_is_in_no_change_set()
 }
 
 #[tokio::test]
-async fn every_run_of_a_call_issues_the_same_and_no_other_call_does() {
+async fn runs_of_a_call_issue_the_same_key_and_other_calls_do_not() {
     let bench = Bench::open().await;
     let issue = async |seed| run(&bench, "acme/test", seed).issue_key(grant()).await.unwrap().secret;
     assert_eq!(issue(1).await, issue(1).await);
@@ -77,7 +77,7 @@ async fn every_run_of_a_call_issues_the_same_and_no_other_call_does() {
 }
 
 #[tokio::test]
-async fn a_grant_beyond_its_bounds_traps_with_a_sentence() {
+async fn invalid_grant_traps_with_its_reason() {
     let bench = Bench::open().await;
     let wrong = [
         (wit::Grant { attributes: vec![], ..grant() }, "1 to 8 attributes"),
@@ -85,7 +85,7 @@ async fn a_grant_beyond_its_bounds_traps_with_a_sentence() {
             wit::Grant { attributes: (0..9).map(|n| pair(&format!("n{n}"), "1")).collect(), ..grant() },
             "1 to 8 attributes",
         ),
-        (wit::Grant { attributes: vec![pair("room", "7"), pair("room", "8")], ..grant() }, "stands twice"),
+        (wit::Grant { attributes: vec![pair("room", "7"), pair("room", "8")], ..grant() }, "is given twice"),
         (wit::Grant { attributes: vec![pair("a=b", "7")], ..grant() }, "the name of an attribute"),
         (wit::Grant { attributes: vec![pair("room", &"7".repeat(129))], ..grant() }, "the value of an attribute"),
         (wit::Grant { scopes: vec!["a,b".into()], ..grant() }, "scopes"),
@@ -93,25 +93,25 @@ async fn a_grant_beyond_its_bounds_traps_with_a_sentence() {
         (wit::Grant { label: "\u{7}".into(), ..grant() }, "a label"),
     ];
     for (grant, expected) in wrong {
-        let told = sentence(run(&bench, "acme/test", 1).issue_key(grant).await);
-        assert!(told.contains(expected), "{told}");
+        let message = trap_message(run(&bench, "acme/test", 1).issue_key(grant).await);
+        assert!(message.contains(expected), "{message}");
     }
-    let told = sentence(run(&bench, "acme/test", 1).issue_token(wit::Grant { signs: true, ..grant() }).await);
-    assert!(told.contains("a token signs no webhooks"), "{told}");
+    let message = trap_message(run(&bench, "acme/test", 1).issue_token(wit::Grant { signs: true, ..grant() }).await);
+    assert!(message.contains("a token cannot sign webhooks"), "{message}");
 }
 
 #[tokio::test]
-async fn nobody_issues_revokes_or_finds_on_an_open_route() {
+async fn open_route_has_no_credentials() {
     let bench = Bench::open().await;
     let mut state = run(&bench, "", 1);
-    assert!(sentence(state.issue_key(grant()).await).contains("an open route has no tenant"));
-    assert!(sentence(state.revoke("key_1".into()).await).contains("an open route has no tenant"));
-    assert!(sentence(state.revoke_all(pair("room", "7")).await).contains("an open route has no tenant"));
+    assert!(trap_message(state.issue_key(grant()).await).contains("an open route has no tenant"));
+    assert!(trap_message(state.revoke("key_1".into()).await).contains("an open route has no tenant"));
+    assert!(trap_message(state.revoke_all(pair("room", "7")).await).contains("an open route has no tenant"));
     assert_eq!(state.find(pair("room", "7")).await.unwrap().len(), 0);
 }
 
 #[tokio::test]
-async fn an_attribute_that_cannot_be_is_carried_by_nothing() {
+async fn invalid_attribute_matches_no_credential() {
     let bench = Bench::open().await;
     let mut state = run(&bench, "acme/test", 1);
     for wrong in [pair("", "7"), pair("room", ""), pair("room", &"7".repeat(1_000))] {
@@ -121,7 +121,7 @@ async fn an_attribute_that_cannot_be_is_carried_by_nothing() {
 }
 
 #[tokio::test]
-async fn the_copy_of_a_key_that_signs_opens_under_its_own_scope_and_id_only() {
+async fn sealed_copy_of_a_signing_key_opens_only_with_its_scope_and_id() {
     let bench = Bench::open().await;
     let mut state = run(&bench, "acme/test", 1);
     let key = state.issue_key(wit::Grant { signs: true, ..grant() }).await.unwrap();
@@ -139,19 +139,22 @@ async fn the_copy_of_a_key_that_signs_opens_under_its_own_scope_and_id_only() {
 }
 
 #[tokio::test]
-async fn what_is_committed_is_kept_by_its_hash() {
+async fn committed_credential_is_found_by_its_hash() {
     let bench = Bench::open().await;
     let mut state = run(&bench, "acme/test", 1);
     let token = state.issue_token(grant()).await.unwrap();
     assert!(bench.database.find_key_by_hash(&hash_text(&token.secret)).await.unwrap().is_none());
     commit(&bench, state).await;
-    let kept = bench.database.find_key_by_hash(&hash_text(&token.secret)).await.unwrap().unwrap();
-    assert_eq!((&*kept.id, kept.kind, kept.label.as_deref()), (&*token.id, CredentialKind::Token, Some("for tests")));
-    assert_eq!(kept.attributes, [("room".to_owned(), "7".to_owned())]);
+    let stored = bench.database.find_key_by_hash(&hash_text(&token.secret)).await.unwrap().unwrap();
+    assert_eq!(
+        (&*stored.id, stored.kind, stored.label.as_deref()),
+        (&*token.id, CredentialKind::Token, Some("for tests"))
+    );
+    assert_eq!(stored.attributes, [("room".to_owned(), "7".to_owned())]);
 }
 
 #[tokio::test]
-async fn an_end_beyond_all_clocks_is_as_good_as_none() {
+async fn expiry_is_capped_at_its_maximum() {
     let bench = Bench::open().await;
     let mut state = run(&bench, "acme/test", 1);
     let key = state.issue_key(wit::Grant { expires_at: Some(u64::MAX), ..grant() }).await.unwrap();
@@ -161,18 +164,18 @@ async fn an_end_beyond_all_clocks_is_as_good_as_none() {
     assert_eq!((&found[0].id, found[0].expires_at), (&key.id, Some(EXPIRES_AT_MAX)));
 }
 
-/// What a run that ends for a password comes to, once it is computed.
+/// Computes the pending password of a run and records its outcome.
 fn compute(state: &mut CallState) {
-    let work = state.passwords().take_wanted().unwrap();
+    let work = state.passwords().take_pending().unwrap();
     let outcome = work.compute();
-    state.passwords().know(work, outcome);
+    state.passwords().record(work, outcome);
 }
 
 #[tokio::test]
-async fn a_run_ends_where_it_needs_a_password_and_the_next_one_knows_it() {
+async fn run_traps_for_a_password_and_the_next_run_has_its_outcome() {
     let bench = Bench::open().await;
     let mut state = run(&bench, "", 1);
-    assert!(sentence(state.hash_password("open sesame".into()).await).contains("has to be computed first"));
+    assert!(trap_message(state.hash_password("open sesame".into()).await).contains("has to be computed first"));
     compute(&mut state);
     // The next run draws the same salt.
     let (_, questions) = state.into_parts();
@@ -187,19 +190,19 @@ async fn a_run_ends_where_it_needs_a_password_and_the_next_one_knows_it() {
         compute(&mut state);
         assert_eq!(verify(&mut state).await.unwrap(), expected);
     }
-    assert!(sentence(state.verify_password("x".into(), Some("plain".into())).await).contains("no hash of"));
-    assert!(sentence(state.hash_password("x".repeat(2_000)).await).contains("at most 1024 bytes"));
-    assert!(state.passwords().take_wanted().is_none());
+    assert!(trap_message(state.verify_password("x".into(), Some("plain".into())).await).contains("not a hash of"));
+    assert!(trap_message(state.hash_password("x".repeat(2_000)).await).contains("at most 1024 bytes"));
+    assert!(state.passwords().take_pending().is_none());
 }
 
 #[tokio::test]
-async fn a_call_computes_a_few_passwords_and_no_more() {
+async fn number_of_passwords_of_a_call_is_bounded() {
     let bench = Bench::open().await;
     let mut state = run(&bench, "", 1);
     for text in 0..PASSWORDS_MAX {
         state.verify_password(text.to_string(), None).await.unwrap_err();
         compute(&mut state);
     }
-    assert!(sentence(state.verify_password("one more".into(), None).await).contains("at most"));
-    assert!(state.passwords().take_wanted().is_none());
+    assert!(trap_message(state.verify_password("one more".into(), None).await).contains("at most"));
+    assert!(state.passwords().take_pending().is_none());
 }

@@ -10,13 +10,13 @@ use crate::{
 
 const TENANT: &str = "acme/test";
 
-/// One of the operator's, for these.
-fn named(tenants: &[&str]) -> Arc<DestinationConfig> {
+/// Returns an operator's destination for these tenants.
+fn operator_destination(tenants: &[&str]) -> Arc<DestinationConfig> {
     let tenants = tenants.iter().map(|tenant| tenant.to_string()).collect();
     Arc::new(DestinationConfig { kind: DestinationKind::Outbox, timeout_ms: None, test: true, live: true, tenants })
 }
 
-/// One run of a call of this tenant; the operator has a destination "bank", and one for another tenant.
+/// Starts one run of a call of this tenant. The operator has a destination "bank", and "theirs" for another tenant.
 fn run(bench: &Bench, tenant: &str) -> CallState {
     let facts = Facts {
         plugin: "notes".into(),
@@ -26,7 +26,11 @@ fn run(bench: &Bench, tenant: &str) -> CallState {
         settings: Default::default(),
         shared: Shared::bare(),
         shows_private_keys: false,
-        named: [("bank".into(), named(&[])), ("theirs".into(), named(&["other/test"]))].into(),
+        operator_destinations: [
+            ("bank".into(), operator_destination(&[])),
+            ("theirs".into(), operator_destination(&["other/test"])),
+        ]
+        .into(),
         event_types: HashMap::new(),
         tasks: Default::default(),
         log: crate::capability::LogLimits::bare(),
@@ -64,12 +68,12 @@ async fn put(state: &mut CallState, destination: wit::Destination) -> Result<(),
 }
 
 #[tokio::test]
-async fn a_destination_is_kept_with_its_secrets_sealed_and_never_given_back() {
+async fn secrets_of_a_destination_are_sealed_and_never_returned() {
     let bench = Bench::open().await;
     let mut first = run(&bench, TENANT);
     put(&mut first, partner()).await.unwrap();
-    let shown = first.get("partner".into()).await.unwrap().unwrap();
-    assert!(shown.secrets.is_empty() && shown.settings[0].value == "me");
+    let found = first.get("partner".into()).await.unwrap().unwrap();
+    assert!(found.secrets.is_empty() && found.settings[0].value == "me");
     commit(&bench, first).await;
     let mut second = run(&bench, TENANT);
     assert_eq!(second.get("partner".into()).await.unwrap().unwrap().base_url, "https://partner.example/v1");
@@ -85,21 +89,21 @@ async fn a_destination_is_kept_with_its_secrets_sealed_and_never_given_back() {
 }
 
 #[tokio::test]
-async fn a_name_of_the_operators_cannot_be_taken() {
+async fn name_of_an_operator_destination_is_taken() {
     let bench = Bench::open().await;
     let refused = put(&mut run(&bench, TENANT), wit::Destination { name: "bank".into(), ..partner() }).await;
     assert!(matches!(refused, Err(wit::Refusal::Other(sentence)) if sentence.contains("\"bank\"")));
 }
 
 #[tokio::test]
-async fn a_name_that_the_operator_uses_for_others_is_free() {
+async fn name_of_an_operator_destination_for_other_tenants_is_free() {
     let (bench, theirs) = (Bench::open().await, || wit::Destination { name: "theirs".into(), ..partner() });
     put(&mut run(&bench, TENANT), theirs()).await.unwrap();
     assert!(put(&mut run(&bench, "other/test"), theirs()).await.is_err());
 }
 
 #[tokio::test]
-async fn an_address_that_may_not_be_called_is_refused() {
+async fn disallowed_address_is_refused() {
     use wit::Refusal::{AddressNotAllowed, HttpsRequired, Malformed, NotAUrl};
     let (bench, at) = (Bench::open().await, |url: &str| wit::Destination { base_url: url.into(), ..partner() });
     let mut test = run(&bench, TENANT);
@@ -115,7 +119,7 @@ async fn an_address_that_may_not_be_called_is_refused() {
 }
 
 #[tokio::test]
-async fn where_tokens_come_from_is_judged_as_well() {
+async fn token_url_is_checked() {
     let bench = Bench::open().await;
     let oauth = |url: &str| wit::Destination {
         kind: "oauth2".into(),
@@ -130,7 +134,7 @@ async fn where_tokens_come_from_is_judged_as_well() {
 }
 
 #[tokio::test]
-async fn a_malformed_destination_is_refused_without_showing_a_secret() {
+async fn malformed_destination_is_refused_without_quoting_a_secret() {
     let bench = Bench::open().await;
     let mut state = run(&bench, TENANT);
     let many = pairs(&vec![("user", "me"); DESTINATION_VALUES_MAX + 1]);
@@ -142,13 +146,13 @@ async fn a_malformed_destination_is_refused_without_showing_a_secret() {
         wit::Destination { secrets: pairs(&[("password", "hunter2"), ("token", "hunter2")]), ..partner() },
         wit::Destination { secrets: pairs(&[("password", "hunter2\n")]), ..partner() },
     ] {
-        let Err(wit::Refusal::Malformed(sentence)) = put(&mut state, wrong).await else { panic!("it was taken") };
+        let Err(wit::Refusal::Malformed(sentence)) = put(&mut state, wrong).await else { panic!("it was accepted") };
         assert!(!sentence.contains("hunter2"), "{sentence}");
     }
 }
 
 #[tokio::test]
-async fn a_tenant_has_so_many_destinations_and_no_more() {
+async fn number_of_destinations_of_a_tenant_is_bounded() {
     let bench = Bench::open().await;
     let mut state = run(&bench, TENANT);
     for number in 0..DESTINATIONS_MAX {
@@ -164,9 +168,9 @@ async fn a_tenant_has_so_many_destinations_and_no_more() {
 }
 
 #[tokio::test]
-async fn an_open_route_names_no_destination() {
+async fn open_route_has_no_destinations() {
     let bench = Bench::open().await;
-    let mut nobody = run(&bench, "");
-    assert!(nobody.put(partner()).await.is_err());
-    assert!(nobody.get("partner".into()).await.unwrap().is_none());
+    let mut anonymous = run(&bench, "");
+    assert!(anonymous.put(partner()).await.is_err());
+    assert!(anonymous.get("partner".into()).await.unwrap().is_none());
 }

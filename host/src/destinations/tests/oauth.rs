@@ -1,4 +1,4 @@
-//! Token endpoints that are right, slow, wrong or gone.
+//! Token endpoints that work, are slow, return errors or are unreachable.
 
 use futures_util::future::join_all;
 
@@ -19,100 +19,100 @@ fn client(token_url: &str) -> Login {
     }))
 }
 
-struct Scene {
-    world: World,
+struct OAuthSetup {
+    fixture: Fixture,
     bank: Server,
     issuer: Server,
 }
 
-/// An operator's destination "bank" with tokens of `issuer`.
-async fn scene(tokens: impl IntoIterator<Item = &'static str>) -> Scene {
-    let (world, bank, issuer) = (World::open().await, Server::start().await, Server::start().await);
-    issuer.will(tokens.into_iter().map(|token| Reply::With(200, token)));
-    world.bank(&bank.url, client(&issuer.url));
-    Scene { world, bank, issuer }
+/// Configures the operator's destination "bank" with tokens of `issuer`.
+async fn setup(tokens: impl IntoIterator<Item = &'static str>) -> OAuthSetup {
+    let (fixture, bank, issuer) = (Fixture::open().await, Server::start().await, Server::start().await);
+    issuer.respond_with(tokens.into_iter().map(|token| ServerResponse::With(200, token)));
+    fixture.bank(&bank.url, client(&issuer.url));
+    OAuthSetup { fixture, bank, issuer }
 }
 
-impl Scene {
-    async fn call(&self) -> Result<OutgoingAnswer, CallFailure> {
-        self.world.call(&to("bank")).await
+impl OAuthSetup {
+    async fn call(&self) -> Result<OutgoingResponse, DestinationCallError> {
+        self.fixture.call(&to("bank")).await
     }
 
-    fn shown(&self) -> Vec<String> {
-        self.bank.seen().iter().map(|seen| seen.header("authorization").unwrap().to_owned()).collect()
+    fn sent_credentials(&self) -> Vec<String> {
+        self.bank.received().iter().map(|received| received.header("authorization").unwrap().to_owned()).collect()
     }
 }
 
 #[tokio::test]
 async fn one_token_serves_many_calls() {
-    let scene = scene([TOKEN]).await;
-    let calls = join_all((0..20).map(|_| scene.call())).await;
+    let setup = setup([TOKEN]).await;
+    let calls = join_all((0..20).map(|_| setup.call())).await;
     assert!(calls.iter().all(|called| called.as_ref().unwrap().status == 200));
-    scene.call().await.unwrap();
-    assert!(scene.shown().iter().all(|shown| shown == "Bearer hunter2-1"));
-    let asked = scene.issuer.seen();
-    assert_eq!(asked.len(), 1);
-    assert_eq!((asked[0].method.as_str(), asked[0].path.as_str()), ("POST", "/token"));
-    assert_eq!(asked[0].body, "grant_type=client_credentials&scope=read");
+    setup.call().await.unwrap();
+    assert!(setup.sent_credentials().iter().all(|sent| sent == "Bearer hunter2-1"));
+    let requests = setup.issuer.received();
+    assert_eq!(requests.len(), 1);
+    assert_eq!((requests[0].method.as_str(), requests[0].path.as_str()), ("POST", "/token"));
+    assert_eq!(requests[0].body, "grant_type=client_credentials&scope=read");
     // base64 of "me:hunter2"
-    assert_eq!(asked[0].header("authorization"), Some("Basic bWU6aHVudGVyMg=="));
+    assert_eq!(requests[0].header("authorization"), Some("Basic bWU6aHVudGVyMg=="));
 }
 
 #[tokio::test]
 async fn one_token_of_the_operator_serves_all_tenants() {
-    let scene = scene([TOKEN]).await;
+    let setup = setup([TOKEN]).await;
     for tenant in ["acme/test", "globex/test", "globex/live"] {
-        scene.world.call_as(tenant, &to("bank"), None).await.unwrap();
+        setup.fixture.call_as(tenant, &to("bank"), None).await.unwrap();
     }
-    assert_eq!(scene.shown(), ["Bearer hunter2-1"; 3]);
-    assert_eq!(scene.issuer.seen().len(), 1);
+    assert_eq!(setup.sent_credentials(), ["Bearer hunter2-1"; 3]);
+    assert_eq!(setup.issuer.received().len(), 1);
 }
 
 #[tokio::test]
-async fn a_token_at_its_end_is_replaced_before_it_is_used() {
-    let scene = scene([AT_ONCE, TOKEN]).await;
-    scene.call().await.unwrap();
-    scene.call().await.unwrap();
-    assert_eq!(scene.shown(), ["Bearer hunter2-0", "Bearer hunter2-1"]);
+async fn expired_token_is_replaced_before_use() {
+    let setup = setup([AT_ONCE, TOKEN]).await;
+    setup.call().await.unwrap();
+    setup.call().await.unwrap();
+    assert_eq!(setup.sent_credentials(), ["Bearer hunter2-0", "Bearer hunter2-1"]);
 }
 
 #[tokio::test]
-async fn a_refused_token_is_replaced_once_and_the_second_answer_stands() {
-    let scene = scene([TOKEN, SECOND]).await;
-    scene.bank.will([Reply::With(401, "{}"), Reply::With(201, "{}")]);
-    assert_eq!(scene.call().await.unwrap().status, 201);
-    assert_eq!(scene.shown(), ["Bearer hunter2-1", "Bearer hunter2-2"]);
-    let seen = scene.bank.seen();
-    assert_eq!(seen[0].body, seen[1].body);
-    assert_eq!(seen[0].header("idempotency-key"), seen[1].header("idempotency-key"));
-    scene.bank.will([Reply::With(401, "{}"), Reply::With(401, "{\"always\":true}")]);
-    scene.issuer.will([Reply::With(200, TOKEN)]);
-    let answer = scene.call().await.unwrap();
+async fn rejected_token_is_replaced_once_and_the_second_response_is_returned() {
+    let setup = setup([TOKEN, SECOND]).await;
+    setup.bank.respond_with([ServerResponse::With(401, "{}"), ServerResponse::With(201, "{}")]);
+    assert_eq!(setup.call().await.unwrap().status, 201);
+    assert_eq!(setup.sent_credentials(), ["Bearer hunter2-1", "Bearer hunter2-2"]);
+    let received = setup.bank.received();
+    assert_eq!(received[0].body, received[1].body);
+    assert_eq!(received[0].header("idempotency-key"), received[1].header("idempotency-key"));
+    setup.bank.respond_with([ServerResponse::With(401, "{}"), ServerResponse::With(401, "{\"always\":true}")]);
+    setup.issuer.respond_with([ServerResponse::With(200, TOKEN)]);
+    let answer = setup.call().await.unwrap();
     assert_eq!((answer.status, answer.content), (401, OutgoingContent::Json("{\"always\":true}".into())));
-    assert_eq!((scene.bank.seen().len(), scene.issuer.seen().len()), (4, 3));
+    assert_eq!((setup.bank.received().len(), setup.issuer.received().len()), (4, 3));
 }
 
 #[tokio::test]
-async fn where_a_refused_token_cannot_be_replaced_the_refusal_stands() {
-    let scene = scene([TOKEN]).await;
-    scene.bank.will([Reply::With(401, "{}")]);
-    scene.issuer.will([Reply::With(500, "{}")]);
-    assert_eq!(scene.call().await.unwrap().status, 401);
-    assert_eq!(scene.bank.seen().len(), 1);
+async fn response_401_is_returned_if_the_token_cannot_be_replaced() {
+    let setup = setup([TOKEN]).await;
+    setup.bank.respond_with([ServerResponse::With(401, "{}")]);
+    setup.issuer.respond_with([ServerResponse::With(500, "{}")]);
+    assert_eq!(setup.call().await.unwrap().status, 401);
+    assert_eq!(setup.bank.received().len(), 1);
 }
 
 #[tokio::test]
-async fn a_second_time_that_breaks_leaves_it_unknown() {
-    let scene = scene([TOKEN, SECOND]).await;
-    let quick = DestinationConfig { timeout_ms: Some(500), ..server(&scene.bank.url, client(&scene.issuer.url)) };
-    scene.world.name("bank", quick);
-    scene.bank.will([Reply::With(401, "{}"), Reply::Never]);
-    assert_eq!(failed(scene.call().await), (Certainty::Unknown, "timeout"));
+async fn failed_second_try_is_unknown() {
+    let setup = setup([TOKEN, SECOND]).await;
+    let quick = DestinationConfig { timeout_ms: Some(500), ..server(&setup.bank.url, client(&setup.issuer.url)) };
+    setup.fixture.configure("bank", quick);
+    setup.bank.respond_with([ServerResponse::With(401, "{}"), ServerResponse::Never]);
+    assert_eq!(failed(setup.call().await), (Certainty::Unknown, "timeout"));
 }
 
 #[tokio::test]
 async fn without_a_token_nothing_is_sent() {
-    for (status, said) in [
+    for (status, body) in [
         (400, r#"{"error":"invalid_scope"}"#),
         (401, r#"{"error":"invalid_client","error_description":"hunter2"}"#),
         (302, ""),
@@ -120,37 +120,37 @@ async fn without_a_token_nothing_is_sent() {
         (200, "hunter2"),
         (200, r#"{"access_token":"hunter2","token_type":"mac"}"#),
     ] {
-        let scene = scene([]).await;
-        scene.issuer.will([Reply::With(status, said)]);
-        assert_eq!(failed(scene.call().await), (Certainty::NotSent, "oauth"), "{status} {said}");
-        assert!(scene.bank.seen().is_empty());
+        let setup = setup([]).await;
+        setup.issuer.respond_with([ServerResponse::With(status, body)]);
+        assert_eq!(failed(setup.call().await), (Certainty::NotSent, "oauth"), "{status} {body}");
+        assert!(setup.bank.received().is_empty());
     }
 }
 
 #[tokio::test]
-async fn a_token_endpoint_that_is_gone_or_silent_leaves_the_call_unsent() {
-    let scene = scene([]).await;
-    scene.world.bank(&scene.bank.url, client(&dead_address().await));
-    assert_eq!(failed(scene.call().await), (Certainty::NotSent, "refused"));
-    let quick = DestinationConfig { timeout_ms: Some(100), ..server(&scene.bank.url, client(&scene.issuer.url)) };
-    scene.world.name("bank", quick);
-    scene.issuer.will([Reply::Never]);
-    assert_eq!(failed(scene.call().await), (Certainty::NotSent, "timeout"));
-    assert!(scene.bank.seen().is_empty());
+async fn call_is_not_sent_if_the_token_endpoint_is_unreachable_or_slow() {
+    let setup = setup([]).await;
+    setup.fixture.bank(&setup.bank.url, client(&closed_address().await));
+    assert_eq!(failed(setup.call().await), (Certainty::NotSent, "refused"));
+    let quick = DestinationConfig { timeout_ms: Some(100), ..server(&setup.bank.url, client(&setup.issuer.url)) };
+    setup.fixture.configure("bank", quick);
+    setup.issuer.respond_with([ServerResponse::Never]);
+    assert_eq!(failed(setup.call().await), (Certainty::NotSent, "timeout"));
+    assert!(setup.bank.received().is_empty());
 }
 
 #[tokio::test]
-async fn a_new_secret_means_a_new_token() {
-    let scene = scene([TOKEN, SECOND]).await;
-    scene.call().await.unwrap();
-    let Login::OAuth2(before) = client(&scene.issuer.url) else { panic!() };
+async fn changed_secret_requires_a_new_token() {
+    let setup = setup([TOKEN, SECOND]).await;
+    setup.call().await.unwrap();
+    let Login::OAuth2(before) = client(&setup.issuer.url) else { panic!() };
     let after = OAuthClient { client_secret: secret("changed"), ..(*before).clone() };
-    scene.world.bank(&scene.bank.url, Login::OAuth2(Arc::new(after)));
-    scene.call().await.unwrap();
-    assert_eq!(scene.shown(), ["Bearer hunter2-1", "Bearer hunter2-2"]);
+    setup.fixture.bank(&setup.bank.url, Login::OAuth2(Arc::new(after)));
+    setup.call().await.unwrap();
+    assert_eq!(setup.sent_credentials(), ["Bearer hunter2-1", "Bearer hunter2-2"]);
 }
 
-/// Everything that is logged on this thread.
+/// Log output of this thread.
 #[derive(Clone, Default)]
 struct Log(Arc<Mutex<Vec<u8>>>);
 
@@ -167,17 +167,19 @@ impl io::Write for Log {
 
 #[tokio::test]
 async fn no_secret_and_no_token_is_logged() {
-    let (log, scene) = (Log::default(), scene([TOKEN]).await);
+    let (log, setup) = (Log::default(), setup([TOKEN]).await);
     let writer = log.clone();
     let subscriber =
         tracing_subscriber::fmt().with_max_level(tracing::Level::TRACE).with_writer(move || writer.clone()).finish();
     let guard = tracing::subscriber::set_default(subscriber);
-    scene.bank.will([Reply::With(401, "{}")]);
-    scene.issuer.will([Reply::With(400, r#"{"error":"invalid_client","error_description":"hunter2"}"#)]);
-    scene.call().await.unwrap();
+    setup.bank.respond_with([ServerResponse::With(401, "{}")]);
+    setup
+        .issuer
+        .respond_with([ServerResponse::With(400, r#"{"error":"invalid_client","error_description":"hunter2"}"#)]);
+    setup.call().await.unwrap();
     drop(guard);
     let logged = String::from_utf8(log.0.lock().clone()).unwrap();
-    assert!(logged.contains("a refused token could not be replaced"), "{logged}");
-    // base64 of "hunter2" as it stands in "me:hunter2"
+    assert!(logged.contains("failed to replace a rejected token"), "{logged}");
+    // base64 of "hunter2" within "me:hunter2"
     assert!(!logged.contains(SECRET) && !logged.contains("aHVudGVyMg"), "{logged}");
 }

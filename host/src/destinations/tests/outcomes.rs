@@ -1,12 +1,12 @@
-//! What an attempt came to: answered, surely not sent, or unknown.
+//! Outcomes of an attempt: response, not sent, or unknown.
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use super::*;
-use crate::limits::DESTINATION_ANSWER_BYTES_MAX;
+use crate::limits::DESTINATION_RESPONSE_BYTES_MAX;
 
-/// Reads one request to its end, writes this, and hangs up.
-async fn breaking(answer: &'static [u8]) -> String {
+/// Starts a server that reads one request, writes these bytes and closes the connection.
+async fn closing_server(answer: &'static [u8]) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
     tokio::spawn(async move {
@@ -22,51 +22,51 @@ async fn breaking(answer: &'static [u8]) -> String {
 }
 
 #[tokio::test]
-async fn a_redirect_and_a_refusal_are_answers() {
-    let (world, bank) = (World::open().await, Server::start().await);
-    world.bank(&bank.url, Login::Bearer { token: secret(SECRET) });
+async fn redirect_and_error_status_are_responses() {
+    let (fixture, bank) = (Fixture::open().await, Server::start().await);
+    fixture.bank(&bank.url, Login::Bearer { token: secret(SECRET) });
     for status in [302, 401, 404, 500, 503] {
-        bank.will([Reply::With(status, "{}")]);
-        assert_eq!(world.call(&to("bank")).await.unwrap().status, status);
+        bank.respond_with([ServerResponse::With(status, "{}")]);
+        assert_eq!(fixture.call(&to("bank")).await.unwrap().status, status);
     }
-    assert_eq!(bank.seen().len(), 5, "nothing was tried again, nothing was followed");
+    assert_eq!(bank.received().len(), 5, "no retry and no redirect");
 }
 
 #[tokio::test]
-async fn where_nobody_listens_nothing_was_sent() {
-    let world = World::open().await;
-    world.bank(&dead_address().await, Login::None);
-    assert_eq!(failed(world.call(&to("bank")).await), (Certainty::NotSent, "refused"));
-    world.bank("http://nowhere.invalid", Login::None);
-    assert_eq!(failed(world.call(&to("bank")).await), (Certainty::NotSent, "dns"));
+async fn unreachable_server_means_not_sent() {
+    let fixture = Fixture::open().await;
+    fixture.bank(&closed_address().await, Login::None);
+    assert_eq!(failed(fixture.call(&to("bank")).await), (Certainty::NotSent, "refused"));
+    fixture.bank("http://nowhere.invalid", Login::None);
+    assert_eq!(failed(fixture.call(&to("bank")).await), (Certainty::NotSent, "dns"));
 }
 
 #[tokio::test]
-async fn a_server_without_tls_where_tls_is_expected_gets_nothing() {
-    let (world, bank) = (World::open().await, Server::start().await);
-    world.bank(&bank.url.replace("http://", "https://"), Login::None);
-    assert_eq!(failed(world.call(&to("bank")).await).0, Certainty::NotSent);
-    assert!(bank.seen().is_empty());
+async fn server_without_tls_receives_nothing() {
+    let (fixture, bank) = (Fixture::open().await, Server::start().await);
+    fixture.bank(&bank.url.replace("http://", "https://"), Login::None);
+    assert_eq!(failed(fixture.call(&to("bank")).await).0, Certainty::NotSent);
+    assert!(bank.received().is_empty());
 }
 
 #[tokio::test]
-async fn a_server_that_is_silent_leaves_it_unknown() {
-    let (world, bank) = (World::open().await, Server::start().await);
-    world.name("bank", DestinationConfig { timeout_ms: Some(100), ..server(&bank.url, Login::None) });
-    bank.will([Reply::Never, Reply::Never]);
-    assert_eq!(failed(world.call(&to("bank")).await), (Certainty::Unknown, "timeout"));
-    // Less than the operator says may be asked for, more may not.
+async fn timeout_is_unknown() {
+    let (fixture, bank) = (Fixture::open().await, Server::start().await);
+    fixture.configure("bank", DestinationConfig { timeout_ms: Some(100), ..server(&bank.url, Login::None) });
+    bank.respond_with([ServerResponse::Never, ServerResponse::Never]);
+    assert_eq!(failed(fixture.call(&to("bank")).await), (Certainty::Unknown, "timeout"));
+    // A call may request less than the operator's limit, but not more.
     let patient = OutgoingCall { timeout_ms: 3_600_000, ..to("bank") };
-    assert_eq!(failed(world.call(&patient).await), (Certainty::Unknown, "timeout"));
-    world.bank(&bank.url, Login::None);
-    bank.will([Reply::Never]);
+    assert_eq!(failed(fixture.call(&patient).await), (Certainty::Unknown, "timeout"));
+    fixture.bank(&bank.url, Login::None);
+    bank.respond_with([ServerResponse::Never]);
     let impatient = OutgoingCall { timeout_ms: 50, ..to("bank") };
-    assert_eq!(failed(world.call(&impatient).await), (Certainty::Unknown, "timeout"));
+    assert_eq!(failed(fixture.call(&impatient).await), (Certainty::Unknown, "timeout"));
 }
 
 #[test]
-fn a_call_has_the_time_that_it_asks_for_unless_the_operator_gives_less() {
-    for (asked_ms, allowed_ms, expected_ms) in [
+fn requested_time_limit_is_capped_by_the_operators() {
+    for (requested_ms, allowed_ms, expected_ms) in [
         (0, None, 15_000),
         (60_000, None, 60_000),
         (3_600_000, None, 120_000),
@@ -75,37 +75,37 @@ fn a_call_has_the_time_that_it_asks_for_unless_the_operator_gives_less() {
         (60_000, Some(5_000), 5_000),
         (0, Some(60_000), 60_000),
     ] {
-        assert_eq!(attempt_ms(asked_ms, allowed_ms), expected_ms, "{asked_ms} of {allowed_ms:?}");
+        assert_eq!(attempt_ms(requested_ms, allowed_ms), expected_ms, "{requested_ms} of {allowed_ms:?}");
     }
 }
 
 #[tokio::test]
-async fn a_connection_that_breaks_leaves_it_unknown() {
-    let world = World::open().await;
+async fn broken_connection_is_unknown() {
+    let fixture = Fixture::open().await;
     for (answer, class) in [
         (&b""[..], "reset"),
         (b"HTTP/1.1 200 OK\r\ncontent-length: 50\r\n\r\n{\"half\":", "incomplete"),
         (b"not HTTP at all\r\n\r\n", "protocol"),
     ] {
-        world.bank(&breaking(answer).await, Login::None);
-        assert_eq!(failed(world.call(&to("bank")).await), (Certainty::Unknown, class));
+        fixture.bank(&closing_server(answer).await, Login::None);
+        assert_eq!(failed(fixture.call(&to("bank")).await), (Certainty::Unknown, class));
     }
 }
 
 #[tokio::test]
-async fn an_answer_without_end_is_none() {
-    let (world, bank) = (World::open().await, Server::start().await);
-    world.bank(&bank.url, Login::None);
-    let body = |bytes| Reply::Body(200, "text/plain", vec![b'x'; bytes]);
-    bank.will([body(DESTINATION_ANSWER_BYTES_MAX), body(DESTINATION_ANSWER_BYTES_MAX + 1)]);
-    assert_eq!(world.call(&to("bank")).await.unwrap().status, 200);
-    assert_eq!(failed(world.call(&to("bank")).await), (Certainty::Unknown, "too-large"));
+async fn response_above_the_size_limit_is_an_error() {
+    let (fixture, bank) = (Fixture::open().await, Server::start().await);
+    fixture.bank(&bank.url, Login::None);
+    let body = |bytes| ServerResponse::Body(200, "text/plain", vec![b'x'; bytes]);
+    bank.respond_with([body(DESTINATION_RESPONSE_BYTES_MAX), body(DESTINATION_RESPONSE_BYTES_MAX + 1)]);
+    assert_eq!(fixture.call(&to("bank")).await.unwrap().status, 200);
+    assert_eq!(failed(fixture.call(&to("bank")).await), (Certainty::Unknown, "too-large"));
 }
 
 #[tokio::test]
-async fn a_malformed_call_reaches_nobody() {
-    let (world, bank) = (World::open().await, Server::start().await);
-    world.bank(&bank.url, Login::Bearer { token: secret(SECRET) });
+async fn malformed_call_is_not_sent() {
+    let (fixture, bank) = (Fixture::open().await, Server::start().await);
+    fixture.bank(&bank.url, Login::Bearer { token: secret(SECRET) });
     for wrong in [
         OutgoingCall { path: "/../things".into(), ..to("bank") },
         OutgoingCall { path: "/things\r\nx: y".into(), ..to("bank") },
@@ -113,7 +113,7 @@ async fn a_malformed_call_reaches_nobody() {
         OutgoingCall { headers: vec![("host".into(), "other.example".into())], ..to("bank") },
         OutgoingCall { method: "TRACE".into(), ..to("bank") },
     ] {
-        assert_eq!(failed(world.call(&wrong).await), (Certainty::NotSent, "malformed-call"));
+        assert_eq!(failed(fixture.call(&wrong).await), (Certainty::NotSent, "malformed-call"));
     }
-    assert!(bank.seen().is_empty());
+    assert!(bank.received().is_empty());
 }

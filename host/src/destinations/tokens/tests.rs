@@ -9,23 +9,23 @@ use tokio::time::{advance, sleep, timeout};
 
 use super::*;
 
-/// A token endpoint in virtual time: how often it was asked, and how many requests were under way at most.
+/// A token endpoint in virtual time. Counts its requests and the maximum number in flight.
 #[derive(Default)]
 struct Endpoint {
-    asked: AtomicUsize,
+    requests: AtomicUsize,
     running: AtomicUsize,
-    most: AtomicUsize,
+    running_max: AtomicUsize,
 }
 
-/// What it does with a request.
+/// How the endpoint handles a request.
 #[derive(Clone, Copy)]
-struct Doing {
-    takes_ms: u64,
-    /// `None`: it refuses.
-    life_ms: Option<u64>,
+struct Behaviour {
+    duration_ms: u64,
+    /// `None` if the endpoint returns an error.
+    lifetime_ms: Option<u64>,
 }
 
-const QUICK: Doing = Doing { takes_ms: 20, life_ms: Some(1_000) };
+const QUICK: Behaviour = Behaviour { duration_ms: 20, lifetime_ms: Some(1_000) };
 
 struct Running(Arc<Endpoint>);
 
@@ -36,20 +36,23 @@ impl Drop for Running {
 }
 
 impl Endpoint {
-    fn ask(self: &Arc<Self>, doing: Doing) -> impl Future<Output = Result<Granted, CallFailure>> + Send + 'static {
-        let number = self.asked.fetch_add(1, SeqCst) + 1;
-        self.most.fetch_max(self.running.fetch_add(1, SeqCst) + 1, SeqCst);
+    fn fetch(
+        self: &Arc<Self>,
+        behaviour: Behaviour,
+    ) -> impl Future<Output = Result<Granted, DestinationCallError>> + Send + 'static {
+        let number = self.requests.fetch_add(1, SeqCst) + 1;
+        self.running_max.fetch_max(self.running.fetch_add(1, SeqCst) + 1, SeqCst);
         let running = Running(self.clone());
         async move {
             let _running = running;
-            sleep(Duration::from_millis(doing.takes_ms)).await;
-            let life = doing.life_ms.ok_or_else(|| CallFailure::not_sent("oauth", "refused"))?;
-            Ok(Granted { text: SecretText::new(format!("token-{number}")), use_for: Duration::from_millis(life) })
+            sleep(Duration::from_millis(behaviour.duration_ms)).await;
+            let lifetime = behaviour.lifetime_ms.ok_or_else(|| DestinationCallError::not_sent("oauth", "rejected"))?;
+            Ok(Granted { text: SecretText::new(format!("token-{number}")), use_for: Duration::from_millis(lifetime) })
         }
     }
 
-    fn asked(&self) -> usize {
-        self.asked.load(SeqCst)
+    fn requests(&self) -> usize {
+        self.requests.load(SeqCst)
     }
 }
 
@@ -72,82 +75,86 @@ fn name() -> TokenName {
     name_of("acme/test", "bank", "s")
 }
 
-struct World {
+struct Fixture {
     tokens: Tokens,
     endpoint: Arc<Endpoint>,
 }
 
-impl World {
-    fn new() -> World {
-        World { tokens: Tokens::default(), endpoint: Arc::default() }
+impl Fixture {
+    fn new() -> Fixture {
+        Fixture { tokens: Tokens::default(), endpoint: Arc::default() }
     }
 
-    async fn get(&self, refused: Option<&Arc<Token>>, doing: Doing) -> Result<Arc<Token>, CallFailure> {
-        self.tokens.get(&name(), refused, || self.endpoint.ask(doing)).await
+    async fn get(
+        &self,
+        rejected: Option<&Arc<Token>>,
+        behaviour: Behaviour,
+    ) -> Result<Arc<Token>, DestinationCallError> {
+        self.tokens.get(&name(), rejected, || self.endpoint.fetch(behaviour)).await
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn one_request_serves_all_who_wait() {
-    let world = World::new();
-    let found = join_all((0..100).map(|_| world.get(None, QUICK))).await;
+async fn concurrent_callers_share_one_request() {
+    let fixture = Fixture::new();
+    let found = join_all((0..100).map(|_| fixture.get(None, QUICK))).await;
     assert!(found.iter().all(|token| token.as_ref().unwrap().text.expose() == "token-1"));
-    assert_eq!(world.endpoint.asked(), 1);
+    assert_eq!(fixture.endpoint.requests(), 1);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_token_is_used_until_its_end_and_not_longer() {
-    let world = World::new();
-    world.get(None, QUICK).await.unwrap();
+async fn token_is_used_until_it_expires() {
+    let fixture = Fixture::new();
+    fixture.get(None, QUICK).await.unwrap();
     advance(Duration::from_millis(999)).await;
-    world.get(None, QUICK).await.unwrap();
-    assert_eq!(world.endpoint.asked(), 1);
+    fixture.get(None, QUICK).await.unwrap();
+    assert_eq!(fixture.endpoint.requests(), 1);
     advance(Duration::from_millis(1)).await;
-    assert_eq!(world.get(None, QUICK).await.unwrap().text.expose(), "token-2");
+    assert_eq!(fixture.get(None, QUICK).await.unwrap().text.expose(), "token-2");
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_refused_token_is_replaced_once_for_all_who_used_it() {
-    let world = World::new();
-    let refused = world.get(None, QUICK).await.unwrap();
-    let found = join_all((0..50).map(|_| world.get(Some(&refused), QUICK))).await;
+async fn rejected_token_is_replaced_once_for_all_callers() {
+    let fixture = Fixture::new();
+    let rejected = fixture.get(None, QUICK).await.unwrap();
+    let found = join_all((0..50).map(|_| fixture.get(Some(&rejected), QUICK))).await;
     assert!(found.iter().all(|token| token.as_ref().unwrap().text.expose() == "token-2"));
-    // One who used it comes late: the newer one is there already.
-    assert_eq!(world.get(Some(&refused), QUICK).await.unwrap().text.expose(), "token-2");
-    assert_eq!(world.get(None, QUICK).await.unwrap().text.expose(), "token-2");
-    assert_eq!(world.endpoint.asked(), 2);
+    // A late caller with the rejected token gets the newer one.
+    assert_eq!(fixture.get(Some(&rejected), QUICK).await.unwrap().text.expose(), "token-2");
+    assert_eq!(fixture.get(None, QUICK).await.unwrap().text.expose(), "token-2");
+    assert_eq!(fixture.endpoint.requests(), 2);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_failure_is_for_all_who_waited_and_for_nobody_after_them() {
-    let world = World::new();
-    let refusing = Doing { life_ms: None, ..QUICK };
-    let found = join_all((0..10).map(|_| world.get(None, refusing))).await;
+async fn error_is_returned_to_waiting_callers_and_not_cached() {
+    let fixture = Fixture::new();
+    let failing = Behaviour { lifetime_ms: None, ..QUICK };
+    let found = join_all((0..10).map(|_| fixture.get(None, failing))).await;
     assert!(found.iter().all(|token| token.as_ref().unwrap_err().class == "oauth"));
-    assert_eq!(world.endpoint.asked(), 1);
-    assert_eq!(world.get(None, QUICK).await.unwrap().text.expose(), "token-2");
+    assert_eq!(fixture.endpoint.requests(), 1);
+    assert_eq!(fixture.get(None, QUICK).await.unwrap().text.expose(), "token-2");
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_request_outlives_the_caller_that_began_it() {
-    let world = World::new();
-    let impatient = timeout(Duration::from_millis(5), world.get(None, QUICK));
-    let (gone, token) = tokio::join!(impatient, world.get(None, QUICK));
+async fn request_outlives_the_caller_that_started_it() {
+    let fixture = Fixture::new();
+    let impatient = timeout(Duration::from_millis(5), fixture.get(None, QUICK));
+    let (gone, token) = tokio::join!(impatient, fixture.get(None, QUICK));
     assert!(gone.is_err());
-    assert_eq!((token.unwrap().text.expose(), world.endpoint.asked()), ("token-1", 1));
+    assert_eq!((token.unwrap().text.expose(), fixture.endpoint.requests()), ("token-1", 1));
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_request_ends_with_the_last_who_waits_for_it() {
-    let world = World::new();
-    assert!(timeout(Duration::from_millis(5), world.get(None, QUICK)).await.is_err());
-    assert_eq!(world.endpoint.running.load(SeqCst), 0);
-    assert_eq!(world.get(None, QUICK).await.unwrap().text.expose(), "token-2");
+async fn request_is_cancelled_with_its_last_caller() {
+    let fixture = Fixture::new();
+    assert!(timeout(Duration::from_millis(5), fixture.get(None, QUICK)).await.is_err());
+    assert_eq!(fixture.endpoint.running.load(SeqCst), 0);
+    assert_eq!(fixture.get(None, QUICK).await.unwrap().text.expose(), "token-2");
 }
 
 #[tokio::test(start_paused = true)]
-async fn another_tenant_destination_or_secret_has_a_token_of_its_own() {
-    let world = World::new();
+async fn tenants_destinations_and_secrets_have_separate_tokens() {
+    let fixture = Fixture::new();
     let names = [
         name(),
         name_of("acme/live", "bank", "s"),
@@ -155,20 +162,20 @@ async fn another_tenant_destination_or_secret_has_a_token_of_its_own() {
         name_of("acme/test", "bank", "new secret"),
     ];
     for name in &names {
-        world.tokens.get(name, None, || world.endpoint.ask(QUICK)).await.unwrap();
+        fixture.tokens.get(name, None, || fixture.endpoint.fetch(QUICK)).await.unwrap();
     }
-    assert_eq!(world.endpoint.asked(), names.len());
-    assert!(!format!("{:?}", world.get(None, QUICK).await.unwrap()).contains("token-"));
+    assert_eq!(fixture.endpoint.requests(), names.len());
+    assert!(!format!("{:?}", fixture.get(None, QUICK).await.unwrap()).contains("token-"));
 }
 
 #[tokio::test(start_paused = true)]
-async fn memory_holds_so_many_tokens_and_no_more_and_the_oldest_few_make_room() {
-    let world = World::new();
-    let lasting = Doing { takes_ms: 1, life_ms: Some(1_000_000) };
+async fn cache_is_bounded_and_evicts_the_oldest_tokens() {
+    let fixture = Fixture::new();
+    let lasting = Behaviour { duration_ms: 1, lifetime_ms: Some(1_000_000) };
     let get = async |number: usize| {
         let name = name_of("acme/test", &number.to_string(), "s");
-        world.tokens.get(&name, None, || world.endpoint.ask(lasting)).await.unwrap();
-        assert!(world.tokens.len() <= TOKENS_KEPT_MAX);
+        fixture.tokens.get(&name, None, || fixture.endpoint.fetch(lasting)).await.unwrap();
+        assert!(fixture.tokens.len() <= TOKENS_KEPT_MAX);
     };
     for number in 0..=TOKENS_KEPT_MAX {
         get(number).await;
@@ -176,37 +183,37 @@ async fn memory_holds_so_many_tokens_and_no_more_and_the_oldest_few_make_room() 
     for number in TOKENS_DROPPED..=TOKENS_KEPT_MAX {
         get(number).await;
     }
-    assert_eq!(world.endpoint.asked(), TOKENS_KEPT_MAX + 1);
+    assert_eq!(fixture.endpoint.requests(), TOKENS_KEPT_MAX + 1);
     get(0).await;
-    assert_eq!(world.endpoint.asked(), TOKENS_KEPT_MAX + 2);
+    assert_eq!(fixture.endpoint.requests(), TOKENS_KEPT_MAX + 2);
 }
 
-/// One caller of the simulation: comes, perhaps gives up, perhaps is refused the token and comes again.
-async fn visit(world: &World, seed: u64) {
+/// One simulated caller: may time out, or have its token rejected and request another one.
+async fn simulate_caller(fixture: &Fixture, seed: u64) {
     let mut random = ChaCha8Rng::seed_from_u64(seed);
     let mut below = |limit: u64| random.next_u64() % limit;
     sleep(Duration::from_millis(below(2_000))).await;
-    let mut refused: Option<Arc<Token>> = None;
+    let mut rejected: Option<Arc<Token>> = None;
     for _ in 0..3 {
-        let doing = Doing { takes_ms: below(60), life_ms: (below(4) > 0).then(|| below(500)) };
+        let behaviour = Behaviour { duration_ms: below(60), lifetime_ms: (below(4) > 0).then(|| below(500)) };
         let patience = Duration::from_millis(below(120));
-        let Ok(found) = timeout(patience, world.get(refused.as_ref(), doing)).await else { continue };
-        assert!(world.endpoint.running.load(SeqCst) <= 1);
+        let Ok(found) = timeout(patience, fixture.get(rejected.as_ref(), behaviour)).await else { continue };
+        assert!(fixture.endpoint.running.load(SeqCst) <= 1);
         let Ok(token) = found else { continue };
-        let same = refused.as_ref().is_some_and(|refused| Arc::ptr_eq(refused, &token));
-        assert!(!same, "seed {seed}: a refused token came back");
-        refused = (below(2) == 0).then_some(token);
+        let same = rejected.as_ref().is_some_and(|rejected| Arc::ptr_eq(rejected, &token));
+        assert!(!same, "seed {seed}: a rejected token was returned again");
+        rejected = (below(2) == 0).then_some(token);
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn whoever_comes_goes_or_is_refused_there_is_one_request_at_a_time() {
+async fn random_callers_share_at_most_one_request_at_a_time() {
     for round in 0..50 {
-        let world = World::new();
-        join_all((0..100).map(|caller| visit(&world, round * 1_000 + caller))).await;
-        let endpoint = &world.endpoint;
-        assert_eq!(endpoint.most.load(SeqCst), 1, "round {round}");
+        let fixture = Fixture::new();
+        join_all((0..100).map(|caller| simulate_caller(&fixture, round * 1_000 + caller))).await;
+        let endpoint = &fixture.endpoint;
+        assert_eq!(endpoint.running_max.load(SeqCst), 1, "round {round}");
         assert_eq!(endpoint.running.load(SeqCst), 0, "round {round}");
-        assert!(endpoint.asked() > 1, "round {round}");
+        assert!(endpoint.requests() > 1, "round {round}");
     }
 }

@@ -9,7 +9,7 @@ fn facts() -> Vec<Facts> {
 }
 
 #[test]
-fn everything_that_can_be_held_somewhere_is_there_with_its_decimals() {
+fn every_asset_of_the_wallet_interface_exists_with_its_decimals() {
     let all = facts();
     assert_eq!(all.len(), 2 * Blockchain::ALL.len());
     for blockchain in Blockchain::ALL {
@@ -25,7 +25,7 @@ fn everything_that_can_be_held_somewhere_is_there_with_its_decimals() {
 }
 
 #[test]
-fn no_two_networks_share_a_chain_id_or_a_token() {
+fn chain_ids_and_token_addresses_are_unique() {
     let all = facts();
     let evm = all.iter().filter(|facts| facts.family == Family::Evm);
     let ids: Vec<u64> = evm.map(|facts| facts.chain_id).collect();
@@ -35,7 +35,7 @@ fn no_two_networks_share_a_chain_id_or_a_token() {
 }
 
 #[test]
-fn tokens_have_addresses_of_their_blockchain_in_its_one_spelling() {
+fn token_addresses_are_canonical() {
     for facts in facts() {
         for token in &facts.tokens {
             assert_eq!(facts.family.read_address(&token.address), Ok(token.address.clone()));

@@ -16,7 +16,7 @@ fn blocks_come_one_every_block_time() {
 }
 
 #[test]
-fn a_reorganisation_changes_the_hashes_from_its_height_on() {
+fn reorganisation_changes_hashes_from_its_height_on() {
     let before = timeline();
     let after = Timeline { forks: vec![7], ..before.clone() };
     assert_eq!(before.hash(6), after.hash(6));
@@ -29,7 +29,7 @@ fn a_reorganisation_changes_the_hashes_from_its_height_on() {
 
 proptest! {
     #[test]
-    fn no_number_is_too_large(height: u64, now_ms: u64, hash: [u8; 32], block_time_ms: u64) {
+    fn extreme_numbers_do_not_overflow(height: u64, now_ms: u64, hash: [u8; 32], block_time_ms: u64) {
         let timeline = Timeline { block_time_ms, ..timeline() };
         timeline.height(now_ms);
         timeline.time_ms(height);

@@ -2,8 +2,8 @@
 //
 //   npm ci --ignore-scripts && npm run vectors
 //
-// EVM: ethers. Tron: tronweb. Solana: @solana/web3.js and @solana/spl-token; accounts of a message may stand in another
-// sequence there, so these are read and not compared byte for byte.
+// EVM: ethers. Tron: tronweb. Solana: @solana/web3.js and @solana/spl-token; accounts of a message may be in another
+// order there, so these are decoded and not compared byte for byte.
 
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";

@@ -3,7 +3,8 @@ use proptest::prelude::*;
 use super::*;
 use crate::{evm, published::bytes};
 
-/// Transfers of chain 7822, signed by one key (published with the tests of ethereumjs): nonce, tip, fee, gas, value, bytes.
+/// Transfers of chain 7822, signed by one key (published with the tests of ethereumjs): nonce, tip, fee, gas, value,
+/// bytes.
 const PUBLISHED: [(u64, u128, u128, u64, u128, &str); 4] = [
     (
         819,
@@ -58,7 +59,7 @@ fn key() -> Key {
 }
 
 #[test]
-fn transfers_are_signed_as_published() {
+fn signed_transfers_match_published_vectors() {
     for (nonce, max_priority_fee_per_gas, max_fee_per_gas, gas_limit, value, expected) in PUBLISHED {
         let to = Some("0x000000000000000000000000000000000000aaaa".parse().unwrap());
         let fees = Transaction { max_priority_fee_per_gas, max_fee_per_gas, gas_limit, ..transfer() };
@@ -69,7 +70,7 @@ fn transfers_are_signed_as_published() {
 }
 
 #[test]
-fn a_message_is_no_transaction() {
+fn message_signature_is_invalid_for_a_transaction() {
     let unsigned = transfer().to_bytes();
     let signature = evm::sign_message(&key(), &unsigned).unwrap();
     let signed = SignedTransaction { transaction: transfer(), signature };
@@ -78,27 +79,27 @@ fn a_message_is_no_transaction() {
 }
 
 #[test]
-fn what_nodes_do_not_take_is_neither_signed_nor_read() {
+fn oversized_transaction_is_neither_signed_nor_decoded() {
     let large = Transaction { data: vec![1; TRANSACTION_BYTES_MAX], ..transfer() };
     assert_eq!(Transaction::from_bytes(&large.to_bytes()), Err(KeyringError::TransactionLength));
     assert_eq!(large.sign(&key()), Err(KeyringError::TransactionLength));
     assert_eq!(SignedTransaction::from_bytes(&[2; 200_000]), Err(KeyringError::TransactionLength));
 }
 
-/// The transfer with one part of its bytes replaced, mostly by a second spelling of the same.
+/// The transfer with one part of its bytes replaced, mostly by a non-canonical encoding of the same value.
 #[test]
-fn what_is_no_transaction_is_refused() {
-    let good = format!("02df01800102825208 94{} 0580c0", "07".repeat(20)).replace(' ', "");
-    assert_eq!(hex::encode(transfer().to_bytes()), good);
+fn invalid_transaction_is_rejected() {
+    let valid = format!("02df01800102825208 94{} 0580c0", "07".repeat(20)).replace(' ', "");
+    assert_eq!(hex::encode(transfer().to_bytes()), valid);
     let entry = format!("0580d8d794{}c080", "07".repeat(20));
     for (what, part, instead) in [
-        ("nothing", good.as_str(), ""),
-        ("a type and no more", &good, "02"),
-        ("no fields", &good, "02c0"),
+        ("nothing", valid.as_str(), ""),
+        ("only a type", &valid, "02"),
+        ("no fields", &valid, "02c0"),
         ("another type", "02df", "01df"),
         ("a list that ends early", "02df", "02de"),
-        ("something behind it", "0580c0", "0580c000"),
-        ("a field too many", &good, &format!("{}80", good.replace("02df", "02e0"))),
+        ("trailing bytes", "0580c0", "0580c000"),
+        ("a field too many", &valid, &format!("{}80", valid.replace("02df", "02e0"))),
         ("a length with a byte too many", "02df", "02f81f"),
         ("a number with a length that it does not need", "02df0180", "02e0810180"),
         ("zero as a byte", "02df0180", "02df0100"),
@@ -106,21 +107,21 @@ fn what_is_no_transaction_is_refused() {
         ("a chain id above 64 bits", "02df01", "02e889010000000000000000"),
         ("an address of 19 bytes", "02df018001028252089407", "02de0180010282520893"),
         ("a list as data", "0580c0", "05c0c0"),
-        ("a text as access list", "0580c0", "058080"),
-        ("an entry without fields", &good, &good.replace("02df", "02e0").replace("0580c0", "0580c1c0")),
-        ("an entry with a field too many", &good, &good.replace("02df", "02f7").replace("0580c0", &entry)),
+        ("a string as access list", "0580c0", "058080"),
+        ("an entry without fields", &valid, &valid.replace("02df", "02e0").replace("0580c0", "0580c1c0")),
+        ("an entry with a field too many", &valid, &valid.replace("02df", "02f7").replace("0580c0", &entry)),
     ] {
-        let wrong = good.replacen(part, instead, 1);
-        assert_ne!(wrong, good);
+        let wrong = valid.replacen(part, instead, 1);
+        assert_ne!(wrong, valid);
         let bytes = hex::decode(&wrong).unwrap();
         assert_eq!(Transaction::from_bytes(&bytes), Err(KeyringError::Transaction), "{what}");
         assert_eq!(SignedTransaction::from_bytes(&bytes), Err(KeyringError::Transaction), "{what}");
     }
 }
 
-/// With a zero in front, with too many bytes, one missing, something behind, and none at all.
+/// With a leading zero, too many bytes, a missing scalar, trailing bytes, and no scalars.
 #[test]
-fn the_scalars_of_a_signature_have_one_spelling() {
+fn signature_scalars_have_one_encoding() {
     let transaction = Transaction { nonce: 34, ..transfer() };
     let signed = transaction.sign(&key()).unwrap();
     let mut fields = Vec::new();
@@ -141,13 +142,13 @@ fn the_scalars_of_a_signature_have_one_spelling() {
 }
 
 #[test]
-fn the_high_s_is_refused() {
+fn high_s_is_rejected() {
     let signed = hex::encode(transfer().sign(&key()).unwrap().to_bytes());
     let (front, _) = signed.split_at(signed.len() - 64);
-    // The order of the curve less one: the highest s there is.
+    // The order of the curve minus one: the highest `s`.
     let high = format!("{front}fffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364140");
-    let refused = SignedTransaction::from_bytes(&hex::decode(high).unwrap());
-    assert_eq!(refused, Err(KeyringError::Signature));
+    let result = SignedTransaction::from_bytes(&hex::decode(high).unwrap());
+    assert_eq!(result, Err(KeyringError::Signature));
 }
 
 fn any_transaction() -> impl Strategy<Value = Transaction> {
@@ -172,16 +173,16 @@ fn any_transaction() -> impl Strategy<Value = Transaction> {
 
 proptest! {
     #[test]
-    fn any_transaction_comes_back_and_names_its_sender(transaction in any_transaction()) {
+    fn transaction_round_trips_and_recovers_its_sender(transaction in any_transaction()) {
         prop_assert_eq!(Transaction::from_bytes(&transaction.to_bytes()), Ok(transaction.clone()));
         let signed = transaction.sign(&key()).unwrap();
         prop_assert_eq!(signed.sender(), Ok(Address::of(&key().public_key())));
         prop_assert_eq!(SignedTransaction::from_bytes(&signed.to_bytes()), Ok(signed));
     }
 
-    /// Whatever is read has exactly one spelling: a changed byte is another transaction, another signer, or refused.
+    /// The encoding is canonical: a changed bit yields another transaction, another signer, or an error.
     #[test]
-    fn one_changed_bit_never_passes(transaction in any_transaction(), at: prop::sample::Index, bit in 0_u8..8) {
+    fn changed_bit_is_detected(transaction in any_transaction(), at: prop::sample::Index, bit in 0_u8..8) {
         let mut bytes = transaction.clone().sign(&key()).unwrap().to_bytes();
         let at = at.index(bytes.len());
         bytes[at] ^= 1_u8 << bit;
@@ -192,7 +193,7 @@ proptest! {
     }
 
     #[test]
-    fn any_bytes_are_a_transaction_or_refused(mut bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+    fn decoded_transaction_encodes_to_the_same_bytes(mut bytes in prop::collection::vec(any::<u8>(), 0..200)) {
         bytes.insert(0, TYPE);
         if let Ok(read) = Transaction::from_bytes(&bytes) {
             prop_assert_eq!(read.to_bytes(), bytes);

@@ -1,6 +1,6 @@
-//! JSON that can be read in one way only: no name stands twice in an object, nothing is null or a fraction.
+//! JSON with only one interpretation: no repeated names in an object, no null, no fractions.
 //!
-//! Depth is bounded by `serde_json` (128 levels), size by who calls.
+//! `serde_json` bounds the depth (128 levels), the caller bounds the size.
 
 use std::{
     collections::{BTreeMap, btree_map::Entry},
@@ -12,7 +12,7 @@ use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor}
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Value {
     Bool(bool),
-    /// Of 64 bits; larger ones come as texts.
+    /// A 64-bit number. Larger ones are given as strings.
     Number(i128),
     Text(String),
     List(Vec<Value>),
@@ -39,14 +39,14 @@ impl<'de> Deserialize<'de> for Value {
     }
 }
 
-/// Refuses whatever it has no function for.
+/// Rejects every kind of value without a `visit` method below.
 struct Reader;
 
 impl<'de> Visitor<'de> for Reader {
     type Value = Value;
 
     fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str("an object, a list, a text, a whole number, true or false")
+        out.write_str("an object, a list, a string, a whole number, true or false")
     }
 
     fn visit_bool<E: Error>(self, value: bool) -> Result<Value, E> {
@@ -78,7 +78,7 @@ impl<'de> Visitor<'de> for Reader {
         while let Some((name, value)) = entries.next_entry()? {
             match object.entry(name) {
                 Entry::Vacant(free) => free.insert(value),
-                Entry::Occupied(_) => return Err(A::Error::custom("a name stands twice")),
+                Entry::Occupied(_) => return Err(A::Error::custom("a name is repeated")),
             };
         }
         Ok(Value::Object(object))

@@ -36,8 +36,8 @@ fn mail() -> serde_json::Value {
     })
 }
 
-/// A document with one field of this type and value.
-fn holding(kind: &str, value: impl Into<serde_json::Value>) -> serde_json::Value {
+/// Returns a document with one field of this type and value.
+fn with_field(kind: &str, value: impl Into<serde_json::Value>) -> serde_json::Value {
     json!({
         "types": {"Thing": [{"name": "value", "type": kind}]},
         "primaryType": "Thing",
@@ -56,7 +56,7 @@ fn changed(part: &str, value: serde_json::Value) -> serde_json::Value {
     document
 }
 
-fn assert_refused(document: &serde_json::Value, at: &str) {
+fn assert_rejected(document: &serde_json::Value, at: &str) {
     match read(document) {
         Err(KeyringError::TypedData { at: found, .. }) => assert_eq!(found, at, "{document}"),
         other => panic!("{other:?} for {document}"),
@@ -64,7 +64,7 @@ fn assert_refused(document: &serde_json::Value, at: &str) {
 }
 
 #[test]
-fn the_example_of_eip_712_is_signed_as_published() {
+fn signature_matches_the_eip_712_example() {
     let document = read(&mail()).unwrap();
     assert_eq!(hex::encode(document.digest), "be609aee343fb3c4b28e1df9e632fca64fcfaede20f02e86244efddf30957bd2");
     let key = Key::from_bytes(&keccak(b"cow")).unwrap();
@@ -76,14 +76,14 @@ fn the_example_of_eip_712_is_signed_as_published() {
 }
 
 #[test]
-fn the_type_of_the_domain_may_be_left_out() {
+fn domain_type_may_be_omitted() {
     let mut document = mail();
     document["types"].as_object_mut().unwrap().remove("EIP712Domain");
     assert_eq!(read(&document), read(&mail()));
 }
 
 #[test]
-fn what_is_signed_does_not_depend_on_the_sequence_of_names_or_on_spaces() {
+fn digest_does_not_depend_on_member_order_or_white_space() {
     let mail = mail();
     let part = |name: &str| format!("\n \"{name}\" :\t{}", mail[name]);
     let turned = format!("{{{}}}", ["message", "primaryType", "types", "domain"].map(part).join(" ,"));
@@ -91,7 +91,7 @@ fn what_is_signed_does_not_depend_on_the_sequence_of_names_or_on_spaces() {
 }
 
 #[test]
-fn every_value_counts() {
+fn every_value_changes_the_digest() {
     let parts = [
         ("/domain/name", json!("Ether mail")),
         ("/domain/chainId", json!(2)),
@@ -106,20 +106,20 @@ fn every_value_counts() {
 }
 
 #[test]
-fn numbers_have_one_value_however_they_are_written() {
+fn equal_numbers_in_different_notations_have_the_same_digest() {
     for (kind, spellings) in [
         ("uint8", [json!(255), json!("255"), json!("0xff")]),
         ("int8", [json!(-128), json!("-128"), json!("-0128")]),
         ("uint64", [json!(u64::MAX), json!("18446744073709551615"), json!("0xFFFFFFFFFFFFFFFF")]),
         ("int256", [json!(0), json!("-0"), json!("0x0")]),
     ] {
-        let digests = spellings.map(|value| read(&holding(kind, value)).unwrap());
+        let digests = spellings.map(|value| read(&with_field(kind, value)).unwrap());
         assert!(digests.iter().all(|digest| *digest == digests[0]), "{kind}");
     }
 }
 
 #[test]
-fn a_number_that_its_type_cannot_hold_is_refused() {
+fn number_out_of_range_is_rejected() {
     let above = format!("0x1{}", "0".repeat(64));
     for (kind, held, other) in [
         ("uint8", json!(255), json!(256)),
@@ -139,13 +139,13 @@ fn a_number_that_its_type_cannot_hold_is_refused() {
         ("uint256", json!("7"), json!("٧")),
         ("uint256", json!(1), json!(true)),
     ] {
-        assert!(read(&holding(kind, held.clone())).is_ok(), "{kind} {held}");
-        assert_refused(&holding(kind, other), "Thing.value");
+        assert!(read(&with_field(kind, held.clone())).is_ok(), "{kind} {held}");
+        assert_rejected(&with_field(kind, other), "Thing.value");
     }
 }
 
 #[test]
-fn a_value_of_another_kind_is_refused() {
+fn value_of_wrong_kind_is_rejected() {
     let person = "0xCD2a3d9F938E13CD947Ec05AbC7FE734Df8DD826";
     for (kind, held, others) in [
         ("bool", json!(true), vec![json!(1), json!("true")]),
@@ -158,13 +158,13 @@ fn a_value_of_another_kind_is_refused() {
         ("uint8[2]", json!([1, 2]), vec![json!([]), json!([1]), json!([1, 2, 3])]),
         ("uint8[2][]", json!([[1, 2], [3, 4], [5, 6]]), vec![json!([[1, 2, 3], [4, 5, 6]]), json!([1, 2])]),
     ] {
-        assert!(read(&holding(kind, held)).is_ok(), "{kind}");
-        others.into_iter().for_each(|other| assert_refused(&holding(kind, other), "Thing.value"));
+        assert!(read(&with_field(kind, held)).is_ok(), "{kind}");
+        others.into_iter().for_each(|other| assert_rejected(&with_field(kind, other), "Thing.value"));
     }
 }
 
 #[test]
-fn a_type_that_the_standard_does_not_know_is_refused() {
+fn unknown_type_is_rejected() {
     for kind in [
         "",
         " ",
@@ -195,12 +195,12 @@ fn a_type_that_the_standard_does_not_know_is_refused() {
         "uint8[18446744073709551616]",
         "bool[][][][][][][][][]",
     ] {
-        assert_refused(&holding(kind, json!([])), "Thing.value");
+        assert_rejected(&with_field(kind, json!([])), "Thing.value");
     }
 }
 
 #[test]
-fn a_document_that_could_be_read_in_two_ways_is_refused() {
+fn ambiguous_document_is_rejected() {
     let person = json!({"name": "name", "type": "string"});
     for (part, value, at) in [
         ("/message/to", json!({"name": "Bob"}), "Person.wallet"),
@@ -224,20 +224,20 @@ fn a_document_that_could_be_read_in_two_ways_is_refused() {
         ("/types/Person/0/name", json!("1st"), "Person"),
         ("/types/Person/0/name", json!("n".repeat(101)), "Person"),
     ] {
-        assert_refused(&changed(part, value), at);
+        assert_rejected(&changed(part, value), at);
     }
     let mut unknown_in_domain = mail();
     unknown_in_domain["domain"]["title"] = json!("Ether Mail");
-    assert_refused(&unknown_in_domain, "EIP712Domain");
+    assert_rejected(&unknown_in_domain, "EIP712Domain");
     for name in ["uint256", "bytes33", "string", "a(b", "", "Personal data"] {
         let mut document = mail();
         document["types"][name] = json!([]);
-        assert_refused(&document, "types");
+        assert_rejected(&document, "types");
     }
 }
 
 #[test]
-fn what_is_no_document_is_refused() {
+fn invalid_document_is_rejected() {
     let mut more = mail();
     more["more"] = json!(1);
     let (deep, text) = ("[".repeat(60_000), mail().to_string());
@@ -251,14 +251,14 @@ fn what_is_no_document_is_refused() {
         assert_eq!(TypedData::read(text), Err(KeyringError::TypedDataJson));
     }
     for value in [json!(null), json!(1.0), json!(1.5), json!(1e30)] {
-        assert_eq!(read(&holding("uint256", value)), Err(KeyringError::TypedDataJson));
+        assert_eq!(read(&with_field("uint256", value)), Err(KeyringError::TypedDataJson));
     }
-    let long = read(&holding("string", "x".repeat(TYPED_DATA_BYTES_MAX)));
+    let long = read(&with_field("string", "x".repeat(TYPED_DATA_BYTES_MAX)));
     assert_eq!(long, Err(KeyringError::TypedDataLength));
 }
 
 #[test]
-fn types_may_refer_to_themselves_but_not_without_end() {
+fn recursive_types_are_allowed_with_finite_values() {
     let tree = |message: serde_json::Value| {
         json!({
             "types": {"Tree": [{"name": "below", "type": "Tree[]"}]},
@@ -278,7 +278,7 @@ fn types_may_refer_to_themselves_but_not_without_end() {
 }
 
 #[test]
-fn typed_data_is_no_message_and_no_transaction() {
+fn typed_data_signature_is_invalid_for_messages_and_transactions() {
     let key = Key::from_bytes(&bytes(&"46".repeat(32))).unwrap();
     let document = read(&mail()).unwrap();
     let signed = super::super::sign_message(&key, mail().to_string().as_bytes()).unwrap();
@@ -304,7 +304,7 @@ fn any_json() -> impl Strategy<Value = serde_json::Value> {
 
 proptest! {
     #[test]
-    fn no_other_character_breaks_the_reader(at: prop::sample::Index, with: char) {
+    fn changed_character_does_not_panic_the_parser(at: prop::sample::Index, with: char) {
         let text: Vec<char> = mail().to_string().chars().collect();
         let at = at.index(text.len());
         let (before, after) = (text[..at].iter(), text[at + 1..].iter());
@@ -313,18 +313,18 @@ proptest! {
     }
 
     #[test]
-    fn any_value_in_any_place_is_signed_or_refused(value in any_json(), kind in "(u?int|bytes)[0-9]{1,3}(\\[[0-9]?\\]){0,2}|.{0,8}", at in 0_usize..9) {
+    fn arbitrary_value_at_any_position_does_not_panic(value in any_json(), kind in "(u?int|bytes)[0-9]{1,3}(\\[[0-9]?\\]){0,2}|.{0,8}", at in 0_usize..9) {
         let parts = ["/types", "/types/Person", "/types/Person/0", "/primaryType", "/domain", "/domain/name", "/message",
             "/message/to", "/message/to/wallet"];
         let _ = read(&changed(parts[at], value.clone()));
-        let _ = read(&holding(&kind, value));
+        let _ = read(&with_field(&kind, value));
     }
 
     #[test]
-    fn any_whole_number_is_held_by_the_types_that_are_large_enough(number: i128, bits in 1_u32..=32) {
+    fn whole_number_is_accepted_by_types_that_can_hold_it(number: i128, bits in 1_u32..=32) {
         let bits = bits * 8;
         let needed = if number < 0 { 129 - (!number).leading_zeros() } else { 129 - number.leading_zeros() };
-        let held = |kind: &str| read(&holding(&format!("{kind}{bits}"), number.to_string())).is_ok();
+        let held = |kind: &str| read(&with_field(&format!("{kind}{bits}"), number.to_string())).is_ok();
         prop_assert_eq!(held("int"), needed <= bits);
         prop_assert_eq!(held("uint"), number >= 0 && needed - 1 <= bits);
     }

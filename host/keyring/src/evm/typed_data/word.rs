@@ -1,6 +1,6 @@
-//! From a value to the 32 bytes that stand for it in a hash.
+//! Encodes a value as the 32 bytes that represent it in a hash.
 //!
-//! Every field of a type is there and nothing else; every value is one of its kind.
+//! A value of a declared type must have exactly the fields of the type, and each value must be of its field's type.
 
 use ethnum::U256;
 
@@ -16,23 +16,23 @@ use crate::{
 
 type Word = [u8; 32];
 
-/// Digits of the largest number of 256 bits.
+/// Maximum number of digits of a 256-bit number.
 const DIGITS_MAX: usize = 78;
 
 impl Schema {
-    /// The hash of a value of this declared type.
+    /// Hashes a value of this declared type.
     pub(super) fn hash_of(&self, name: &str, value: &Value) -> Result<Word, KeyringError> {
         let whole = || expected(name, "an object of the fields of its type, and no others");
         let (fields, type_hash) = self.fields(name).zip(self.type_hash(name)).ok_or_else(whole)?;
-        let Value::Object(given) = value else { return Err(whole()) };
+        let Value::Object(object) = value else { return Err(whole()) };
         let mut words = vec![*type_hash];
         for field in fields {
             let at = || format!("{name}.{}", field.name);
-            let value = given.get(&field.name).ok_or_else(|| expected(&at(), "given"))?;
+            let value = object.get(&field.name).ok_or_else(|| expected(&at(), "given"))?;
             words.push(self.word(&at, &field.kind, value)?);
         }
-        // All fields were there: what is more was not declared, and would not be signed.
-        if given.len() == fields.len() { Ok(keccak(words.as_flattened())) } else { Err(whole()) }
+        // All declared fields are present. An additional field would not be signed.
+        if object.len() == fields.len() { Ok(keccak(words.as_flattened())) } else { Err(whole()) }
     }
 
     fn word(&self, at: &impl Fn() -> String, kind: &Kind, value: &Value) -> Result<Word, KeyringError> {
@@ -47,14 +47,14 @@ impl Schema {
     }
 }
 
-/// What a value of this kind looks like, for who gave another.
+/// Describes the form of a value of this kind, for error messages.
 fn form(kind: &Kind) -> &'static str {
     match kind {
         Kind::Bool => "true or false",
         Kind::Address => "an EVM address, with the right checksum or without one",
-        Kind::Text => "a text",
+        Kind::Text => "a string",
         Kind::Bytes | Kind::FixedBytes(_) => "0x and hex digits, as many as its type has",
-        Kind::Uint(_) | Kind::Int(_) => "a whole number that its type can hold; above 64 bits as a text",
+        Kind::Uint(_) | Kind::Int(_) => "a whole number that its type can hold; above 64 bits as a string",
         Kind::Struct(_) => "an object",
         Kind::List(..) => "a list of as many values as its type has",
     }
@@ -83,7 +83,7 @@ fn elementary(kind: &Kind, value: &Value) -> Option<Word> {
         }
         (Kind::Int(bits), value) => {
             let (is_negative, size) = read_integer(value)?;
-            // There is one negative number more than there are positive ones.
+            // There is one more negative number than positive ones.
             let lowest = U256::ONE << (bits - 1);
             let holds = size < lowest || (is_negative && size == lowest);
             let number = if is_negative { size.wrapping_neg() } else { size };
@@ -97,7 +97,7 @@ fn read_bytes(text: &str) -> Option<Vec<u8>> {
     hex::decode(text.strip_prefix("0x")?).ok()
 }
 
-/// Whether there is a minus in front, and what comes behind it.
+/// Parses a number into its sign (true for negative) and its absolute value.
 fn read_integer(value: &Value) -> Option<(bool, U256)> {
     let text = match value {
         Value::Number(number) => return Some((*number < 0, U256::from(number.unsigned_abs()))),

@@ -1,7 +1,7 @@
-//! Balances, senders and token accounts of one network, within one transaction of the file.
+//! Balances, senders and token accounts of one network, within one database transaction.
 //!
-//! Never decides anything: `draft` says what changes, this writes it. Invariant: what a transaction of the file has changed of
-//! balances and senders is written when it commits, once for each, and is read from its pages until then.
+//! Only stores: `draft` computes the changes. Invariant: changed balances and senders are held in the cache, are read
+//! from it, and are each written once when the database transaction commits.
 
 use std::collections::HashMap;
 
@@ -10,54 +10,54 @@ use sqlx::{Connection, Sqlite, SqliteConnection, Transaction};
 
 use super::store::{StoreError, amount, blob, count, int};
 
-/// A transaction of the file.
-pub(super) struct Writing<'c> {
+/// A database transaction that writes.
+pub(super) struct WriteTransaction<'c> {
     pub transaction: Transaction<'c, Sqlite>,
-    pages: Pages,
+    cache: LedgerCache,
 }
 
-/// What it knows of balances and senders, by network.
+/// Balances and senders that a database transaction has read or changed, by network.
 #[derive(Default)]
-pub(super) struct Pages {
+pub(super) struct LedgerCache {
     /// By address and token.
-    balances: HashMap<(i64, String, String), Known<U256>>,
-    senders: HashMap<(i64, String), Known<Sender>>,
+    balances: HashMap<(i64, String, String), Cached<U256>>,
+    senders: HashMap<(i64, String), Cached<Sender>>,
 }
 
 #[derive(Clone, Copy)]
-struct Known<T> {
+struct Cached<T> {
     now: T,
     is_changed: bool,
 }
 
-/// One network in a transaction of the file.
-pub(super) struct Books<'c> {
+/// One network within a database transaction.
+pub(super) struct Ledger<'c> {
     pub connection: &'c mut SqliteConnection,
     pub net: i64,
-    pub pages: &'c mut Pages,
+    pub cache: &'c mut LedgerCache,
 }
 
-/// What is known of a sender.
+/// State of a sender.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Sender {
-    /// Its transactions in blocks.
+    /// Number of its transactions in blocks.
     pub sequence: u64,
-    /// What those that wait may cost it.
+    /// Total cost of its waiting transactions.
     pub reserved: U256,
 }
 
-impl<'c> Writing<'c> {
-    pub async fn begin(writer: &'c mut SqliteConnection) -> Result<Writing<'c>, StoreError> {
-        Ok(Writing { transaction: writer.begin().await?, pages: Pages::default() })
+impl<'c> WriteTransaction<'c> {
+    pub async fn begin(writer: &'c mut SqliteConnection) -> Result<WriteTransaction<'c>, StoreError> {
+        Ok(WriteTransaction { transaction: writer.begin().await?, cache: LedgerCache::default() })
     }
 
-    pub fn books(&mut self, net: i64) -> Books<'_> {
-        Books { connection: &mut self.transaction, net, pages: &mut self.pages }
+    pub fn ledger(&mut self, net: i64) -> Ledger<'_> {
+        Ledger { connection: &mut self.transaction, net, cache: &mut self.cache }
     }
 
     pub async fn commit(mut self) -> Result<(), StoreError> {
-        let Pages { balances, senders } = std::mem::take(&mut self.pages);
-        for ((net, address, token), known) in balances.into_iter().filter(|(_, known)| known.is_changed) {
+        let LedgerCache { balances, senders } = std::mem::take(&mut self.cache);
+        for ((net, address, token), cached) in balances.into_iter().filter(|(_, cached)| cached.is_changed) {
             sqlx::query(
                 "INSERT INTO balances (net, address, token, amount) VALUES (?, ?, ?, ?)
                  ON CONFLICT DO UPDATE SET amount = excluded.amount",
@@ -65,19 +65,19 @@ impl<'c> Writing<'c> {
             .bind(net)
             .bind(address)
             .bind(token)
-            .bind(blob(known.now))
+            .bind(blob(cached.now))
             .execute(&mut *self.transaction)
             .await?;
         }
-        for ((net, address), known) in senders.into_iter().filter(|(_, known)| known.is_changed) {
+        for ((net, address), cached) in senders.into_iter().filter(|(_, cached)| cached.is_changed) {
             sqlx::query(
                 "INSERT INTO senders (net, address, sequence, reserved) VALUES (?, ?, ?, ?)
                  ON CONFLICT DO UPDATE SET sequence = excluded.sequence, reserved = excluded.reserved",
             )
             .bind(net)
             .bind(address)
-            .bind(int(known.now.sequence))
-            .bind(blob(known.now.reserved))
+            .bind(int(cached.now.sequence))
+            .bind(blob(cached.now.reserved))
             .execute(&mut *self.transaction)
             .await?;
         }
@@ -85,11 +85,11 @@ impl<'c> Writing<'c> {
     }
 }
 
-impl Books<'_> {
+impl Ledger<'_> {
     pub async fn balance(&mut self, address: &str, token: Option<&str>) -> Result<U256, StoreError> {
         let key = (self.net, address.to_owned(), token.unwrap_or_default().to_owned());
-        if let Some(known) = self.pages.balances.get(&key) {
-            return Ok(known.now);
+        if let Some(cached) = self.cache.balances.get(&key) {
+            return Ok(cached.now);
         }
         let row: Option<(Vec<u8>,)> =
             sqlx::query_as("SELECT amount FROM balances WHERE net = ? AND address = ? AND token = ?")
@@ -99,19 +99,19 @@ impl Books<'_> {
                 .fetch_optional(&mut *self.connection)
                 .await?;
         let now = row.map_or(Ok(U256::ZERO), |(blob,)| amount(&blob))?;
-        self.pages.balances.insert(key, Known { now, is_changed: false });
+        self.cache.balances.insert(key, Cached { now, is_changed: false });
         Ok(now)
     }
 
     pub fn set_balance(&mut self, address: &str, token: Option<&str>, now: U256) {
         let key = (self.net, address.to_owned(), token.unwrap_or_default().to_owned());
-        self.pages.balances.insert(key, Known { now, is_changed: true });
+        self.cache.balances.insert(key, Cached { now, is_changed: true });
     }
 
     pub async fn sender(&mut self, address: &str) -> Result<Sender, StoreError> {
         let key = (self.net, address.to_owned());
-        if let Some(known) = self.pages.senders.get(&key) {
-            return Ok(known.now);
+        if let Some(cached) = self.cache.senders.get(&key) {
+            return Ok(cached.now);
         }
         let row: Option<(i64, Vec<u8>)> =
             sqlx::query_as("SELECT sequence, reserved FROM senders WHERE net = ? AND address = ?")
@@ -123,15 +123,15 @@ impl Books<'_> {
             Ok::<_, StoreError>(Sender { sequence: count(sequence), reserved: amount(&reserved)? })
         };
         let now = row.map_or(Ok(Sender::default()), read)?;
-        self.pages.senders.insert(key, Known { now, is_changed: false });
+        self.cache.senders.insert(key, Cached { now, is_changed: false });
         Ok(now)
     }
 
     pub fn set_sender(&mut self, address: &str, now: Sender) {
-        self.pages.senders.insert((self.net, address.to_owned()), Known { now, is_changed: true });
+        self.cache.senders.insert((self.net, address.to_owned()), Cached { now, is_changed: true });
     }
 
-    /// Owner and token of a token account.
+    /// Returns owner and token of a token account.
     pub async fn account(&mut self, account: &str) -> Result<Option<(String, String)>, StoreError> {
         let row = sqlx::query_as("SELECT owner, token FROM accounts WHERE net = ? AND account = ?")
             .bind(self.net)
@@ -141,7 +141,7 @@ impl Books<'_> {
         Ok(row)
     }
 
-    /// `id`: the transaction that makes it.
+    /// Adds a token account. `id` is the transaction that opens it.
     pub async fn add_account(&mut self, account: &str, owner: (&str, &str), id: i64) -> Result<(), StoreError> {
         sqlx::query("INSERT INTO accounts (net, account, owner, token, id) VALUES (?, ?, ?, ?, ?)")
             .bind(self.net)

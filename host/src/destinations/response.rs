@@ -1,17 +1,17 @@
-//! An answer of somebody else's server as the value that a plugin reads. Pure.
+//! Converts the HTTP response of a destination into the value that a plugin reads. Pure.
 
 use http::header;
 use serde::de::IgnoredAny;
 
-use super::CallFailure;
+use super::DestinationCallError;
 use crate::{
-    changes::outgoing::{OutgoingAnswer, OutgoingContent},
-    limits::DESTINATION_ANSWER_BYTES_MAX,
-    outbound::{Answer, BodyEnd},
+    changes::outgoing::{OutgoingContent, OutgoingResponse},
+    limits::DESTINATION_RESPONSE_BYTES_MAX,
+    outbound::{BodyEnd, OutboundResponse},
 };
 
-/// They speak of the connection, or sign somebody in.
-const KEPT_BACK: [header::HeaderName; 7] = [
+/// Headers that are not passed to plugins: they concern the connection or authentication.
+const HIDDEN_HEADERS: [header::HeaderName; 7] = [
     header::CONNECTION,
     header::CONTENT_LENGTH,
     header::PROXY_AUTHENTICATE,
@@ -21,32 +21,37 @@ const KEPT_BACK: [header::HeaderName; 7] = [
     header::UPGRADE,
 ];
 
-/// The class of an answer whose body broke off. No other failure has it: a plugin may have to treat it as an answer.
+/// Class of a response whose body was cut off. No other error has it, since a plugin may have to treat it as a
+/// response.
 const INCOMPLETE: &str = "incomplete";
 
-/// Half an answer is none: what was asked may have been done all the same.
-pub(super) fn read(answer: Answer) -> Result<OutgoingAnswer, CallFailure> {
-    match answer.end {
+/// Converts a response.
+///
+/// # Errors
+///
+/// Fails if the body is incomplete or too large. The request may have been executed all the same.
+pub(super) fn read(response: OutboundResponse) -> Result<OutgoingResponse, DestinationCallError> {
+    match response.end {
         BodyEnd::Whole => {}
         BodyEnd::Cut => {
-            let words = format!(
-                "answered {} with a body of more than {DESTINATION_ANSWER_BYTES_MAX} bytes",
-                answer.status.as_u16()
+            let message = format!(
+                "answered {} with a body of more than {DESTINATION_RESPONSE_BYTES_MAX} bytes",
+                response.status.as_u16()
             );
-            return Err(CallFailure::unknown("too-large", words));
+            return Err(DestinationCallError::unknown("too-large", message));
         }
         BodyEnd::Broken(class) => {
-            let words = format!("answered {}, and its body broke off ({})", answer.status.as_u16(), class.name());
-            return Err(CallFailure::unknown(INCOMPLETE, words));
+            let message = format!("answered {}, and its body broke off ({})", response.status.as_u16(), class.name());
+            return Err(DestinationCallError::unknown(INCOMPLETE, message));
         }
     }
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    let headers = answer.headers.iter().filter(|(name, _)| !KEPT_BACK.contains(name));
-    let media_type = answer.headers.get(header::CONTENT_TYPE).map(|value| text(value.as_bytes()));
-    Ok(OutgoingAnswer {
-        status: answer.status.as_u16(),
+    let headers = response.headers.iter().filter(|(name, _)| !HIDDEN_HEADERS.contains(name));
+    let media_type = response.headers.get(header::CONTENT_TYPE).map(|value| text(value.as_bytes()));
+    Ok(OutgoingResponse {
+        status: response.status.as_u16(),
         headers: headers.map(|(name, value)| (name.to_string(), text(value.as_bytes()))).collect(),
-        content: content(media_type, answer.body.to_vec()),
+        content: content(media_type, response.body.to_vec()),
     })
 }
 
@@ -74,7 +79,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn json_is_what_says_so_and_is() {
+    fn body_is_json_only_with_a_json_media_type_and_valid_content() {
         let json = |text: &str| OutgoingContent::Json(text.to_owned());
         for (media_type, body, expected) in [
             (Some("application/json; charset=utf-8"), &b"{\"a\":1}"[..], Some(json("{\"a\":1}"))),

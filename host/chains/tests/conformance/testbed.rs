@@ -1,6 +1,6 @@
-//! A test bed: a chain, what makes things happen on it, and keys.
+//! A test bed: a chain, its control, and keys.
 //!
-//! An adapter that is to conform brings a [`Lab`]; nothing in `conformance` knows which one it is.
+//! Each adapter under test provides a [`ChainControl`]. `conformance` is independent of the adapter.
 
 use std::sync::{
     Arc,
@@ -11,38 +11,38 @@ use ethnum::U256;
 use futures_util::future::BoxFuture;
 use tempfile::TempDir;
 use tenon_chains::{
-    Chain, NewTransfer, Signed, Submission, Transaction, TransferQuestion, sign_transfer,
+    Chain, NewTransfer, Signed, Submission, Transaction, TransferQuery, sign_transfer,
     simulated::{Network, Options, Orphans, Simulated, SimulatedChain},
 };
 use tenon_keyring::{Path, Seed};
 
-/// What a test bed can make happen.
-pub trait Lab: Send + Sync {
-    /// Coins or tokens out of nothing; they stand in a block when this ends.
+/// Control over the chain of a test bed.
+pub trait ChainControl: Send + Sync {
+    /// Creates coins or tokens at an address. They are in a block when the future resolves.
     fn fund<'a>(&'a self, address: &'a str, token: Option<&'a str>, amount: U256) -> BoxFuture<'a, ()>;
-    /// At least so many blocks more.
+    /// Adds at least this many blocks.
     fn mine(&self, blocks: u64) -> BoxFuture<'_, ()>;
-    /// The last blocks are replaced; what stood in them waits again, or is gone.
+    /// Replaces the last `depth` blocks. Their transactions are dropped, or wait again.
     fn reorganise(&self, depth: u64, drops: bool) -> BoxFuture<'_, ()>;
 }
 
-pub struct Bed {
+pub struct Testbed {
     pub chain: Arc<dyn Chain>,
-    pub lab: Arc<dyn Lab>,
+    pub control: Arc<dyn ChainControl>,
     seed: Seed,
 }
 
-/// One network of each kind: usual gas, gas of few decimals, and the two other families.
+/// One network of each kind: EVM with 18 decimals, EVM with few decimals, Tron and Solana.
 pub const NETWORKS: [&str; 4] = ["base", "tempo", "tron", "solana"];
 
 pub const START_MS: u64 = 1_800_000_000_000;
 
-/// A clock that tests move.
-pub type Hands = Arc<AtomicU64>;
+/// A clock in milliseconds that tests advance.
+pub type ManualClock = Arc<AtomicU64>;
 
 pub struct Simulation {
     pub simulated: Simulated,
-    pub now_ms: Hands,
+    pub now_ms: ManualClock,
     pub folder: TempDir,
 }
 
@@ -58,15 +58,15 @@ impl Simulation {
         Arc::clone(self.simulated.find(blockchain, Network::Test).unwrap())
     }
 
-    pub fn bed(&self, blockchain: &str) -> Bed {
+    pub fn testbed(&self, blockchain: &str) -> Testbed {
         let chain = self.chain(blockchain);
-        Bed { chain: chain.clone(), lab: chain_lab(chain), seed: seed() }
+        Testbed { chain: chain.clone(), control: chain_control(chain), seed: seed() }
     }
 }
 
-pub async fn open_file(folder: &std::path::Path, now_ms: &Hands) -> Simulated {
-    let hands = Arc::clone(now_ms);
-    let clock = Arc::new(move || hands.load(SeqCst));
+pub async fn open_file(folder: &std::path::Path, now_ms: &ManualClock) -> Simulated {
+    let clock_ms = Arc::clone(now_ms);
+    let clock = Arc::new(move || clock_ms.load(SeqCst));
     Simulated::open(&folder.join("chains.sqlite"), &Options::default(), clock).await.unwrap()
 }
 
@@ -74,17 +74,17 @@ pub fn seed() -> Seed {
     Seed::from_bytes(&[7; 64]).unwrap()
 }
 
-struct SimulatedLab(Arc<SimulatedChain>);
+struct SimulatedControl(Arc<SimulatedChain>);
 
-fn chain_lab(chain: Arc<SimulatedChain>) -> Arc<dyn Lab> {
-    Arc::new(SimulatedLab(chain))
+fn chain_control(chain: Arc<SimulatedChain>) -> Arc<dyn ChainControl> {
+    Arc::new(SimulatedControl(chain))
 }
 
-impl Lab for SimulatedLab {
+impl ChainControl for SimulatedControl {
     fn fund<'a>(&'a self, address: &'a str, token: Option<&'a str>, amount: U256) -> BoxFuture<'a, ()> {
         Box::pin(async move {
-            let given = self.0.give(address, token, amount).await.unwrap();
-            assert!(matches!(given, Submission::Taken { .. }), "{given:?}");
+            let submission = self.0.fund(address, token, amount).await.unwrap();
+            assert!(matches!(submission, Submission::Accepted { .. }), "{submission:?}");
             self.0.mine(1).await.unwrap();
         })
     }
@@ -103,15 +103,15 @@ impl Lab for SimulatedLab {
     }
 }
 
-/// One that stands by itself on each kind of network.
-pub async fn on_each(check: impl AsyncFn(Bed)) {
+/// Runs a check on each kind of network.
+pub async fn on_each(check: impl AsyncFn(Testbed)) {
     let simulation = Simulation::open().await;
     for blockchain in NETWORKS {
-        check(simulation.bed(blockchain)).await;
+        check(simulation.testbed(blockchain)).await;
     }
 }
 
-impl Bed {
+impl Testbed {
     pub fn path(&self, index: u32) -> Path {
         self.chain.facts().family.path(index).unwrap()
     }
@@ -129,36 +129,36 @@ impl Bed {
         self.chain.facts().tokens.first().map(|token| token.address.clone())
     }
 
-    /// A signed transfer of key `from`, under the terms of now.
+    /// Signs a transfer of key `from` under the current terms.
     pub async fn sign(&self, from: u32, to: &str, token: Option<&str>, amount: U256) -> Signed {
         let sequence = self.chain.sequence(&self.address(from)).await.unwrap();
         self.sign_as(from, sequence, NewTransfer { recipient: to, token, amount, sequence }).await
     }
 
-    pub async fn sign_as(&self, from: u32, sequence: u64, wanted: NewTransfer<'_>) -> Signed {
+    pub async fn sign_as(&self, from: u32, sequence: u64, new_transfer: NewTransfer<'_>) -> Signed {
         let terms = self.chain.terms().await.unwrap();
-        let wanted = NewTransfer { sequence, ..wanted };
-        sign_transfer(self.chain.facts(), &self.seed, &self.path(from), &wanted, &terms).unwrap()
+        let new_transfer = NewTransfer { sequence, ..new_transfer };
+        sign_transfer(self.chain.facts(), &self.seed, &self.path(from), &new_transfer, &terms).unwrap()
     }
 
-    pub async fn take(&self, signed: &Signed) {
-        let taken = self.chain.submit(&signed.raw).await.unwrap();
-        assert_eq!(taken, Submission::Taken { hash: signed.hash.clone() }, "{}", self.chain.facts().blockchain);
+    pub async fn submit(&self, signed: &Signed) {
+        let submission = self.chain.submit(&signed.raw).await.unwrap();
+        assert_eq!(submission, Submission::Accepted { hash: signed.hash.clone() }, "{}", self.chain.facts().blockchain);
     }
 
-    /// The sentence with which these bytes are refused as things stand.
-    pub async fn refusal(&self, raw: &str) -> String {
+    /// Submits bytes that must be rejected at present. Returns the reason.
+    pub async fn rejection_reason(&self, raw: &str) -> String {
         match self.chain.submit(raw).await.unwrap() {
-            Submission::Refused { reason } => reason,
-            other => panic!("{} says {other:?}", self.chain.facts().blockchain),
+            Submission::Rejected { reason } => reason,
+            other => panic!("{} returned {other:?}", self.chain.facts().blockchain),
         }
     }
 
-    /// The sentence with which these bytes are refused for good.
-    pub async fn void(&self, raw: &str) -> String {
+    /// Submits bytes that must be permanently invalid. Returns the reason.
+    pub async fn invalid_reason(&self, raw: &str) -> String {
         match self.chain.submit(raw).await.unwrap() {
-            Submission::Void { reason } => reason,
-            other => panic!("{} says {other:?}", self.chain.facts().blockchain),
+            Submission::Invalid { reason } => reason,
+            other => panic!("{} returned {other:?}", self.chain.facts().blockchain),
         }
     }
 
@@ -166,13 +166,13 @@ impl Bed {
         self.chain.balance(address, token).await.unwrap()
     }
 
-    pub async fn found(&self, hash: &str) -> Transaction {
-        self.chain.find_transaction(hash).await.unwrap().expect("somebody has heard of it")
+    pub async fn transaction(&self, hash: &str) -> Transaction {
+        self.chain.find_transaction(hash).await.unwrap().expect("the transaction is known")
     }
 
-    /// All transfers there are.
-    pub async fn all(&self, recipients: Option<Vec<String>>) -> TransferQuestion {
+    /// Returns a query for all transfers.
+    pub async fn transfer_query(&self, recipients: Option<Vec<String>>) -> TransferQuery {
         let to = self.chain.head().await.unwrap().height;
-        TransferQuestion { from: 0, to, recipients, after: None, limit: 1_000 }
+        TransferQuery { from: 0, to, recipients, after: None, limit: 1_000 }
     }
 }

@@ -1,7 +1,6 @@
-//! The trait: what is asked of a simulated network.
+//! Implements [`Chain`] for a simulated network.
 //!
-//! Before anything is answered, the blocks that are due are filled. Answers are read beside the writer, from what was
-//! committed.
+//! Each query first fills the due blocks. Queries read committed data through the reader connections.
 
 use std::{collections::HashMap, sync::atomic::Ordering::SeqCst, time::Duration};
 
@@ -11,28 +10,32 @@ use tenon_keyring::Family;
 
 use super::{
     SimulatedChain,
-    blocks::is_over,
-    books::{Books, Pages, Writing},
-    controls::{DEPTH_MAX, Silence},
-    intake::{COIN_GAS, SUN_A_UNIT, TOKEN_ENERGY_FEE, TOKEN_GAS_LIMIT, read},
+    blocks::is_expired,
+    controls::{DEPTH_MAX, Outage},
+    ledger::{Ledger, LedgerCache, WriteTransaction},
     networks::{gas_price, whole_units},
     pool::read_plan,
     store::{StoreError, amount, count, int},
-    submissions::Work,
+    submissions::Operation,
+    validation::{COIN_GAS, SUN_PER_UNIT, TOKEN_ENERGY_FEE, TOKEN_GAS_LIMIT, decode},
 };
 use crate::{
-    Answer, Block, Chain, ChainError, Facts, Head, Movement, Place, State, Submission, Terms, Transaction, Transfer,
-    TransferPage, TransferQuestion, Wish,
+    Block, BlockPosition, Chain, ChainError, ChainFuture, Facts, FaucetRequest, Head, Movement, State, Submission,
+    Terms, Transaction, Transfer, TransferPage, TransferQuery,
     chain::{ADDRESSES_MAX, HASHES_MAX, TRANSFERS_MAX},
     solana::{SIGNATURE_FEE, TOKEN_ACCOUNT_RENT},
     tron,
 };
 
-/// Whole units that the faucet gives at once: of the coin, of a token.
-const GIFT: (u32, u32) = (1_000, 1_000_000);
-const WISH_KEY_CHARS_MAX: usize = 512;
-/// Sun: a transfer's bytes and the first one to an address; the bytes of a token's transfer.
-const TRON_FEES: (u64, u64) = (1_400_000, 500_000);
+/// Maximum amount of one faucet request in whole units of the coin.
+const FAUCET_COINS_MAX: u32 = 1_000;
+/// Maximum amount of one faucet request in whole units of a token.
+const FAUCET_TOKENS_MAX: u32 = 1_000_000;
+const FAUCET_KEY_BYTES_MAX: usize = 512;
+/// Maximum fee of a TRX transfer in sun: its bytes and the activation of the recipient.
+const TRON_COIN_FEE: u64 = 1_400_000;
+/// Maximum fee for the bytes of a token transfer in sun.
+const TRON_TOKEN_BYTES_FEE: u64 = 500_000;
 
 /// hash, sender, state, block, fee, plan, id
 type TransactionRow = (String, String, i64, Option<i64>, Option<Vec<u8>>, String, i64);
@@ -44,169 +47,175 @@ impl Chain for SimulatedChain {
         &self.net.facts
     }
 
-    fn head(&self) -> Answer<'_, Head> {
+    fn head(&self) -> ChainFuture<'_, Head> {
         Box::pin(async {
-            let height = self.ask().await?;
+            let height = self.fill_to_head().await?;
             Ok(Head { height, hash: self.hash(height) })
         })
     }
 
-    fn find_block(&self, height: u64) -> Answer<'_, Option<Block>> {
+    fn find_block(&self, height: u64) -> ChainFuture<'_, Option<Block>> {
         Box::pin(async move {
-            let head = self.ask().await?;
+            let head = self.fill_to_head().await?;
             let parent = self.hash(height.saturating_sub(1));
             Ok((height <= head).then(|| Block { height, hash: self.hash(height), parent }))
         })
     }
 
-    fn terms(&self) -> Answer<'_, Terms> {
+    fn terms(&self) -> ChainFuture<'_, Terms> {
         Box::pin(async {
-            let head = self.ask().await?;
+            let head = self.fill_to_head().await?;
             Ok(self.terms_at(head))
         })
     }
 
-    fn balance<'a>(&'a self, address: &'a str, token: Option<&'a str>) -> Answer<'a, U256> {
+    fn balance<'a>(&'a self, address: &'a str, token: Option<&'a str>) -> ChainFuture<'a, U256> {
         Box::pin(async move {
             let address = self.read_address(address)?;
             let token = token.map(|text| self.read_token(text)).transpose()?;
-            self.ask().await?;
+            self.fill_to_head().await?;
             let mut connection = self.shared.readers.acquire().await.map_err(StoreError::from)?;
-            let mut books = Books { connection: &mut connection, net: self.net.id, pages: &mut Pages::default() };
-            Ok(books.balance(&address, token.as_deref()).await?)
+            let mut ledger =
+                Ledger { connection: &mut connection, net: self.net.id, cache: &mut LedgerCache::default() };
+            Ok(ledger.balance(&address, token.as_deref()).await?)
         })
     }
 
-    fn sequence<'a>(&'a self, address: &'a str) -> Answer<'a, u64> {
+    fn sequence<'a>(&'a self, address: &'a str) -> ChainFuture<'a, u64> {
         Box::pin(async move {
             let address = self.read_address(address)?;
-            self.ask().await?;
+            self.fill_to_head().await?;
             let mut connection = self.shared.readers.acquire().await.map_err(StoreError::from)?;
-            let mut books = Books { connection: &mut connection, net: self.net.id, pages: &mut Pages::default() };
-            Ok(books.sender(&address).await?.sequence)
+            let mut ledger =
+                Ledger { connection: &mut connection, net: self.net.id, cache: &mut LedgerCache::default() };
+            Ok(ledger.sender(&address).await?.sequence)
         })
     }
 
-    fn submit<'a>(&'a self, raw: &'a str) -> Answer<'a, Submission> {
+    fn submit<'a>(&'a self, raw: &'a str) -> ChainFuture<'a, Submission> {
         Box::pin(async move {
-            let silence = self.delay().await;
-            if silence == Silence::Lost {
+            let outage = self.delay().await;
+            if outage == Outage::RequestsLost {
                 return Err(ChainError::Timeout);
             }
             let now_ms = (self.shared.clock)();
-            let answer = match read(self.facts(), raw, now_ms, self.net.head(now_ms)) {
-                Err(refusal) => Ok(refusal.into()),
-                Ok(incoming) => self.shared.hand_in(&self.net, Work::Take(incoming)).await,
+            let answer = match decode(self.facts(), raw, now_ms, self.net.head(now_ms)) {
+                Err(error) => Ok(error.into()),
+                Ok(incoming) => self.shared.execute(&self.net, Operation::Submit(incoming)).await,
             };
-            if silence == Silence::Taken { Err(ChainError::Timeout) } else { answer }
+            if outage == Outage::ResponsesLost { Err(ChainError::Timeout) } else { answer }
         })
     }
 
-    fn find_transaction<'a>(&'a self, hash: &'a str) -> Answer<'a, Option<Transaction>> {
+    fn find_transaction<'a>(&'a self, hash: &'a str) -> ChainFuture<'a, Option<Transaction>> {
         Box::pin(async move {
             let found = self.find_transactions(std::slice::from_ref(&hash.to_owned())).await?;
             Ok(found.into_iter().next().flatten())
         })
     }
 
-    fn find_transactions<'a>(&'a self, hashes: &'a [String]) -> Answer<'a, Vec<Option<Transaction>>> {
+    fn find_transactions<'a>(&'a self, hashes: &'a [String]) -> ChainFuture<'a, Vec<Option<Transaction>>> {
         Box::pin(async move {
             if hashes.len() > HASHES_MAX {
                 return Err(ChainError::TooMany { max: HASHES_MAX as u64 });
             }
-            self.ask().await?;
+            self.fill_to_head().await?;
             let found = self.read_transactions(hashes).await?;
             Ok(hashes.iter().map(|hash| found.get(hash).cloned()).collect())
         })
     }
 
-    fn transfers<'a>(&'a self, question: &'a TransferQuestion) -> Answer<'a, TransferPage> {
+    fn transfers<'a>(&'a self, query: &'a TransferQuery) -> ChainFuture<'a, TransferPage> {
         Box::pin(async move {
-            if question.recipients.as_ref().is_some_and(|recipients| recipients.len() > ADDRESSES_MAX) {
+            if query.recipients.as_ref().is_some_and(|recipients| recipients.len() > ADDRESSES_MAX) {
                 return Err(ChainError::TooMany { max: ADDRESSES_MAX as u64 });
             }
-            self.ask().await?;
-            Ok(self.read_transfers(question).await?)
+            self.fill_to_head().await?;
+            Ok(self.read_transfers(query).await?)
         })
     }
 
-    fn request_coins<'a>(&'a self, wish: &'a Wish) -> Answer<'a, Submission> {
+    fn request_coins<'a>(&'a self, request: &'a FaucetRequest) -> ChainFuture<'a, Submission> {
         Box::pin(async move {
             if !self.facts().has_faucet {
                 return Err(ChainError::NoFaucet);
             }
-            let mut gift = self.gift(&wish.address, wish.token.as_deref(), wish.amount)?;
-            let token = gift.token.as_ref().and_then(|address| self.facts().find_token(address));
+            let mut funding = self.funding(&request.address, request.token.as_deref(), request.amount)?;
+            let token = funding.token.as_ref().and_then(|address| self.facts().find_token(address));
             let most = match token {
-                Some(token) => whole_units(GIFT.1, token.decimals),
-                None => whole_units(GIFT.0, self.facts().decimals),
+                Some(token) => whole_units(FAUCET_TOKENS_MAX, token.decimals),
+                None => whole_units(FAUCET_COINS_MAX, self.facts().decimals),
             };
-            if wish.amount == 0 || wish.amount > most || wish.key.len() > WISH_KEY_CHARS_MAX {
-                return Ok(Submission::Refused { reason: format!("the faucet gives from 1 to {most} base units") });
+            if request.amount == 0 || request.amount > most || request.key.len() > FAUCET_KEY_BYTES_MAX {
+                return Ok(Submission::Rejected { reason: format!("the faucet gives from 1 to {most} base units") });
             }
-            gift.key = Some(wish.key.clone());
-            let silence = self.delay().await;
-            if silence == Silence::Lost {
+            funding.key = Some(request.key.clone());
+            let outage = self.delay().await;
+            if outage == Outage::RequestsLost {
                 return Err(ChainError::Timeout);
             }
-            let answer = self.shared.hand_in(&self.net, Work::Give(gift)).await;
-            if silence == Silence::Taken { Err(ChainError::Timeout) } else { answer }
+            let answer = self.shared.execute(&self.net, Operation::Fund(funding)).await;
+            if outage == Outage::ResponsesLost { Err(ChainError::Timeout) } else { answer }
         })
     }
 
     fn changed(&self) -> futures_util::future::BoxFuture<'_, ()> {
-        // Made now: it hears of everything from here on.
+        // Created here, so that it receives every notification from now on.
         let changed = self.net.changes.notified();
         Box::pin(async move {
             tokio::select! {
                 () = changed => {}
-                () = self.block_with_something() => {}
+                () = self.next_included_block() => {}
             }
         })
     }
 }
 
 impl SimulatedChain {
-    /// Whether and how late a node answers today.
-    async fn delay(&self) -> Silence {
+    /// Waits for the injected delay and returns the injected outage.
+    async fn delay(&self) -> Outage {
         let faults = self.faults();
         if faults.slow_ms > 0 {
             tokio::time::sleep(Duration::from_millis(faults.slow_ms)).await;
         }
-        faults.silence
+        faults.outage
     }
 
-    /// The head, once all up to it is filled.
-    async fn ask(&self) -> Result<u64, ChainError> {
+    /// Fills the due blocks and returns the head.
+    ///
+    /// # Errors
+    ///
+    /// Fails with `Timeout` during an outage.
+    async fn fill_to_head(&self) -> Result<u64, ChainError> {
         match self.delay().await {
-            Silence::Off => Ok(self.advance().await?),
-            Silence::Lost | Silence::Taken => Err(ChainError::Timeout),
+            Outage::Off => Ok(self.advance().await?),
+            Outage::RequestsLost | Outage::ResponsesLost => Err(ChainError::Timeout),
         }
     }
 
-    /// Fills what is due.
+    /// Fills the due blocks and returns the head.
     pub(super) async fn advance(&self) -> Result<u64, StoreError> {
         let head = self.net.head((self.shared.clock)());
         if self.net.due.load(SeqCst) > head {
             return Ok(head);
         }
         let mut writer = self.shared.writer.lock().await;
-        // Others may have waited for the writer at the same time, and moved the clock.
+        // The clock may have advanced while this waited for the writer.
         let head = self.net.head((self.shared.clock)());
-        let mut writing = Writing::begin(&mut writer).await?;
-        let mut books = writing.books(self.net.id);
-        let is_something = self.net.fill(&mut books, head).await?;
-        let due = books.next_ready().await?;
-        writing.commit().await?;
+        let mut write = WriteTransaction::begin(&mut writer).await?;
+        let mut ledger = write.ledger(self.net.id);
+        let has_included = self.net.fill(&mut ledger, head).await?;
+        let due = ledger.next_ready().await?;
+        write.commit().await?;
         self.net.due.store(due.unwrap_or(u64::MAX), SeqCst);
-        if is_something {
+        if has_included {
             self.net.changes.notify_waiters();
         }
         Ok(head)
     }
 
-    /// Ends when a block that will hold something is there, and filled. Where nothing waits, somebody has to come first.
-    async fn block_with_something(&self) {
+    /// Resolves when the next due block exists and is filled. Stays pending if no transaction is scheduled.
+    async fn next_included_block(&self) {
         loop {
             let due = self.net.due.load(SeqCst);
             if due == u64::MAX {
@@ -216,7 +225,7 @@ impl SimulatedChain {
             if self.net.head(now_ms) >= due && self.advance().await.is_ok() {
                 return;
             }
-            // Not longer than a block: the clock is somebody else's.
+            // At most one block time, since the injected clock may run differently.
             let block_time_ms = u64::from(self.facts().block_time_ms.max(1));
             let wait_ms = self.net.timeline.lock().time_ms(due).saturating_sub(now_ms).clamp(1, block_time_ms);
             tokio::time::sleep(Duration::from_millis(wait_ms)).await;
@@ -244,9 +253,9 @@ impl SimulatedChain {
             }
             Family::Tron => Terms {
                 anchor: tron::write_anchor(&timeline.hash(deep), timeline.time_ms(head)),
-                price: SUN_A_UNIT.into(),
-                coin_fee: TRON_FEES.0.into(),
-                token_fee: TOKEN_ENERGY_FEE.saturating_add(TRON_FEES.1).into(),
+                price: SUN_PER_UNIT.into(),
+                coin_fee: TRON_COIN_FEE.into(),
+                token_fee: TOKEN_ENERGY_FEE.saturating_add(TRON_TOKEN_BYTES_FEE).into(),
             },
             Family::Solana => Terms {
                 anchor: self.hash(deep),
@@ -266,9 +275,9 @@ impl SimulatedChain {
         self.facts().find_token(&address).map(|_| address).ok_or(ChainError::NotAToken)
     }
 
-    /// By hash.
+    /// Reads transactions by hash.
     async fn read_transactions(&self, hashes: &[String]) -> Result<HashMap<String, Transaction>, StoreError> {
-        let json = serde_json::to_string(hashes).map_err(|_| StoreError::Broken("a question"))?;
+        let json = serde_json::to_string(hashes).map_err(|_| StoreError::Broken("a query"))?;
         let mut snapshot = self.shared.readers.acquire().await?;
         let mut snapshot = snapshot.begin().await?;
         let rows: Vec<TransactionRow> = sqlx::query_as(
@@ -291,7 +300,7 @@ impl SimulatedChain {
             "SELECT block, place, hash, position, sender, recipient, token, amount FROM movements
              WHERE id IN (SELECT value FROM json_each(?)) ORDER BY id, position",
         )
-        .bind(serde_json::to_string(&done).map_err(|_| StoreError::Broken("a question"))?)
+        .bind(serde_json::to_string(&done).map_err(|_| StoreError::Broken("a query"))?)
         .fetch_all(&mut *snapshot)
         .await?;
         for row in rows {
@@ -310,7 +319,7 @@ impl SimulatedChain {
             1 => State::Done,
             _ => State::Failed,
         };
-        if state == State::Waiting && is_over(&read_plan(&plan)?, &self.net.timeline.lock(), head) {
+        if state == State::Waiting && is_expired(&read_plan(&plan)?, &self.net.timeline.lock(), head) {
             return Ok(None);
         }
         let block = block.map(count);
@@ -319,10 +328,10 @@ impl SimulatedChain {
         Ok(Some(Transaction { hash, sender, state, block, confirmations, fee, movements: Vec::new() }))
     }
 
-    async fn read_transfers(&self, question: &TransferQuestion) -> Result<TransferPage, StoreError> {
-        let limit = question.limit.clamp(1, TRANSFERS_MAX);
-        let after = question.after.map_or((-1, -1), |place| (int(place.height), i64::from(place.index)));
-        let sql = match &question.recipients {
+    async fn read_transfers(&self, query: &TransferQuery) -> Result<TransferPage, StoreError> {
+        let limit = query.limit.clamp(1, TRANSFERS_MAX);
+        let after = query.after.map_or((-1, -1), |position| (int(position.height), i64::from(position.index)));
+        let sql = match &query.recipients {
             None => {
                 "SELECT block, place, hash, position, sender, recipient, token, amount FROM movements
                  WHERE net = ?1 AND block BETWEEN ?2 AND ?3 AND (block, place) > (?4, ?5)
@@ -334,29 +343,29 @@ impl SimulatedChain {
                  AND recipient IN (SELECT value FROM json_each(?7)) ORDER BY block, place LIMIT ?6"
             }
         };
-        let mut query = sqlx::query_as(sql)
+        let mut statement = sqlx::query_as(sql)
             .bind(self.net.id)
-            .bind(int(question.from))
-            .bind(int(question.to))
+            .bind(int(query.from))
+            .bind(int(query.to))
             .bind(after.0)
             .bind(after.1)
             .bind(i64::from(limit) + 1);
-        if let Some(recipients) = &question.recipients {
-            query = query.bind(serde_json::to_string(recipients).map_err(|_| StoreError::Broken("a question"))?);
+        if let Some(recipients) = &query.recipients {
+            statement = statement.bind(serde_json::to_string(recipients).map_err(|_| StoreError::Broken("a query"))?);
         }
-        let rows: Vec<MovementRow> = query.fetch_all(&self.shared.readers).await?;
+        let rows: Vec<MovementRow> = statement.fetch_all(&self.shared.readers).await?;
         let is_cut = rows.len() > limit as usize;
         let rows = rows.into_iter().take(limit as usize);
         let transfers = rows.map(read_transfer).collect::<Result<Vec<_>, _>>()?;
-        let next = transfers.last().map(|transfer| transfer.place).filter(|_| is_cut);
+        let next = transfers.last().map(|transfer| transfer.position).filter(|_| is_cut);
         Ok(TransferPage { transfers, next })
     }
 }
 
 fn read_transfer(row: MovementRow) -> Result<Transfer, StoreError> {
-    let (block, place, hash, position, sender, recipient, token, blob) = row;
+    let (block, index, hash, position, sender, recipient, token, blob) = row;
     let number = |value: i64| u32::try_from(value).map_err(|_| StoreError::Broken("a movement"));
     let token = Some(token).filter(|token| !token.is_empty());
     let movement = Movement { position: number(position)?, sender, recipient, token, amount: amount(&blob)? };
-    Ok(Transfer { place: Place { height: count(block), index: number(place)? }, hash, movement })
+    Ok(Transfer { position: BlockPosition { height: count(block), index: number(index)? }, hash, movement })
 }

@@ -1,6 +1,6 @@
-//! What a node of a simulated network makes of bytes: a plan for its books, or a refusal.
+//! Decodes submitted bytes into a plan and validates them.
 //!
-//! Knows of the network only what does not depend on anybody's balance; what does, `pool` asks.
+//! Checks only what does not depend on balances. `pool` checks the rest.
 
 use ethnum::U256;
 use tenon_keyring::{Family, solana::Address};
@@ -15,30 +15,31 @@ use crate::{
     tron::{self, Contract},
 };
 
-/// How far below the head a block may lie that a transaction refers to. Solana's real networks have 150.
+/// Maximum depth below the head of a block that a transaction refers to. Solana's real networks use 150.
 pub(super) const ANCHOR_BLOCKS: u64 = 65_536;
 
 const CALL_GAS: u64 = 21_000;
 pub(super) const COIN_GAS: u64 = CALL_GAS;
-/// What the transfer of a token burns, and what is offered for it.
+/// Gas that a token transfer uses.
 const TOKEN_GAS: u64 = 46_000;
+/// Gas limit that the terms offer for a token transfer.
 pub(super) const TOKEN_GAS_LIMIT: u64 = 65_000;
-/// For each byte of data: 0, and any other.
+/// Gas for each byte of data: for a zero byte and for any other.
 const DATA_GAS: (u64, u64) = (4, 16);
 
-pub(super) const SUN_A_UNIT: u64 = 210;
-/// The energy of a token's transfer, in sun.
-pub(super) const TOKEN_ENERGY_FEE: u64 = 65_000 * SUN_A_UNIT;
+pub(super) const SUN_PER_UNIT: u64 = 210;
+/// Fee for the energy of a token transfer, in sun.
+pub(super) const TOKEN_ENERGY_FEE: u64 = 65_000 * SUN_PER_UNIT;
 const DAY_MS: u64 = 24 * 60 * 60 * 1_000;
 
-/// A transaction that is well-formed and signed.
+/// A submitted transaction that is well-formed and signed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Incoming {
     pub hash: String,
     pub sender: String,
-    /// Where the network counts them.
+    /// `None` if the network does not count sequences.
     pub sequence: Option<u64>,
-    /// What it offers for gas: at most, and as a tip.
+    /// Maximum price and tip offered for gas.
     pub price: (u128, u128),
     pub plan: Plan,
     pub refers_to: Reference,
@@ -49,12 +50,12 @@ pub(super) struct Incoming {
 pub(super) enum Reference {
     Nothing,
     Hash([u8; 32]),
-    /// The last two bytes of the height, and eight of the hash.
+    /// Last two bytes of the height and eight bytes of the hash.
     Part([u8; 2], [u8; 8]),
 }
 
 impl Reference {
-    /// Whether the chain with this head has it.
+    /// Returns whether the chain with this head contains the block.
     pub fn holds(&self, timeline: &Timeline, head: u64) -> bool {
         match self {
             Reference::Nothing => true,
@@ -68,38 +69,38 @@ impl Reference {
     }
 }
 
-/// Why bytes are not taken, in a sentence.
+/// Why a submission is not accepted. The string is the reason for the caller.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Refusal {
-    /// As things stand.
-    Now(String),
-    /// Whatever comes, but a reorganisation.
-    Ever(String),
+pub(super) enum SubmissionError {
+    /// Not valid at present.
+    Rejected(String),
+    /// Permanently invalid, unless the chain is reorganised.
+    Invalid(String),
 }
 
-/// What is no transaction of this network never becomes one.
-impl From<&str> for Refusal {
-    fn from(reason: &str) -> Refusal {
-        Refusal::Ever(reason.to_owned())
+/// Bytes that are not a transaction of this network are permanently invalid.
+impl From<&str> for SubmissionError {
+    fn from(reason: &str) -> SubmissionError {
+        SubmissionError::Invalid(reason.to_owned())
     }
 }
 
-impl From<SignError> for Refusal {
-    fn from(error: SignError) -> Refusal {
-        Refusal::Ever(error.to_string())
+impl From<SignError> for SubmissionError {
+    fn from(error: SignError) -> SubmissionError {
+        SubmissionError::Invalid(error.to_string())
     }
 }
 
-impl From<Refusal> for Submission {
-    fn from(refusal: Refusal) -> Submission {
-        match refusal {
-            Refusal::Now(reason) => Submission::Refused { reason },
-            Refusal::Ever(reason) => Submission::Void { reason },
+impl From<SubmissionError> for Submission {
+    fn from(error: SubmissionError) -> Submission {
+        match error {
+            SubmissionError::Rejected(reason) => Submission::Rejected { reason },
+            SubmissionError::Invalid(reason) => Submission::Invalid { reason },
         }
     }
 }
 
-pub(super) fn read(facts: &Facts, raw: &str, now_ms: u64, head: u64) -> Result<Incoming, Refusal> {
+pub(super) fn decode(facts: &Facts, raw: &str, now_ms: u64, head: u64) -> Result<Incoming, SubmissionError> {
     match facts.family {
         Family::Evm => read_evm(facts, &evm::read(facts, raw)?),
         Family::Tron => read_tron(facts, &tron::read(raw)?, now_ms),
@@ -107,24 +108,24 @@ pub(super) fn read(facts: &Facts, raw: &str, now_ms: u64, head: u64) -> Result<I
     }
 }
 
-fn read_evm(facts: &Facts, call: &evm::Call) -> Result<Incoming, Refusal> {
+fn read_evm(facts: &Facts, call: &evm::Call) -> Result<Incoming, SubmissionError> {
     let transaction = &call.transaction;
     let (price, tip) = (transaction.max_fee_per_gas, transaction.max_priority_fee_per_gas);
-    let to = transaction.to.ok_or("contracts are not made on simulated networks")?.to_string();
+    let to = transaction.to.ok_or("contracts cannot be created on simulated networks")?.to_string();
     let gas_price = gas_price(facts);
-    let least = transaction
+    let minimum = transaction
         .data
         .iter()
         .fold(CALL_GAS, |gas, byte| gas.saturating_add(if *byte == 0 { DATA_GAS.0 } else { DATA_GAS.1 }));
-    if transaction.gas_limit < least {
-        return Err(Refusal::Ever(format!("the gas limit is below {least}")));
+    if transaction.gas_limit < minimum {
+        return Err(SubmissionError::Invalid(format!("the gas limit is below {minimum}")));
     }
     if price < gas_price.base || tip > price {
-        return Err(Refusal::Ever(format!("the price of gas is below {} or below its tip", gas_price.base)));
+        return Err(SubmissionError::Invalid(format!("the price of gas is below {} or below its tip", gas_price.base)));
     }
     let movement = call.movement(facts);
     let is_token = facts.find_token(&to).is_some();
-    let needed = if is_token { least.max(TOKEN_GAS) } else { least };
+    let needed = if is_token { minimum.max(TOKEN_GAS) } else { minimum };
     let is_transfer = evm::read_token_transfer(&transaction.data).is_some() && transaction.value == 0;
     let effects = movement.into_iter().map(|movement| Effect::Move {
         token: movement.token,
@@ -149,11 +150,11 @@ fn read_evm(facts: &Facts, call: &evm::Call) -> Result<Incoming, Refusal> {
     })
 }
 
-fn read_tron(facts: &Facts, call: &tron::Call, now_ms: u64) -> Result<Incoming, Refusal> {
+fn read_tron(facts: &Facts, call: &tron::Call, now_ms: u64) -> Result<Incoming, SubmissionError> {
     let raw_data = &call.raw_data;
-    // Whether it has expired is asked where it is known what stands in a block.
+    // Expiry is checked later, since an expired transaction may already be in a block.
     if raw_data.expiration_ms > now_ms.saturating_add(DAY_MS) {
-        return Err(Refusal::Now("the transaction is to expire in more than a day".to_owned()));
+        return Err(SubmissionError::Rejected("the transaction expires in more than a day".to_owned()));
     }
     let (energy, fails, coins) = match &raw_data.contract {
         Contract::Transfer { amount: 0, .. } => return Err("the amount is 0".into()),
@@ -193,7 +194,7 @@ fn read_tron(facts: &Facts, call: &tron::Call, now_ms: u64) -> Result<Incoming, 
     })
 }
 
-fn read_solana(facts: &Facts, call: &solana::Call, head: u64) -> Result<Incoming, Refusal> {
+fn read_solana(facts: &Facts, call: &solana::Call, head: u64) -> Result<Incoming, SubmissionError> {
     let mut plan = Plan {
         fee: solana::priority_fee(&call.instructions).saturating_add(solana::SIGNATURE_FEE.into()),
         cost: U256::ZERO,
@@ -206,7 +207,7 @@ fn read_solana(facts: &Facts, call: &solana::Call, head: u64) -> Result<Incoming
     for instruction in &call.instructions {
         add_instruction(&mut plan, facts, call.sender, instruction)?;
     }
-    // The block that it refers to is looked for when it is taken.
+    // `NetworkState::submit` checks that the block it refers to exists.
     let height = u64::from_be_bytes(call.message.anchor.first_chunk::<8>().copied().unwrap_or_default());
     plan.last_height = Some(height.min(head).saturating_add(ANCHOR_BLOCKS));
     Ok(Incoming {
@@ -224,23 +225,23 @@ fn add_instruction(
     facts: &Facts,
     signer: Address,
     instruction: &solana::Instruction,
-) -> Result<(), Refusal> {
-    use solana::Instruction::{MakeTokenAccount, Transfer, TransferToken};
+) -> Result<(), SubmissionError> {
+    use solana::Instruction::{CreateTokenAccount, Transfer, TransferToken};
     let has_account = |account: &Address, owner: &Address, mint: &Address| {
         solana::token_account_of(owner, mint).is_ok_and(|derived| derived == *account)
     };
     match instruction {
-        Transfer { sender: payer, .. } | MakeTokenAccount { payer, .. } | TransferToken { sender: payer, .. }
+        Transfer { sender: payer, .. } | CreateTokenAccount { payer, .. } | TransferToken { sender: payer, .. }
             if *payer != signer =>
         {
-            return Err("somebody else would have to sign as well".into());
+            return Err("another signature is required".into());
         }
         Transfer { recipient, amount, .. } => {
             plan.cost = plan.cost.saturating_add((*amount).into());
             let (recipient, amount) = (recipient.to_string(), U256::from(*amount));
             plan.effects.push(Effect::Move { token: None, recipient, amount });
         }
-        MakeTokenAccount { account, owner, mint, .. } => {
+        CreateTokenAccount { account, owner, mint, .. } => {
             let is_known = facts.find_token(&mint.to_string()).is_some();
             plan.fails |= !is_known || !has_account(account, owner, mint);
             let (account, owner, token) = (account.to_string(), owner.to_string(), mint.to_string());

@@ -1,4 +1,4 @@
-//! Writes what plugins are told: a task, and the note that it was told, in one commit for each plugin and tenant.
+//! Reports events to plugins: schedules a task and updates the chain note, in one commit for each plugin and tenant.
 
 use std::collections::BTreeMap;
 
@@ -8,8 +8,8 @@ use serde_json::value::RawValue;
 
 use super::{
     Parts,
-    book::Book,
-    reading::Telling,
+    events::ChainEvent,
+    note_cache::NoteCache,
     service::{digits, movement_text, state_text},
     wire::MovementText,
 };
@@ -22,91 +22,93 @@ use crate::{
         draft::{Draft, DraftError},
         own::{Change, Host, OwnError},
     },
-    limits::TELLINGS_AT_ONCE,
+    limits::CHAIN_EVENTS_PER_COMMIT,
 };
 
-/// What could not be told: for the next time.
-pub(super) async fn tell(parts: &Parts, book: &Book, tellings: Vec<(Scope, Telling)>) -> Vec<(Scope, Telling)> {
-    let mut by_scope: BTreeMap<Scope, Vec<Telling>> = BTreeMap::new();
-    for (scope, telling) in tellings {
-        by_scope.entry(scope).or_default().push(telling);
+/// Reports events. Returns those whose commit failed.
+pub(super) async fn report(
+    parts: &Parts,
+    cache: &NoteCache,
+    events: Vec<(Scope, ChainEvent)>,
+) -> Vec<(Scope, ChainEvent)> {
+    let mut by_scope: BTreeMap<Scope, Vec<ChainEvent>> = BTreeMap::new();
+    for (scope, event) in events {
+        by_scope.entry(scope).or_default().push(event);
     }
-    let chunks = by_scope.iter().flat_map(|(scope, all)| all.chunks(TELLINGS_AT_ONCE).map(move |some| (scope, some)));
-    let owed = join_all(chunks.map(|(scope, some)| async move {
-        match write(parts, scope, some).await {
+    let chunks =
+        by_scope.iter().flat_map(|(scope, all)| all.chunks(CHAIN_EVENTS_PER_COMMIT).map(move |chunk| (scope, chunk)));
+    let unreported = join_all(chunks.map(|(scope, chunk)| async move {
+        match write(parts, scope, chunk).await {
             Ok(()) => {
-                // The news says the same, later: until then nobody may see what was.
-                some.iter().for_each(|telling| note(book, scope, telling));
+                // The commit notification arrives later. Until then no poll may use the outdated notes.
+                chunk.iter().for_each(|event| update_cache(cache, scope, event));
                 Vec::new()
             }
             Err(error) => {
-                tracing::error!(
-                    tenant = &**scope.tenant(),
-                    "what happened on a blockchain cannot be told yet: {error}"
-                );
-                some.iter().map(|telling| (scope.clone(), telling.clone())).collect()
+                tracing::error!(tenant = &**scope.tenant(), "failed to report blockchain events; retrying: {error}");
+                chunk.iter().map(|event| (scope.clone(), event.clone())).collect()
             }
         }
     }));
-    owed.await.into_iter().flatten().collect()
+    unreported.await.into_iter().flatten().collect()
 }
 
-async fn write(parts: &Parts, scope: &Scope, tellings: &[Telling]) -> Result<(), OwnError> {
+async fn write(parts: &Parts, scope: &Scope, events: &[ChainEvent]) -> Result<(), OwnError> {
     let host = Host::new(&parts.committer, scope, parts.clock.now())?;
-    host.apply(&Tell { tellings, now: parts.clock.now() }).await.map(|_| ())
+    host.apply(&Report { events, now: parts.clock.now() }).await.map(|_| ())
 }
 
-fn note(book: &Book, scope: &Scope, telling: &Telling) {
-    match telling {
-        Telling::Seen { sighting, .. } => {
+fn update_cache(cache: &NoteCache, scope: &Scope, event: &ChainEvent) {
+    match event {
+        ChainEvent::Seen { sighting, .. } => {
             let note = ChainNote::Sighting(sighting.clone());
             let body = serde_json::to_string(&note).unwrap_or_default();
-            book.note(scope, &note.id(), Some(&body));
+            cache.apply(scope, &note.id(), Some(&body));
         }
-        Telling::Final { sighting, .. } => book.note(scope, &sighting.id(), None),
-        Telling::Gone { sighting } => book.note(scope, &sighting.id(), None),
-        Telling::Ended { following, .. } | Telling::Dropped { following, .. } => {
-            book.note(scope, &Following::id(&following.blockchain, &following.hash), None);
+        ChainEvent::Final { sighting, .. } => cache.apply(scope, &sighting.id(), None),
+        ChainEvent::Gone { sighting } => cache.apply(scope, &sighting.id(), None),
+        ChainEvent::Ended { following, .. } | ChainEvent::Dropped { following, .. } => {
+            cache.apply(scope, &Following::id(&following.blockchain, &following.hash), None);
         }
     }
 }
 
-struct Tell<'a> {
-    tellings: &'a [Telling],
+struct Report<'a> {
+    events: &'a [ChainEvent],
     now: u64,
 }
 
-impl Change for Tell<'_> {
-    type Made = ();
+impl Change for Report<'_> {
+    type Output = ();
 
     async fn make(&self, draft: &mut Draft) -> Result<Option<()>, DraftError> {
-        for telling in self.tellings {
-            match telling {
-                Telling::Seen { sighting, confirmations } => {
+        for event in self.events {
+            match event {
+                ChainEvent::Seen { sighting, confirmations } => {
                     draft.put_chain_note(&ChainNote::Sighting(sighting.clone())).await?;
                     self.arrived(draft, sighting, "seen", *confirmations)?;
                 }
-                Telling::Final { sighting, confirmations } => {
+                ChainEvent::Final { sighting, confirmations } => {
                     draft.remove_chain_note(&sighting.id()).await?;
                     self.arrived(draft, sighting, "final", *confirmations)?;
                 }
-                Telling::Gone { sighting } => {
+                ChainEvent::Gone { sighting } => {
                     if draft.remove_chain_note(&sighting.id()).await? {
                         self.arrived(draft, sighting, "gone", 0)?;
                     }
                 }
-                Telling::Ended { following, transaction } => {
+                ChainEvent::Ended { following, transaction } => {
                     let ended = Ended {
                         block: transaction.block,
                         confirmations: transaction.confirmations,
                         fee: digits(transaction.fee),
                         movements: transaction.movements.iter().map(movement_text).collect(),
-                        ..Ended::of(following, state_text(transaction.state))
+                        ..Ended::without_block(following, state_text(transaction.state))
                     };
                     self.ended(draft, following, &ended).await?;
                 }
-                Telling::Dropped { following, reason } => {
-                    let ended = Ended { reason: Some(reason), ..Ended::of(following, "dropped") };
+                ChainEvent::Dropped { following, reason } => {
+                    let ended = Ended { reason: Some(reason), ..Ended::without_block(following, "dropped") };
                     self.ended(draft, following, &ended).await?;
                 }
             }
@@ -115,8 +117,8 @@ impl Change for Tell<'_> {
     }
 }
 
-impl Tell<'_> {
-    /// Unless it is followed no more.
+impl Report<'_> {
+    /// Schedules the task of a followed transaction, unless it is no longer followed.
     async fn ended(&self, draft: &mut Draft, following: &Following, ended: &Ended<'_>) -> Result<(), DraftError> {
         let id = Following::id(&following.blockchain, &following.hash);
         if draft.remove_chain_note(&id).await? {
@@ -146,11 +148,11 @@ impl Tell<'_> {
             block: sighting.block,
             confirmations,
         };
-        draft.schedule(&sighting.then, &arrival.place(), self.now, text(&payload))
+        draft.schedule(&sighting.then, &arrival.key(), self.now, text(&payload))
     }
 }
 
-/// As `wit/chains.wit` says it, in `watch`.
+/// Payload as documented for `watch` in `wit/chains.wit`.
 #[derive(Serialize)]
 struct Arrived<'a> {
     context: Box<RawValue>,
@@ -166,7 +168,7 @@ struct Arrived<'a> {
     confirmations: u64,
 }
 
-/// As `wit/chains.wit` says it, in `follow`.
+/// Payload as documented for `follow` in `wit/chains.wit`.
 #[derive(Serialize)]
 struct Ended<'a> {
     context: Box<RawValue>,
@@ -177,14 +179,14 @@ struct Ended<'a> {
     confirmations: u64,
     fee: String,
     movements: Vec<MovementText>,
-    /// Of what was dropped.
+    /// Reason of a dropped transaction.
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<&'a str>,
 }
 
 impl<'a> Ended<'a> {
-    /// Of what stands in no block.
-    fn of(following: &'a Following, state: &'a str) -> Ended<'a> {
+    /// Returns the payload for a transaction that is in no block.
+    fn without_block(following: &'a Following, state: &'a str) -> Ended<'a> {
         Ended {
             context: context(&following.context),
             blockchain: &following.blockchain,
@@ -199,12 +201,12 @@ impl<'a> Ended<'a> {
     }
 }
 
-/// It was JSON when it was stored.
+/// Converts a stored context, which is valid JSON.
 fn context(text: &str) -> Box<RawValue> {
     RawValue::from_string(text.to_owned()).unwrap_or_else(|_| RawValue::NULL.to_owned())
 }
 
 fn text<T: Serialize>(payload: &T) -> String {
-    // Plain structs of texts and numbers: writing them cannot fail.
+    // Serializing plain structs of strings and numbers cannot fail.
     serde_json::to_string(payload).unwrap_or_default()
 }

@@ -1,28 +1,28 @@
-//! The kind "outbox": nothing is sent, the message is stored for people to look at, and answered as accepted.
+//! The destination kind "outbox": stores the message for inspection instead of sending it, and responds 202 Accepted.
 
 use http::StatusCode;
 
-use super::{CallFailure, Parts, attempt::malformed_path, request::Request};
+use super::{DestinationCallError, Parts, attempt::malformed_path, request::Request};
 use crate::{
     changes::{
-        outgoing::{OutgoingAnswer, OutgoingContent},
+        outgoing::{OutgoingContent, OutgoingResponse},
         scope::Scope,
     },
     db::outbox::OutboxMessage,
     outbound::join,
 };
 
-/// Once for each idempotency key: the same key gets the same answer.
+/// Stores a message once for each idempotency key. The same key gets the same response.
 pub(super) async fn store(
     parts: &Parts,
     scope: &Scope,
     destination: &str,
     request: &Request,
-) -> Result<OutgoingAnswer, CallFailure> {
-    // As strict as a server's destination, so that what works here works there.
+) -> Result<OutgoingResponse, DestinationCallError> {
+    // As strict as a call to a server, so that a call that works here works there.
     let path = join("", &request.path).map_err(malformed_path)?;
     let mut id = [0; 12];
-    getrandom::fill(&mut id).map_err(|error| CallFailure::not_sent("unavailable", error.to_string()))?;
+    getrandom::fill(&mut id).map_err(|error| DestinationCallError::not_sent("unavailable", error.to_string()))?;
     let id = format!("message_{}", hex::encode(id));
     let message = OutboxMessage {
         id: &id,
@@ -36,9 +36,9 @@ pub(super) async fn store(
         at: parts.clock.now(),
     };
     let stored = parts.database.store_message(&message).await;
-    // Where the commit failed, it may be there all the same; its key finds it again.
-    let id = stored.map_err(|error| CallFailure::unknown("unavailable", error.to_string()))?;
-    Ok(OutgoingAnswer {
+    // If the commit failed, the message may be stored all the same. A retry with the same key finds it.
+    let id = stored.map_err(|error| DestinationCallError::unknown("unavailable", error.to_string()))?;
+    Ok(OutgoingResponse {
         status: StatusCode::ACCEPTED.as_u16(),
         headers: Vec::new(),
         content: OutgoingContent::Json(serde_json::json!({ "id": id }).to_string()),
