@@ -1,5 +1,5 @@
-;; The interface `handler` of a component written as text: its types, exported by name because only named types may cross
-;; the border, and its functions, lifted from the core instance $i.
+;; The interface `handler` of a component in the text format: its types, exported by name because exported functions may
+;; use named types only, and its functions, lifted from the core instance $i.
 (type $pair_ (record (field "name" string) (field "value" string)))
 (export $pair "pair" (type $pair_))
 (type $blob_ (record (field "media-type" string) (field "bytes" (list u8))))

@@ -1,10 +1,10 @@
-//! The smallest plugin: it greets, and it counts whom it greeted. Grant it "records".
+//! Minimal plugin: it greets by name and counts the greetings. It requires the grant "records".
 
 use tenon_plugin::records::RecordRefusal;
 use tenon_plugin::{Answer, Call, Collection, Outcome, Plugin, Refusal, get, json, post};
 
 pub static PLUGIN: Plugin = Plugin::new("hello", env!("CARGO_PKG_VERSION"))
-    .title("Greets, and counts whom it greeted")
+    .title("Greets by name and counts the greetings")
     .routes(&[
         get("/hello/{name}", "say-hello", say_hello),
         post("/hello/{name}/greetings", "count-greeting", count_greeting),
@@ -18,11 +18,12 @@ fn say_hello(call: &Call) -> Outcome {
     Ok(Answer::ok(json::to_text(&serde_json::json!({ "text": text }))?))
 }
 
-/// The record is the count itself. When two calls count at once, the host runs the loser again: both are counted.
+/// Adds one to the count, which is the body of a record. If two calls conflict, the host runs the second one again, so
+/// that both count.
 fn count_greeting(call: &Call) -> Outcome {
     let (name, greetings) = (call.parameter("name"), call.records("greetings"));
     if name.len() > 100 {
-        return Err(Refusal::new(422, "name-too-long", "A name has at most 100 bytes.").into());
+        return Err(Refusal::new(422, "name-too-long", "`name` must have at most 100 bytes.").into());
     }
     let count = match greetings.get(name) {
         Some(entry) => json::from_text::<u64>(&entry.body)? + 1,

@@ -5,7 +5,7 @@
 
 use ethnum::U256;
 use serde::Deserialize;
-use tenon_plugin::chains::{Following, Sending, Terms, Wish};
+use tenon_plugin::chains::{CoinRequest, Following, Sending, Terms};
 use tenon_plugin::keyring::{ChainTransfer, Signed};
 use tenon_plugin::tasks::{FiredTask, Outcome, TaskOutcome, Verdict};
 use tenon_plugin::{Call, Level, Stop, json};
@@ -89,7 +89,7 @@ fn later(call: &Call) -> Verdict {
 
 /// What is still to be asked of the faucet: the coin first, then the token. `None`: the treasury has what it needs, or has to see
 /// to that without a faucet.
-fn next_wish(call: &Call, place: &Place, delivery: &mut Delivery, terms: &Terms) -> Result<Option<Wish>, Stop> {
+fn next_wish(call: &Call, place: &Place, delivery: &mut Delivery, terms: &Terms) -> Result<Option<CoinRequest>, Stop> {
     let network = call.chains().network(&delivery.asset.blockchain).filter(|network| network.has_faucet);
     let Some(network) = network else { return Ok(None) };
     while delivery.stage != Stage::Send {
@@ -107,7 +107,7 @@ fn next_wish(call: &Call, place: &Place, delivery: &mut Delivery, terms: &Terms)
         let amount = lacking.min(Units::parse(gift, decimals).unwrap_or(lacking));
         delivery.asked = delivery.asked.checked_add(amount).unwrap_or(needed);
         delivery.gifts = delivery.gifts.saturating_add(1);
-        return Ok(Some(Wish {
+        return Ok(Some(CoinRequest {
             blockchain: delivery.asset.blockchain.clone(),
             address: call.keyring().account(&delivery.asset.blockchain, TREASURY_INDEX).address,
             token: delivery.asset.token.clone().filter(|_| !is_coin),

@@ -33,7 +33,7 @@ pub static PLUGIN: Plugin = Plugin::new("sandbox-providers", env!("CARGO_PKG_VER
     .settings(include_str!("settings.schema.json"))
     .failures(words::FAILURES)
     .invalid(422, words::INVALID)
-    .words(words::words)
+    .render_error(words::words)
     .openapi(include_str!("openapi.json"));
 
 tenon_plugin::export!(PLUGIN);

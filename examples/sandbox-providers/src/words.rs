@@ -3,7 +3,7 @@
 //! Invariant: no sentence repeats what a field holds.
 
 use serde::Serialize;
-use tenon_plugin::{Refusal, Stop, Wording};
+use tenon_plugin::{ErrorTemplate, Refusal, Stop};
 
 pub const INVALID: &str = "INVALID_REQUEST";
 const MALFORMED: &str = "MALFORMED_REQUEST";
@@ -12,31 +12,36 @@ const RATE_LIMITED: &str = "RATE_LIMITED";
 const SERVER_ERROR: &str = "SERVER_ERROR";
 const UNAVAILABLE: &str = "PROVIDER_UNAVAILABLE";
 
-const UNKNOWN: Wording = Wording::new("not-found", 404, NOT_FOUND, "There is no such thing.");
+const UNKNOWN: ErrorTemplate = ErrorTemplate::new("not-found", 404, NOT_FOUND, "There is no such thing.");
 
 /// The failures that only the host sees.
-pub const FAILURES: &[Wording] = &[
-    Wording::new("unauthenticated", 401, "UNAUTHENTICATED", "The API key is missing or not valid."),
-    Wording::new("forbidden", 403, "FORBIDDEN", "The API key does not allow this."),
+pub const FAILURES: &[ErrorTemplate] = &[
+    ErrorTemplate::new("unauthenticated", 401, "UNAUTHENTICATED", "The API key is missing or not valid."),
+    ErrorTemplate::new("forbidden", 403, "FORBIDDEN", "The API key does not allow this."),
     UNKNOWN,
-    Wording::new("unsupported-version", 404, NOT_FOUND, "This version is not served."),
-    Wording::new("method-not-allowed", 405, "METHOD_NOT_ALLOWED", "The resource does not support this method."),
-    Wording::new("unsupported-media-type", 415, "UNSUPPORTED_MEDIA_TYPE", "The body must be application/json."),
-    Wording::new("malformed-request", 400, MALFORMED, "The body must be a JSON object."),
-    Wording::new("body-too-large", 413, "BODY_TOO_LARGE", "The body is too large."),
-    Wording::new("rate-limited", 429, RATE_LIMITED, "Too many requests."),
-    Wording::new("deadline-exceeded", 503, UNAVAILABLE, "That took too long; nothing was changed."),
-    Wording::new("outcome-unknown", 500, SERVER_ERROR, "It is not known whether this was done; read it by its id."),
-    Wording::new("idempotency-mismatch", 409, "CONFLICT", "The Idempotency-Key was used for another request."),
-    Wording::new(
+    ErrorTemplate::new("unsupported-version", 404, NOT_FOUND, "This version is not served."),
+    ErrorTemplate::new("method-not-allowed", 405, "METHOD_NOT_ALLOWED", "The resource does not support this method."),
+    ErrorTemplate::new("unsupported-media-type", 415, "UNSUPPORTED_MEDIA_TYPE", "The body must be application/json."),
+    ErrorTemplate::new("malformed-request", 400, MALFORMED, "The body must be a JSON object."),
+    ErrorTemplate::new("body-too-large", 413, "BODY_TOO_LARGE", "The body is too large."),
+    ErrorTemplate::new("rate-limited", 429, RATE_LIMITED, "Too many requests."),
+    ErrorTemplate::new("deadline-exceeded", 503, UNAVAILABLE, "That took too long; nothing was changed."),
+    ErrorTemplate::new(
+        "outcome-unknown",
+        500,
+        SERVER_ERROR,
+        "It is not known whether this was done; read it by its id.",
+    ),
+    ErrorTemplate::new("idempotency-mismatch", 409, "CONFLICT", "The Idempotency-Key was used for another request."),
+    ErrorTemplate::new(
         "idempotency-in-progress",
         503,
         UNAVAILABLE,
         "The first request with this Idempotency-Key still runs.",
     )
     .headers(&[("retry-after", "1")]),
-    Wording::new("plugin-failed", 500, SERVER_ERROR, "That could not be done."),
-    Wording::new("unavailable", 503, UNAVAILABLE, "Temporarily unavailable.").headers(&[("retry-after", "1")]),
+    ErrorTemplate::new("plugin-failed", 500, SERVER_ERROR, "That could not be done."),
+    ErrorTemplate::new("unavailable", 503, UNAVAILABLE, "Temporarily unavailable.").headers(&[("retry-after", "1")]),
 ];
 
 /// Codes after which the same call may do better.

@@ -40,7 +40,7 @@ pub static PLUGIN: Plugin = Plugin::new("clearing", env!("CARGO_PKG_VERSION"))
     .settings(include_str!("settings.schema.json"))
     .failures(words::FAILURES)
     .invalid(400, words::BAD_REQUEST)
-    .words(words::words)
+    .render_error(words::words)
     .strict_queries(words::refuse_query)
     .openapi(include_str!("openapi.json"));
 

@@ -5,7 +5,7 @@
 use std::borrow::Cow;
 
 use serde::Serialize;
-use tenon_plugin::{QueryFault, Refusal, Stop, Wording};
+use tenon_plugin::{ErrorTemplate, QueryError, Refusal, Stop};
 
 use crate::rules::invalid::{Field, Invalid, Rule};
 use crate::rules::refusal::Refusal as Refused;
@@ -20,32 +20,47 @@ const SERVER_ERROR: &str = "INBOUND_SERVER_ERROR";
 const SERVICE_UNAVAILABLE: &str = "INBOUND_SERVICE_UNAVAILABLE";
 const TIMEOUT: &str = "INBOUND_TIMEOUT";
 
-const UNKNOWN: Wording = Wording::new("not-found", 404, NOT_FOUND, "No such transaction or resource");
-const FORBIDDEN_HERE: Wording =
-    Wording::new("forbidden", 403, FORBIDDEN, "The credentials do not allow this operation")
+const UNKNOWN: ErrorTemplate = ErrorTemplate::new("not-found", 404, NOT_FOUND, "No such transaction or resource");
+const FORBIDDEN_HERE: ErrorTemplate =
+    ErrorTemplate::new("forbidden", 403, FORBIDDEN, "The credentials do not allow this operation")
         .headers(&[("www-authenticate", "Bearer error=\"insufficient_scope\"")]);
 
 /// The failures that only the host sees. What the specification's table does not name (405, 413, 415) takes its nearest code.
-pub const FAILURES: &[Wording] = &[
-    Wording::new("unauthenticated", 401, UNAUTHORIZED, "The credentials are missing or not valid")
+pub const FAILURES: &[ErrorTemplate] = &[
+    ErrorTemplate::new("unauthenticated", 401, UNAUTHORIZED, "The credentials are missing or not valid")
         .headers(&[("www-authenticate", "Bearer error=\"invalid_token\"")]),
     FORBIDDEN_HERE,
     UNKNOWN,
-    Wording::new("unsupported-version", 404, NOT_FOUND, "This version of the interface is not served"),
-    Wording::new("method-not-allowed", 405, BAD_REQUEST, "The resource does not support this method"),
-    Wording::new("unsupported-media-type", 415, BAD_REQUEST, "The body must be application/json"),
-    Wording::new("malformed-request", 400, BAD_REQUEST, "The request is not well-formed"),
-    Wording::new("body-too-large", 413, BAD_REQUEST, "The body is too large"),
-    Wording::new("rate-limited", 429, RATE_LIMITED, "Too many requests"),
-    Wording::new("deadline-exceeded", 429, TIMEOUT, "The request was not acknowledged in time; nothing was changed")
-        .headers(&[("retry-after", "1")]),
-    Wording::new("outcome-unknown", 500, SERVER_ERROR, "It is not known whether the request was processed; repeat it"),
-    Wording::new("idempotency-mismatch", 422, UNPROCESSABLE, "The Idempotency-Key was used for another request"),
+    ErrorTemplate::new("unsupported-version", 404, NOT_FOUND, "This version of the interface is not served"),
+    ErrorTemplate::new("method-not-allowed", 405, BAD_REQUEST, "The resource does not support this method"),
+    ErrorTemplate::new("unsupported-media-type", 415, BAD_REQUEST, "The body must be application/json"),
+    ErrorTemplate::new("malformed-request", 400, BAD_REQUEST, "The request is not well-formed"),
+    ErrorTemplate::new("body-too-large", 413, BAD_REQUEST, "The body is too large"),
+    ErrorTemplate::new("rate-limited", 429, RATE_LIMITED, "Too many requests"),
+    ErrorTemplate::new(
+        "deadline-exceeded",
+        429,
+        TIMEOUT,
+        "The request was not acknowledged in time; nothing was changed",
+    )
+    .headers(&[("retry-after", "1")]),
+    ErrorTemplate::new(
+        "outcome-unknown",
+        500,
+        SERVER_ERROR,
+        "It is not known whether the request was processed; repeat it",
+    ),
+    ErrorTemplate::new("idempotency-mismatch", 422, UNPROCESSABLE, "The Idempotency-Key was used for another request"),
     // The same message is under way already, and is not acknowledged yet: come again, as after any missed acknowledgement.
-    Wording::new("idempotency-in-progress", 429, TIMEOUT, "The first request with this Idempotency-Key still runs")
-        .headers(&[("retry-after", "1")]),
-    Wording::new("plugin-failed", 500, SERVER_ERROR, "The request could not be processed"),
-    Wording::new("unavailable", 500, SERVICE_UNAVAILABLE, "The service is temporarily unavailable")
+    ErrorTemplate::new(
+        "idempotency-in-progress",
+        429,
+        TIMEOUT,
+        "The first request with this Idempotency-Key still runs",
+    )
+    .headers(&[("retry-after", "1")]),
+    ErrorTemplate::new("plugin-failed", 500, SERVER_ERROR, "The request could not be processed"),
+    ErrorTemplate::new("unavailable", 500, SERVICE_UNAVAILABLE, "The service is temporarily unavailable")
         .headers(&[("retry-after", "1")]),
 ];
 
@@ -79,14 +94,14 @@ pub fn forbidden() -> Stop {
 /// 400 for a body in which an object has a member twice.
 pub fn ambiguous() -> Stop {
     let sentences = ["The request is not well-formed", "A member of the body is given twice."];
-    Refusal::of_messages(400, BAD_REQUEST, sentences.map(Cow::Borrowed).to_vec()).into()
+    Refusal::with_messages(400, BAD_REQUEST, sentences.map(Cow::Borrowed).to_vec()).into()
 }
 
 /// 422 with a sentence for each fault.
 pub fn unprocessable(faults: Vec<String>) -> Stop {
     let first = Cow::Borrowed("The request cannot be processed");
     let sentences = std::iter::once(first).chain(faults.into_iter().map(Cow::Owned)).collect();
-    Refusal::of_messages(422, UNPROCESSABLE, sentences).into()
+    Refusal::with_messages(422, UNPROCESSABLE, sentences).into()
 }
 
 /// One fault: "FIELD must be …".
@@ -96,7 +111,7 @@ pub fn wrong(field: &str, must: &str) -> Stop {
 
 /// A query with a parameter that the operation does not take, or with one that is given twice: no value of the two goes before
 /// the other.
-pub fn refuse_query(fault: &QueryFault) -> Stop {
+pub fn refuse_query(fault: &QueryError) -> Stop {
     wrong(fault.name(), &fault.requirement())
 }
 

@@ -35,7 +35,7 @@ pub static PLUGIN: Plugin = Plugin::new("fleet", env!("CARGO_PKG_VERSION"))
     .envelope(ENVELOPE)
     .failures(errors::FAILURES)
     .invalid(422, errors::VALIDATION_FAILED)
-    .words(errors::words)
+    .render_error(errors::words)
     .openapi(include_str!("openapi.json"));
 
 tenon_plugin::export!(PLUGIN);

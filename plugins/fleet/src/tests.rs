@@ -125,7 +125,7 @@ fn the_examples_of_webhook_endpoints_are_true() {
             answer.json()["id"].as_str().unwrap().clone_into(&mut event);
             let (outcome, answer) = ("status".to_owned(), "busy".to_owned());
             let attempt = Attempt { number: 0, at: host.now(), duration: 5, outcome, status: Some(503), answer };
-            host.note_attempt(&id, &event, attempt, "failed");
+            host.record_attempt(&id, &event, attempt, "failed");
         }
     }
 }

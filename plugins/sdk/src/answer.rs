@@ -1,6 +1,7 @@
-//! How a handler ends: an answer (its changes are applied), a refusal (a business "no": nothing changes), a fault (broken).
+//! Results of a handler: an answer (its changes are applied), a refusal (a business rule rejects the call, nothing
+//! changes), or a fault (a defect).
 //!
-//! Owns these three outcomes and their way to the wire. Never words a refusal: the plugin's `words` turns it into a body.
+//! Owns these results and their conversion to the wire form. It renders no error body: `Plugin::render_error` does.
 
 use std::borrow::Cow;
 
@@ -8,48 +9,50 @@ use crate::bindings::exports::tenon::plugin::handler::{Answer as WireAnswer, Fee
 use crate::bindings::tenon::plugin::types::{Blob, Content, Pair, Response};
 use crate::host::{LedgerRefusal, RecordRefusal, SubscriptionRefusal};
 
-/// What a handler returns. `Ok` commits, also with an error status; `Err` changes nothing but the journal.
+/// Result of a handler. `Ok` commits, also with an error status. `Err` changes nothing but the journal.
 pub type Outcome = Result<Answer, Stop>;
 
-/// An answer whose changes are applied before the caller gets it, or a stream of events.
+/// Answer of a handler: a response that is sent after the changes of the call are applied, or a stream of events.
 #[derive(Clone, Debug)]
 pub struct Answer {
     wire: WireAnswer,
 }
 
 impl Answer {
-    /// `body` is one JSON text.
+    /// Returns an answer with this status. `body` is one JSON text.
     pub fn new(status: u16, body: String) -> Answer {
         Answer::of(Response { status, headers: Vec::new(), content: Content::Json(body) })
     }
 
-    /// 200. `body` is one JSON text.
+    /// Returns an answer with status 200. `body` is one JSON text.
     pub fn ok(body: String) -> Answer {
         Answer::new(200, body)
     }
 
-    /// 201. `body` is one JSON text.
+    /// Returns an answer with status 201. `body` is one JSON text.
     pub fn created(body: String) -> Answer {
         Answer::new(201, body)
     }
 
-    /// 204, without a body.
+    /// Returns an answer with status 204 and no body.
     pub fn empty() -> Answer {
         Answer::of(Response { status: 204, headers: Vec::new(), content: Content::Empty })
     }
 
-    /// 200, of another media type than JSON: a page for people ("text/html; charset=utf-8"), a file.
-    pub fn of_media_type(media_type: &str, bytes: Vec<u8>) -> Answer {
+    /// Returns an answer with status 200 and a body that is not JSON: a page ("text/html; charset=utf-8") or a file.
+    pub fn with_media_type(media_type: &str, bytes: Vec<u8>) -> Answer {
         let blob = Blob { media_type: media_type.to_owned(), bytes };
         Answer::of(Response { status: 200, headers: Vec::new(), content: Content::Other(blob) })
     }
 
-    /// A live stream of the tenant's events (text/event-stream); nothing else of the call is applied. Empty lists mean all.
+    /// Returns a live stream of the tenant's events (text/event-stream). An empty list selects all. The host applies no
+    /// change of the call.
     pub fn stream(event_types: Vec<String>, subjects: Vec<String>) -> Answer {
         Answer { wire: WireAnswer::Stream(Feed { event_types, subjects }) }
     }
 
-    /// The host adds content-type, content-length, date and x-request-id by itself; those of a stream are all its own.
+    /// Adds a header. The host adds content-type, content-length, date and x-request-id. A stream has the host's
+    /// headers only, so this has no effect on it.
     pub fn header(mut self, name: &str, value: String) -> Answer {
         if let WireAnswer::Commit(response) = &mut self.wire {
             response.headers.push(Pair { name: name.to_owned(), value });
@@ -66,52 +69,54 @@ impl Answer {
     }
 }
 
-/// Why a handler ended without an answer.
+/// Reason why a handler returned no answer.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Stop {
-    /// A business "no", for the caller.
+    /// A business rule rejects the call. The caller gets the refusal.
     Refusal(Refusal),
-    /// Broken, for the operator: logged, never shown to the caller.
+    /// A defect of the plugin. The text is logged for the operator and never sent to the caller.
     Fault(String),
-    /// A question has no reply yet: the host calls again, from the start, when it has.
+    /// A question has no reply yet. The host calls the handler again, from the start, when the reply is there.
     Wait,
 }
 
 impl Stop {
+    /// Returns a fault with this text for the operator.
     pub fn fault(text: impl Into<String>) -> Stop {
         Stop::Fault(text.into())
     }
 }
 
-/// A business "no" before it is worded: a stable code and the sentences that explain it.
+/// Refusal by a business rule: a status, a stable code and messages. `Plugin::render_error` makes the body from it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Refusal {
     pub status: u16,
-    /// Stable: callers compare it.
+    /// Stable, because callers compare it.
     pub code: &'static str,
-    /// For people; at least one, without internals.
+    /// Messages for people, at least one. They contain no internals.
     pub messages: Vec<Cow<'static, str>>,
-    /// Seconds; sent as `Retry-After`.
+    /// `Retry-After` in seconds.
     pub retry_after_s: Option<u64>,
 }
 
 impl Refusal {
+    /// Returns a refusal with one message.
     pub fn new(status: u16, code: &'static str, message: impl Into<Cow<'static, str>>) -> Refusal {
-        Refusal::of_messages(status, code, vec![message.into()])
+        Refusal::with_messages(status, code, vec![message.into()])
     }
 
-    /// Of several sentences, e.g. one for each field that is wrong.
-    pub fn of_messages(status: u16, code: &'static str, messages: Vec<Cow<'static, str>>) -> Refusal {
+    /// Returns a refusal with several messages, for example one for each invalid field.
+    pub fn with_messages(status: u16, code: &'static str, messages: Vec<Cow<'static, str>>) -> Refusal {
         Refusal { status, code, messages, retry_after_s: None }
     }
 
-    /// Sets `Retry-After`: the time after which the caller should try again.
+    /// Sets `Retry-After`, the time after which the caller should retry.
     pub fn retry_after(mut self, seconds: u64) -> Refusal {
         self.retry_after_s = Some(seconds);
         self
     }
 
-    /// The first sentence.
+    /// Returns the first message, or the code if there is none.
     pub fn message(&self) -> &str {
         self.messages.first().map_or(self.code, |message| message.as_ref())
     }
@@ -123,44 +128,44 @@ impl From<Refusal> for Stop {
     }
 }
 
-/// A refusal of the host that the handler did not foresee is a fault. One that it did foresee it matches.
+/// Turns a refusal of the host into a fault. A handler that expects a refusal matches it instead.
 impl From<RecordRefusal> for Stop {
     fn from(refusal: RecordRefusal) -> Stop {
-        Stop::Fault(["records: ", refusal_text(&refusal).as_str()].concat())
+        Stop::Fault(["records: ", refusal_message(&refusal).as_str()].concat())
     }
 }
 
 impl From<LedgerRefusal> for Stop {
     fn from(refusal: LedgerRefusal) -> Stop {
         let text = match &refusal {
-            LedgerRefusal::Insufficient(account) => ["insufficient: ", account.as_str()].concat(),
-            LedgerRefusal::Malformed(what) => ["malformed: ", what.as_str()].concat(),
-            LedgerRefusal::AlreadyPosted(id) => ["already posted: ", id.as_str()].concat(),
+            LedgerRefusal::Insufficient(account) => ["insufficient balance of account ", account.as_str()].concat(),
+            LedgerRefusal::Malformed(message) => ["malformed transfer: ", message.as_str()].concat(),
+            LedgerRefusal::AlreadyPosted(id) => ["transfer was already posted: ", id.as_str()].concat(),
             LedgerRefusal::Other(text) => text.clone(),
         };
-        Stop::Fault(["transfers were refused: ", text.as_str()].concat())
+        Stop::Fault(["ledger: ", text.as_str()].concat())
     }
 }
 
 impl From<SubscriptionRefusal> for Stop {
     fn from(refusal: SubscriptionRefusal) -> Stop {
         let text = match &refusal {
-            SubscriptionRefusal::NotAUrl(why) | SubscriptionRefusal::AddressNotAllowed(why) => why.clone(),
-            SubscriptionRefusal::HttpsRequired => "https is required".to_owned(),
-            SubscriptionRefusal::TooMany(most) => ["there are ", &most.to_string(), " already"].concat(),
-            SubscriptionRefusal::Malformed(why) => ["malformed: ", why.as_str()].concat(),
+            SubscriptionRefusal::NotAUrl(message) | SubscriptionRefusal::AddressNotAllowed(message) => message.clone(),
+            SubscriptionRefusal::HttpsRequired => "the URL must begin with https://".to_owned(),
+            SubscriptionRefusal::TooMany(max) => ["the tenant already has ", &max.to_string(), " endpoints"].concat(),
+            SubscriptionRefusal::Malformed(message) => ["malformed endpoint: ", message.as_str()].concat(),
         };
-        Stop::Fault(["an endpoint was refused: ", text.as_str()].concat())
+        Stop::Fault(["subscriptions: ", text.as_str()].concat())
     }
 }
 
-fn refusal_text(refusal: &RecordRefusal) -> String {
+fn refusal_message(refusal: &RecordRefusal) -> String {
     match refusal {
-        RecordRefusal::NotFound => "there is no such record".to_owned(),
-        RecordRefusal::AlreadyExists => "the record exists already".to_owned(),
+        RecordRefusal::NotFound => "the record does not exist".to_owned(),
+        RecordRefusal::AlreadyExists => "the record already exists".to_owned(),
         RecordRefusal::NotUnique(index) => ["another record has the same values in index ", index.as_str()].concat(),
         RecordRefusal::TooLarge => "the record is too large".to_owned(),
-        RecordRefusal::BadCursor => "no page of this query ended at that cursor".to_owned(),
+        RecordRefusal::BadCursor => "the cursor is not from a page of this query".to_owned(),
         RecordRefusal::Other(text) => text.clone(),
     }
 }

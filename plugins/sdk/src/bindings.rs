@@ -1,7 +1,7 @@
-//! The contract in `wit/` as Rust: the only `generate!` of the guest side.
+//! Rust bindings of the contract in `wit/`: the only `generate!` of the SDK.
 //!
-//! The world is what a host offers today; imports that a plugin does not use are dropped when it is linked. Natively the
-//! imports are there as types only and are never called: see `host::Host`.
+//! The world contains what a host offers today. The linker drops the imports that a plugin does not use. On native
+//! targets only the types are used, and the imports are never called (see `host::Host`).
 
 wit_bindgen::generate!({
     path: "../../wit",

@@ -1,7 +1,8 @@
-//! One call, as a handler sees it: the request, and what may be asked of the host.
+//! Context of one call: the request and the interfaces of the host.
 //!
-//! Owns the reading of parameters, queries and bodies. Bodies are refused here, in the interface's own wording, when they
-//! are not JSON or nest deeper than [`json::DEPTH_MAX`](crate::json::DEPTH_MAX). Never keeps anything between calls.
+//! Owns the reading of parameters, queries and bodies. A body that is not JSON or nests deeper than
+//! [`json::DEPTH_MAX`](crate::json::DEPTH_MAX) is refused here, with the plugin's own error body. A call keeps no state
+//! for later calls.
 
 use std::cell::Cell;
 
@@ -25,11 +26,12 @@ use crate::records::Records;
 use crate::subscriptions::Subscriptions;
 use crate::tasks::Tasks;
 
+/// One call of a handler.
 pub struct Call<'a> {
     plugin: &'a Plugin,
     host: HostRef<'a>,
     request: &'a Request,
-    /// The handler may have used the time or the id of the call, which differ between equal requests.
+    /// Whether the handler may have used the time or the id of the call, which differ between equal requests.
     is_unique: Cell<bool>,
 }
 
@@ -38,67 +40,73 @@ impl<'a> Call<'a> {
         Call { plugin, host, request, is_unique: Cell::new(false) }
     }
 
-    /// All that the host passed on. The answer of a GET whose handler uses this is not cached, because it may depend on the time
-    /// or the id of the call; [`Call::path`] and [`Call::pairs`] avoid that.
+    /// Returns the whole request. The answer of a GET whose handler uses this is not cached, because it may depend on
+    /// the time or the id of the call. [`Call::path`] and [`Call::pairs`] avoid that.
     pub fn request(&self) -> &'a Request {
         self.is_unique.set(true);
         self.request
     }
 
-    /// Milliseconds since 1970-01-01T00:00:00Z; the same through the whole call. The answer of a GET whose handler uses it is not
-    /// cached.
+    /// Returns the time of the call in milliseconds since 1970-01-01T00:00:00Z. It is constant during a call. The
+    /// answer of a GET whose handler uses it is not cached.
     pub fn now(&self) -> u64 {
         self.is_unique.set(true);
         self.request.now
     }
 
-    /// Whether an equal request may get another answer although nothing that was read has changed.
+    /// Returns true if an equal request may get a different answer although no record or setting that the call read has
+    /// changed.
     pub(crate) fn is_unique(&self) -> bool {
         self.is_unique.get()
     }
 
-    /// The path as sent.
+    /// Returns the path as sent.
     pub fn path(&self) -> &'a str {
         &self.request.path
     }
 
-    /// All query parameters, in the order of the address.
+    /// Returns all query parameters, in the order of the URL.
     pub fn pairs(&self) -> &'a [Pair] {
         &self.request.query
     }
 
-    /// Who calls.
+    /// Returns the authenticated caller.
     pub fn principal(&self) -> &'a Principal {
         &self.request.principal
     }
 
-    /// The tenant without its environment: "acme" of "acme/test".
+    /// Returns the tenant without its environment: "acme" for "acme/test".
     pub fn organization(&self) -> &'a str {
         let tenant = self.request.principal.tenant.as_str();
         tenant.rsplit_once('/').map_or(tenant, |(organization, _)| organization)
     }
 
-    /// A `{name}` of the route's path; "" where the path has none of that name.
+    /// Returns a `{name}` of the route's path, or "" if the path has no such parameter.
     pub fn parameter(&self, name: &str) -> &'a str {
         value_of(&self.request.parameters, name).unwrap_or_default()
     }
 
-    /// A query parameter; of several of one name the last.
+    /// Returns a query parameter. If the query repeats it, the last value counts.
     pub fn query(&self, name: &str) -> Option<&'a str> {
         value_of(&self.request.query, name)
     }
 
-    /// A header that the route asks for, by its name in lower case.
+    /// Returns a header that the route declares, by its name in lower case.
     pub fn header(&self, name: &str) -> Option<&'a str> {
         value_of(&self.request.headers, name)
     }
 
-    /// A named value that the route asks for: "base-url", "client-address", "idempotency-key".
+    /// Returns a context value that the route declares: "base-url", "client-address" or "idempotency-key".
     pub fn context(&self, name: &str) -> Option<&'a str> {
         value_of(&self.request.context, name)
     }
 
-    /// The body as a typed value. What is not JSON is "malformed-request"; JSON of another shape is the plugin's `invalid`.
+    /// Deserializes the body.
+    ///
+    /// # Errors
+    ///
+    /// Refuses a body that is not JSON with the template "malformed-request". Refuses JSON of a different shape with
+    /// the status and code of [`Plugin::invalid()`](crate::Plugin::invalid()).
     pub fn json<T: Deserialize<'a>>(&self) -> Result<T, Stop> {
         let text = self.body()?;
         serde_json::from_str(text).map_err(|error| {
@@ -106,7 +114,7 @@ impl<'a> Call<'a> {
         })
     }
 
-    /// The body as an object whose values stay JSON text. Without a body: an empty object.
+    /// Parses the body as an object whose values stay JSON text. A request without a body gives an empty object.
     pub fn object(&self) -> Result<Object<'a>, Stop> {
         let text = self.body()?;
         Object::parse(text).map_err(|error| {
@@ -118,7 +126,7 @@ impl<'a> Call<'a> {
         })
     }
 
-    /// The same for a route that requires a body: without one the request is malformed.
+    /// Parses the body like [`Call::object`], and refuses a request without a body as malformed.
     pub fn required_object(&self) -> Result<Object<'a>, Stop> {
         match &self.request.content {
             Content::Empty => Err(self.malformed().into()),
@@ -126,7 +134,7 @@ impl<'a> Call<'a> {
         }
     }
 
-    /// The body as bytes, for routes with media types of their own.
+    /// Returns the body as bytes, for routes that accept other media types.
     pub fn bytes(&self) -> &'a [u8] {
         match &self.request.content {
             Content::Empty => &[],
@@ -143,118 +151,128 @@ impl<'a> Call<'a> {
         }
     }
 
-    /// In the wording of the host's own failure of that name.
+    /// Returns the refusal that the host's error "malformed-request" would be.
     fn malformed(&self) -> Refusal {
-        self.plugin.failure("malformed-request", 400, "The body is not a JSON text that this interface can read.")
+        self.plugin.host_error(
+            "malformed-request",
+            400,
+            "The body must be valid JSON with at most 32 levels of nesting.",
+        )
     }
 
     fn invalid(&self, message: String) -> Refusal {
         Refusal::new(self.plugin.invalid.status, self.plugin.invalid.code, message)
     }
 
-    /// The records of one collection.
+    /// Returns the records of one collection.
     pub fn records(&self, collection: &'a str) -> Records<'a> {
         Records::new(self.host, collection)
     }
 
-    /// Of the calls that name the same guard, one commits at a time, each seeing what the one before it did.
+    /// Serializes this call with other calls that name the same guard: they commit one at a time, and each of them
+    /// reads the changes of the previous one.
     pub fn guard(&self, name: &str) {
         self.host.records_guard(name);
     }
 
+    /// Returns the double-entry accounts of the plugin and tenant.
     pub fn ledger(&self) -> Ledger<'a> {
         Ledger::new(self.host)
     }
 
-    /// Emits an event of a declared type after the commit; gives its id. Events of one subject stay in order. `payload` is
-    /// one JSON text.
+    /// Emits an event of a declared type when the call commits, and returns its id. Events of one subject stay in
+    /// order. `payload` is one JSON text.
     pub fn emit(&self, event_type: &str, subject: &str, payload: &str) -> String {
         self.host.events_emit(event_type, subject, payload)
     }
 
-    /// The events of this tenant after one of them, in the order of their commits; at most 100. A reader that goes on with
-    /// `next` of the page before misses none. `None`: `after` is no event of the tenant, or is not kept any more.
+    /// Returns at most 100 events of the tenant after the event `after`, in commit order. A reader that continues with
+    /// `next` of the previous page misses no event. Returns `None` if `after` is not an event of the tenant, or is no
+    /// longer retained.
     pub fn feed(&self, filter: &FeedFilter, after: Option<&str>, limit: u32) -> Option<FeedPage> {
         self.host.events_list(filter, after, limit)
     }
 
-    /// Where the events of this tenant are delivered to.
+    /// Returns the webhook endpoints of the tenant.
     pub fn subscriptions(&self) -> Subscriptions<'a> {
         Subscriptions::new(self.host)
     }
 
-    /// Durable timers.
+    /// Returns the durable timers.
     pub fn tasks(&self) -> Tasks<'a> {
         Tasks::new(self.host)
     }
 
-    /// Calls after the commit.
+    /// Returns the outgoing calls that the host makes after the commit.
     pub fn effects(&self) -> Effects<'a> {
         Effects::new(self.host)
     }
 
-    /// Asks before deciding; `None` until there is a reply: ask whatever else is needed, then end with [`Stop::Wait`]. The
-    /// inner `Err` says why there is no answer ("timeout", …). Only for calls that read, or are idempotent by themselves.
+    /// Asks a question: makes an outgoing call before the decision. Use it only for calls that read or are idempotent.
+    ///
+    /// Returns `None` until there is a reply. The handler then asks its other questions and returns [`Stop::Wait`]. The
+    /// inner `Err` is the reason why there is no response ("timeout", …).
     pub fn ask(&self, key: &str, call: &OutgoingCall) -> Option<Result<Response, String>> {
         self.host.questions_ask(key, call)
     }
 
-    /// The same for who needs nothing else meanwhile: `?` waits.
+    /// Asks a question like [`Call::ask`], and returns [`Stop::Wait`] while there is no reply.
     pub fn ask_and_wait(&self, key: &str, call: &OutgoingCall) -> Result<Result<Response, String>, Stop> {
         self.ask(key, call).ok_or(Stop::Wait)
     }
 
-    /// Where calls of this tenant may go, besides what the operator named.
+    /// Returns the tenant's own destinations of outgoing calls. The operator's destinations are not among them.
     pub fn destinations(&self) -> Destinations<'a> {
         Destinations::new(self.host)
     }
 
-    /// Keys and tokens of this interface, and passwords.
+    /// Returns the API keys, tokens and passwords of this interface.
     pub fn credentials(&self) -> Credentials<'a> {
         Credentials::new(self.host)
     }
 
-    /// Keys of the tenant on blockchains.
+    /// Returns the blockchain keys of the tenant.
     pub fn keyring(&self) -> Keyring<'a> {
         Keyring::new(self.host)
     }
 
-    /// Blockchains.
+    /// Returns the blockchains.
     pub fn chains(&self) -> Chains<'a> {
         Chains::new(self.host)
     }
 
-    /// What the plugin attached under this name when it issued the credential. Of a plugin that acts for another organization
-    /// than its own, "organization" says from where it comes.
+    /// Returns the attribute of this name that the plugin attached when it issued the credential. If the caller is a
+    /// plugin that acts for another organization than its own, the attribute "organization" is the caller's own one.
     pub fn attribute(&self, name: &str) -> Option<&'a str> {
         value_of(&self.request.principal.attributes, name)
     }
 
-    /// A random UUID.
+    /// Returns a new UUID of version 7.
     pub fn uuid(&self) -> String {
         self.host.ids_uuid()
     }
 
-    /// "order_" and ten random characters of a–z and 0–9.
+    /// Returns `prefix`, "_" and ten random characters of a–z and 0–9: "order_k2v9…".
     pub fn public_id(&self, prefix: &str) -> String {
         self.host.ids_public_id(prefix)
     }
 
+    /// Returns `length` random bytes.
     pub fn random(&self, length: u32) -> Vec<u8> {
         self.host.ids_random(length)
     }
 
-    /// 1, 2, 3, … for a name and tenant; never the same twice, gaps are possible.
+    /// Returns the next number (1, 2, 3, …) of a counter of the tenant. Numbers are never reused. Gaps are possible.
     pub fn next(&self, name: &str) -> u64 {
         self.host.ids_next(name)
     }
 
-    /// Adds a line, one JSON text, to the tenant's journal; it stays also where the handler refuses.
+    /// Appends an entry, one JSON text, to the tenant's journal. The entry is kept also if the handler refuses.
     pub fn journal(&self, entry: &str) {
         self.host.journal_append(entry);
     }
 
-    /// A value of the plugin's own section of plugins.toml. What has another shape is a fault, for the operator.
+    /// Returns a setting from the plugin's section of plugins.toml. A value of a different shape is a fault.
     pub fn config<T: serde::de::DeserializeOwned>(&self, key: &str) -> Result<Option<T>, Stop> {
         let Some(text) = self.host.config_get(key) else { return Ok(None) };
         serde_json::from_str(&text)
@@ -262,6 +280,7 @@ impl<'a> Call<'a> {
             .map_err(|error| Stop::fault(["setting ", key, ": ", &error.to_string()].concat()))
     }
 
+    /// Writes a line to the operator's log.
     pub fn log(&self, level: Level, message: &str, fields: &[(&str, &str)]) {
         let pair = |(name, value): &(&str, &str)| Pair { name: (*name).to_owned(), value: (*value).to_owned() };
         let fields: Vec<Pair> = fields.iter().map(pair).collect();

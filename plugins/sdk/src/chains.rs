@@ -1,10 +1,10 @@
-//! Blockchains, as a handler uses them: what stands there (questions), what is sent there and watched there (changes).
+//! Blockchains: questions about their state, and transactions that are sent, followed or watched (changes).
 //!
-//! A question that has no reply yet ends the run with [`Stop::Wait`], so `?` is all that a handler needs. The inner `Err`
-//! says why there is no answer ("timeout", …).
+//! A question without a reply returns [`Stop::Wait`], so that a handler needs only `?`. The inner `Err` is the reason
+//! why there is no response ("timeout", …).
 
 pub use crate::host::{
-    Following, Movement, Network, Sending, Terms, Token, Transaction, TransactionState, Watching, Wish,
+    CoinRequest, Following, Movement, Network, Sending, Terms, Token, Transaction, TransactionState, Watching,
 };
 
 use crate::answer::Stop;
@@ -12,8 +12,8 @@ use crate::answer::Stop;
 use crate::host::Host;
 use crate::host::HostRef;
 
-/// What a question came to.
-pub type Reply<T> = Result<T, String>;
+/// Reply to a question about a blockchain. `Err` is the reason why there is no response.
+pub type ChainReply<T> = Result<T, String>;
 
 /// The blockchains of this tenant's environment.
 #[derive(Clone, Copy)]
@@ -26,53 +26,58 @@ impl<'a> Chains<'a> {
         Chains { host }
     }
 
-    /// `None` where the operator has no such blockchain.
+    /// Returns the network, or `None` if the operator has not configured the blockchain.
     pub fn network(&self, blockchain: &str) -> Option<Network> {
         self.host.chains_find_network(blockchain)
     }
 
-    pub fn terms(&self, blockchain: &str) -> Result<Reply<Terms>, Stop> {
+    /// Asks under which terms (fees, anchor) a transaction is accepted now.
+    pub fn terms(&self, blockchain: &str) -> Result<ChainReply<Terms>, Stop> {
         self.host.chains_current_terms(blockchain).ok_or(Stop::Wait)
     }
 
-    /// In base units; without `token` of the coin.
-    pub fn balance(&self, blockchain: &str, address: &str, token: Option<&str>) -> Result<Reply<String>, Stop> {
+    /// Asks for the balance of an address in base units, of `token` or of the blockchain's coin.
+    pub fn balance(&self, blockchain: &str, address: &str, token: Option<&str>) -> Result<ChainReply<String>, Stop> {
         self.host.chains_balance(blockchain, address, token).ok_or(Stop::Wait)
     }
 
-    pub fn sequence(&self, blockchain: &str, address: &str) -> Result<Reply<u64>, Stop> {
+    /// Asks for the sequence number of the sender's next transaction.
+    pub fn sequence(&self, blockchain: &str, address: &str) -> Result<ChainReply<u64>, Stop> {
         self.host.chains_sequence(blockchain, address).ok_or(Stop::Wait)
     }
 
-    /// `Ok(None)`: nobody there has heard of it.
-    pub fn transaction(&self, blockchain: &str, hash: &str) -> Result<Reply<Option<Transaction>>, Stop> {
+    /// Asks for a transaction. `Ok(None)`: no node knows it.
+    pub fn transaction(&self, blockchain: &str, hash: &str) -> Result<ChainReply<Option<Transaction>>, Stop> {
         self.host.chains_find_transaction(blockchain, hash).ok_or(Stop::Wait)
     }
 
-    /// `false` where one of the same `then` and `key` is on its way.
+    /// Sends a signed transaction after the commit. Returns false if one with the same `then` and `key` is in progress.
     pub fn send(&self, sending: &Sending) -> bool {
         self.host.chains_send(sending)
     }
 
-    /// Of a network that has a faucet. `false` where one of the same `then` and `key` is on its way.
-    pub fn request_coins(&self, wish: &Wish) -> bool {
-        self.host.chains_request_coins(wish)
+    /// Requests coins from the faucet of a test network after the commit. Returns false if a request with the same
+    /// `then` and `key` is in progress.
+    pub fn request_coins(&self, request: &CoinRequest) -> bool {
+        self.host.chains_request_coins(request)
     }
 
+    /// Follows a transaction: its task runs once, when the transaction is final, failed or dropped.
     pub fn follow(&self, following: &Following) {
         self.host.chains_follow(following);
     }
 
-    /// Whether it was followed.
+    /// Stops following a transaction. Returns true if it was followed.
     pub fn unfollow(&self, blockchain: &str, hash: &str) -> bool {
         self.host.chains_unfollow(blockchain, hash)
     }
 
+    /// Watches an address: its task runs for each incoming movement.
     pub fn watch(&self, watching: &Watching) {
         self.host.chains_watch(watching);
     }
 
-    /// Whether it was watched.
+    /// Stops watching an address. Returns true if it was watched.
     pub fn unwatch(&self, blockchain: &str, address: &str) -> bool {
         self.host.chains_unwatch(blockchain, address)
     }

@@ -1,4 +1,4 @@
-//! Keys and tokens that a plugin hands out, and passwords that it checks, as a handler uses them.
+//! API keys and tokens that a plugin issues, and passwords that it verifies.
 
 pub use crate::host::{Credential, Grant, Issued};
 
@@ -18,37 +18,37 @@ impl<'a> Credentials<'a> {
         Credentials { host }
     }
 
-    /// Its secret is seen once.
+    /// Issues an API key. Its secret is returned only here.
     pub fn issue_key(&self, grant: &Grant) -> Issued {
         self.host.credentials_issue_key(grant)
     }
 
-    /// Its secret is seen once.
+    /// Issues a token. Its secret is returned only here.
     pub fn issue_token(&self, grant: &Grant) -> Issued {
         self.host.credentials_issue_token(grant)
     }
 
-    /// Those of the tenant that carry this attribute and are valid, the oldest first.
+    /// Returns the tenant's valid credentials with this attribute, oldest first.
     pub fn find(&self, name: &str, value: &str) -> Vec<Credential> {
         self.host.credentials_find(&pair(name, value))
     }
 
-    /// Whether there was one.
+    /// Revokes a credential. Returns true if there was a valid one.
     pub fn revoke(&self, id: &str) -> bool {
         self.host.credentials_revoke(id)
     }
 
-    /// How many there were.
+    /// Revokes all credentials with this attribute and returns their number.
     pub fn revoke_all(&self, name: &str, value: &str) -> u32 {
         self.host.credentials_revoke_all(&pair(name, value))
     }
 
-    /// Slow on purpose.
+    /// Hashes a password with Argon2id. The hash is slow by design.
     pub fn hash_password(&self, password: &str) -> String {
         self.host.credentials_hash_password(password)
     }
 
-    /// `None` for a user that there is not: as slow, and false.
+    /// Verifies a password. Pass `None` for an unknown user: the call takes as long and returns false.
     pub fn verify_password(&self, password: &str, hash: Option<&str>) -> bool {
         self.host.credentials_verify_password(password, hash)
     }

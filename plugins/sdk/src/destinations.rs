@@ -1,4 +1,4 @@
-//! Destinations of the tenant, as a handler uses them: servers that calls may go to, besides those that the operator named.
+//! The tenant's own destinations of outgoing calls, besides the operator's.
 
 pub use crate::host::{Destination, DestinationRefusal};
 
@@ -17,18 +17,18 @@ impl<'a> Destinations<'a> {
         Destinations { host }
     }
 
-    /// Makes the destination, or takes the place of the one with its name. Its secrets are never given back, and needed again
-    /// with every change.
+    /// Creates the destination, or replaces the one with its name. Its secrets are never returned, and every change has
+    /// to contain them again.
     pub fn put(&self, destination: &Destination) -> Result<(), DestinationRefusal> {
         self.host.destinations_put(destination)
     }
 
-    /// Whether there was one.
+    /// Removes a destination. Returns true if it existed.
     pub fn remove(&self, name: &str) -> bool {
         self.host.destinations_remove(name)
     }
 
-    /// Without secrets.
+    /// Returns a destination without its secrets.
     pub fn get(&self, name: &str) -> Option<Destination> {
         self.host.destinations_get(name)
     }

@@ -1,6 +1,6 @@
-//! Calls to somebody else's server: after the commit (effects) and before deciding (questions).
+//! Outgoing HTTP calls: after the commit (effects) and before the decision (questions).
 //!
-//! Never an address or a credential: a destination has them, and the host uses them.
+//! A call names a destination and contains no address and no credential. The host adds both.
 
 pub use crate::bindings::tenon::plugin::effects::Effect;
 pub use crate::bindings::tenon::plugin::types::{Call as OutgoingCall, Response};
@@ -11,7 +11,8 @@ use crate::host::Host;
 use crate::host::HostRef;
 
 impl OutgoingCall {
-    /// `path` lies below the base address of the destination, and may carry a query.
+    /// Returns a call without headers and body. `path` is below the base URL of the destination, and may contain a
+    /// query.
     pub fn new(destination: &str, method: &str, path: &str) -> OutgoingCall {
         OutgoingCall {
             destination: destination.to_owned(),
@@ -23,18 +24,19 @@ impl OutgoingCall {
         }
     }
 
-    /// One JSON text.
+    /// Sets the body, one JSON text.
     pub fn json(mut self, body: String) -> OutgoingCall {
         self.content = Content::Json(body);
         self
     }
 
+    /// Adds a header.
     pub fn header(mut self, name: &str, value: &str) -> OutgoingCall {
         self.headers.push(Pair { name: name.to_owned(), value: value.to_owned() });
         self
     }
 
-    /// Of one attempt; 0 leaves it to the operator.
+    /// Sets the timeout of one attempt. 0 selects the operator's timeout.
     pub fn timeout_ms(mut self, milliseconds: u32) -> OutgoingCall {
         self.timeout = milliseconds;
         self
@@ -42,25 +44,26 @@ impl OutgoingCall {
 }
 
 impl Effect {
-    /// One attempt; what comes of it is told to the task `then` with `key` and `context` (one JSON text).
+    /// Returns an effect with one attempt. Its outcome is passed to the task `then` with `key` and `context` (one JSON
+    /// text).
     pub fn new(call: OutgoingCall, then: &str, key: &str, context: String) -> Effect {
         let (then, key) = (then.to_owned(), key.to_owned());
         Effect { call, then, key, context, delays: Vec::new(), start_at: None, give_up_at: None }
     }
 
-    /// Milliseconds between attempts: one attempt more than delays.
+    /// Sets the milliseconds between attempts. There is one more attempt than delays.
     pub fn delays_ms(mut self, delays: &[u32]) -> Effect {
         self.delays = delays.to_vec();
         self
     }
 
-    /// No attempt begins before it. Milliseconds since 1970.
+    /// Sets the time (milliseconds since 1970) before which no attempt begins.
     pub fn start_at(mut self, at: u64) -> Effect {
         self.start_at = Some(at);
         self
     }
 
-    /// No attempt begins after it. Milliseconds since 1970.
+    /// Sets the time (milliseconds since 1970) after which no attempt begins.
     pub fn give_up_at(mut self, at: u64) -> Effect {
         self.give_up_at = Some(at);
         self
@@ -78,12 +81,13 @@ impl<'a> Effects<'a> {
         Effects { host }
     }
 
-    /// `false` where one of the same `then` and `key` is still on its way: nothing is started.
+    /// Starts an effect when the call commits. Returns false, and starts nothing, if an effect with the same `then` and
+    /// `key` is in progress.
     pub fn start(&self, effect: &Effect) -> bool {
         self.host.effects_start(effect)
     }
 
-    /// `false` where an attempt has begun, or there is none.
+    /// Cancels an effect. Returns false if an attempt has begun or if there is no such effect.
     pub fn cancel(&self, then: &str, key: &str) -> bool {
         self.host.effects_cancel(then, key)
     }

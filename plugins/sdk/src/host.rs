@@ -1,12 +1,12 @@
-//! What a plugin can ask of its host: every interface that a host of this version offers.
+//! The imports of a plugin: every interface that a host of this version offers.
 //!
-//! In a component, [`HostRef`] is a value without size and each call goes straight to the import, so that imports that
-//! a plugin does not use are dropped when it is linked and need no grant. Natively it is a trait object: the test kit,
-//! or whoever runs the rules without WebAssembly. Invariant: on wasm nobody makes a `dyn Host`, its table would keep
-//! every import alive.
+//! In a component, [`HostRef`] has no size and each call goes to the import directly. The linker drops the imports that
+//! a plugin does not call, and these need no grant. Natively, [`HostRef`] is a trait object of the test kit or of
+//! another native host. Invariant: no code makes a `dyn Host` on wasm, because its table would keep every import alive.
 
 pub use crate::bindings::tenon::plugin::chains::{
-    Following, Movement, Network, Sending, State as TransactionState, Terms, Token, Transaction, Watching, Wish,
+    Following, Movement, Network, Sending, State as TransactionState, Terms, Token, Transaction, Watching,
+    Wish as CoinRequest,
 };
 pub use crate::bindings::tenon::plugin::credentials::{Credential, Grant, Issued};
 pub use crate::bindings::tenon::plugin::destinations::{Destination, Refusal as DestinationRefusal};
@@ -24,100 +24,152 @@ pub use crate::bindings::tenon::plugin::subscriptions::{
 };
 pub use crate::bindings::tenon::plugin::types::{Call as OutgoingCall, Pair, Response};
 
-/// The imports of the contract, one method each, named interface and function. Object-safe.
-///
-/// What breaks a rule of the contract (an undeclared collection, a body that is not JSON) does not return: a component
-/// traps, a native host panics.
-pub trait Host {
-    fn answers_repeatable(&self);
+/// Declares each import of the contract once: `method = function(arguments)`, grouped by interface. The trait and its
+/// implementation for components follow from it.
+macro_rules! imports {
+    ($($interface:ident { $($method:ident = $function:ident($($argument:ident: $type:ty),*) $(-> $result:ty)?;)* })*) => {
+        /// The imports of the contract, one method each, named after interface and function. Object-safe.
+        ///
+        /// A call that breaks a rule of the contract (an undeclared collection, a body that is not JSON) does not
+        /// return: a component traps, a native host panics.
+        pub trait Host {
+            $($(fn $method(&self, $($argument: $type),*) $(-> $result)?;)*)*
+        }
 
-    fn records_get(&self, collection: &str, id: &str) -> Option<Entry>;
-    fn records_get_many(&self, collection: &str, ids: &[String]) -> Vec<Option<Entry>>;
-    fn records_insert(&self, collection: &str, id: &str, body: &str) -> Result<(), RecordRefusal>;
-    fn records_replace(&self, collection: &str, id: &str, body: &str) -> Result<(), RecordRefusal>;
-    fn records_delete(&self, collection: &str, id: &str) -> Result<(), RecordRefusal>;
-    fn records_find(&self, collection: &str, query: &Query) -> Result<Page, RecordRefusal>;
-    fn records_count(&self, collection: &str, conditions: &[Condition], limit: u32) -> u32;
-    fn records_guard(&self, name: &str);
+        #[cfg(target_arch = "wasm32")]
+        impl Host for component::Imports {
+            $($(fn $method(&self, $($argument: $type),*) $(-> $result)? {
+                crate::bindings::tenon::plugin::$interface::$function($($argument),*)
+            })*)*
+        }
+    };
+}
 
-    fn ledger_open_external(&self, account: &str);
-    fn ledger_balance(&self, account: &str, asset: &str) -> String;
-    fn ledger_balances(&self, account: &str) -> Vec<Holding>;
-    fn ledger_post(&self, transfers: &[Transfer]) -> Result<(), LedgerRefusal>;
-    fn ledger_require(&self, account: &str, asset: &str, at_least: Option<&str>, at_most: Option<&str>);
-
-    fn events_emit(&self, event_type: &str, subject: &str, payload: &str) -> String;
-    fn events_list(&self, filter: &FeedFilter, after: Option<&str>, limit: u32) -> Option<FeedPage>;
-
-    fn subscriptions_put(&self, endpoint: &Endpoint) -> Result<(), SubscriptionRefusal>;
-    fn subscriptions_remove(&self, id: &str) -> bool;
-    fn subscriptions_get(&self, id: &str) -> Option<EndpointState>;
-    fn subscriptions_all(&self) -> Vec<EndpointState>;
-    fn subscriptions_secret(&self, id: &str) -> Option<String>;
-    fn subscriptions_rotate_secret(&self, id: &str) -> Option<String>;
-    fn subscriptions_deliveries(
-        &self,
-        endpoint: &str,
-        state: Option<&str>,
-        after: Option<&str>,
-        limit: u32,
-    ) -> Option<DeliveryPage>;
-    fn subscriptions_attempts(&self, endpoint: &str, event: &str) -> Option<Vec<Attempt>>;
-    fn subscriptions_redeliver(&self, endpoint: &str, event: &str) -> bool;
-    fn subscriptions_recover(&self, endpoint: &str, since: u64) -> bool;
-    fn subscriptions_send_test(&self, endpoint: &str, event_type: &str, payload: &str) -> Option<String>;
-
-    fn tasks_schedule(&self, name: &str, key: &str, at: u64, payload: &str);
-    fn tasks_cancel(&self, name: &str, key: &str) -> bool;
-    fn effects_start(&self, effect: &Effect) -> bool;
-    fn effects_cancel(&self, then: &str, key: &str) -> bool;
-    fn questions_ask(&self, key: &str, call: &OutgoingCall) -> Option<Result<Response, String>>;
-    fn destinations_put(&self, destination: &Destination) -> Result<(), DestinationRefusal>;
-    fn destinations_remove(&self, name: &str) -> bool;
-    fn destinations_get(&self, name: &str) -> Option<Destination>;
-
-    fn credentials_issue_key(&self, grant: &Grant) -> Issued;
-    fn credentials_issue_token(&self, grant: &Grant) -> Issued;
-    fn credentials_find(&self, attribute: &Pair) -> Vec<Credential>;
-    fn credentials_revoke(&self, id: &str) -> bool;
-    fn credentials_revoke_all(&self, attribute: &Pair) -> u32;
-    fn credentials_hash_password(&self, password: &str) -> String;
-    fn credentials_verify_password(&self, password: &str, hash: Option<&str>) -> bool;
-
-    fn keyring_account_of(&self, blockchain: &str, index: u32) -> Account;
-    fn keyring_read_address(&self, blockchain: &str, text: &str) -> Option<String>;
-    fn keyring_sign_message(&self, blockchain: &str, index: u32, message: &[u8]) -> Result<String, String>;
-    fn keyring_sign_typed_data(&self, blockchain: &str, index: u32, document: &str) -> Result<String, String>;
-    fn keyring_sign_transfer(
-        &self,
-        blockchain: &str,
-        index: u32,
-        transfer: &ChainTransfer,
-        terms: &Terms,
-    ) -> Result<Signed, String>;
-    fn keyring_sign_transaction(&self, blockchain: &str, index: u32, unsigned: &str) -> Result<Signed, String>;
-    fn keyring_show_private_key(&self, blockchain: &str, index: u32) -> Option<String>;
-
-    fn chains_find_network(&self, blockchain: &str) -> Option<Network>;
-    fn chains_current_terms(&self, blockchain: &str) -> Option<Result<Terms, String>>;
-    fn chains_balance(&self, blockchain: &str, address: &str, token: Option<&str>) -> Option<Result<String, String>>;
-    fn chains_sequence(&self, blockchain: &str, address: &str) -> Option<Result<u64, String>>;
-    fn chains_find_transaction(&self, blockchain: &str, hash: &str) -> Option<Result<Option<Transaction>, String>>;
-    fn chains_send(&self, sending: &Sending) -> bool;
-    fn chains_request_coins(&self, wish: &Wish) -> bool;
-    fn chains_follow(&self, following: &Following);
-    fn chains_unfollow(&self, blockchain: &str, hash: &str) -> bool;
-    fn chains_watch(&self, watching: &Watching);
-    fn chains_unwatch(&self, blockchain: &str, address: &str) -> bool;
-
-    fn ids_uuid(&self) -> String;
-    fn ids_public_id(&self, prefix: &str) -> String;
-    fn ids_random(&self, length: u32) -> Vec<u8>;
-    fn ids_next(&self, name: &str) -> u64;
-
-    fn journal_append(&self, entry: &str);
-    fn config_get(&self, key: &str) -> Option<String>;
-    fn log_write(&self, level: Level, message: &str, fields: &[Pair]);
+imports! {
+    answers {
+        answers_repeatable = repeatable();
+    }
+    records {
+        records_get = get(collection: &str, id: &str) -> Option<Entry>;
+        records_get_many = get_many(collection: &str, ids: &[String]) -> Vec<Option<Entry>>;
+        records_insert = insert(collection: &str, id: &str, body: &str) -> Result<(), RecordRefusal>;
+        records_replace = replace(collection: &str, id: &str, body: &str) -> Result<(), RecordRefusal>;
+        records_delete = delete(collection: &str, id: &str) -> Result<(), RecordRefusal>;
+        records_find = find(collection: &str, query: &Query) -> Result<Page, RecordRefusal>;
+        records_count = count(collection: &str, conditions: &[Condition], limit: u32) -> u32;
+        records_guard = guard(name: &str);
+    }
+    ledger {
+        ledger_open_external = open_external(account: &str);
+        ledger_balance = balance(account: &str, asset: &str) -> String;
+        ledger_balances = balances(account: &str) -> Vec<Holding>;
+        ledger_post = post(transfers: &[Transfer]) -> Result<(), LedgerRefusal>;
+        ledger_require = require(account: &str, asset: &str, at_least: Option<&str>, at_most: Option<&str>);
+    }
+    events {
+        events_emit = emit(event_type: &str, subject: &str, payload: &str) -> String;
+        events_list = list(filter: &FeedFilter, after: Option<&str>, limit: u32) -> Option<FeedPage>;
+    }
+    subscriptions {
+        subscriptions_put = put(endpoint: &Endpoint) -> Result<(), SubscriptionRefusal>;
+        subscriptions_remove = remove(id: &str) -> bool;
+        subscriptions_get = get(id: &str) -> Option<EndpointState>;
+        subscriptions_all = all() -> Vec<EndpointState>;
+        subscriptions_secret = secret(id: &str) -> Option<String>;
+        subscriptions_rotate_secret = rotate_secret(id: &str) -> Option<String>;
+        subscriptions_deliveries = deliveries(
+            endpoint: &str,
+            state: Option<&str>,
+            after: Option<&str>,
+            limit: u32
+        ) -> Option<DeliveryPage>;
+        subscriptions_attempts = attempts(endpoint: &str, event: &str) -> Option<Vec<Attempt>>;
+        subscriptions_redeliver = redeliver(endpoint: &str, event: &str) -> bool;
+        subscriptions_recover = recover(endpoint: &str, since: u64) -> bool;
+        subscriptions_send_test = send_test(endpoint: &str, event_type: &str, payload: &str) -> Option<String>;
+    }
+    tasks {
+        tasks_schedule = schedule(name: &str, key: &str, at: u64, payload: &str);
+        tasks_cancel = cancel(name: &str, key: &str) -> bool;
+    }
+    effects {
+        effects_start = start(effect: &Effect) -> bool;
+        effects_cancel = cancel(then: &str, key: &str) -> bool;
+    }
+    questions {
+        questions_ask = ask(key: &str, call: &OutgoingCall) -> Option<Result<Response, String>>;
+    }
+    destinations {
+        destinations_put = put(destination: &Destination) -> Result<(), DestinationRefusal>;
+        destinations_remove = remove(name: &str) -> bool;
+        destinations_get = get(name: &str) -> Option<Destination>;
+    }
+    credentials {
+        credentials_issue_key = issue_key(grant: &Grant) -> Issued;
+        credentials_issue_token = issue_token(grant: &Grant) -> Issued;
+        credentials_find = find(attribute: &Pair) -> Vec<Credential>;
+        credentials_revoke = revoke(id: &str) -> bool;
+        credentials_revoke_all = revoke_all(attribute: &Pair) -> u32;
+        credentials_hash_password = hash_password(password: &str) -> String;
+        credentials_verify_password = verify_password(password: &str, hash: Option<&str>) -> bool;
+    }
+    keyring {
+        keyring_account_of = account_of(blockchain: &str, index: u32) -> Account;
+        keyring_read_address = read_address(blockchain: &str, text: &str) -> Option<String>;
+        keyring_sign_message = sign_message(blockchain: &str, index: u32, message: &[u8]) -> Result<String, String>;
+        keyring_sign_typed_data = sign_typed_data(
+            blockchain: &str,
+            index: u32,
+            document: &str
+        ) -> Result<String, String>;
+        keyring_sign_transfer = sign_transfer(
+            blockchain: &str,
+            index: u32,
+            transfer: &ChainTransfer,
+            terms: &Terms
+        ) -> Result<Signed, String>;
+        keyring_sign_transaction = sign_transaction(
+            blockchain: &str,
+            index: u32,
+            unsigned: &str
+        ) -> Result<Signed, String>;
+        keyring_show_private_key = show_private_key(blockchain: &str, index: u32) -> Option<String>;
+    }
+    chains {
+        chains_find_network = find_network(blockchain: &str) -> Option<Network>;
+        chains_current_terms = current_terms(blockchain: &str) -> Option<Result<Terms, String>>;
+        chains_balance = balance(
+            blockchain: &str,
+            address: &str,
+            token: Option<&str>
+        ) -> Option<Result<String, String>>;
+        chains_sequence = sequence(blockchain: &str, address: &str) -> Option<Result<u64, String>>;
+        chains_find_transaction = find_transaction(
+            blockchain: &str,
+            hash: &str
+        ) -> Option<Result<Option<Transaction>, String>>;
+        chains_send = send(sending: &Sending) -> bool;
+        chains_request_coins = request_coins(request: &CoinRequest) -> bool;
+        chains_follow = follow(following: &Following);
+        chains_unfollow = unfollow(blockchain: &str, hash: &str) -> bool;
+        chains_watch = watch(watching: &Watching);
+        chains_unwatch = unwatch(blockchain: &str, address: &str) -> bool;
+    }
+    ids {
+        ids_uuid = uuid() -> String;
+        ids_public_id = public_id(prefix: &str) -> String;
+        ids_random = random(length: u32) -> Vec<u8>;
+        ids_next = next(name: &str) -> u64;
+    }
+    journal {
+        journal_append = append(entry: &str);
+    }
+    config {
+        config_get = get(key: &str) -> Option<String>;
+    }
+    log {
+        log_write = write(level: Level, message: &str, fields: &[Pair]);
+    }
 }
 
 #[cfg(not(target_arch = "wasm32"))]
@@ -130,238 +182,10 @@ pub type HostRef<'a> = &'a Imports;
 
 #[cfg(target_arch = "wasm32")]
 mod component {
-    use super::*;
-    use crate::bindings::tenon::plugin::{
-        answers, chains, config, credentials, destinations, effects, events, ids, journal, keyring, ledger, log,
-        questions, records, subscriptions, tasks,
-    };
-
-    /// The host that the component runs in.
+    /// The host that runs the component.
     pub struct Imports;
 
     pub fn imports() -> &'static Imports {
         &Imports
-    }
-
-    impl Host for Imports {
-        fn answers_repeatable(&self) {
-            answers::repeatable();
-        }
-        fn records_get(&self, collection: &str, id: &str) -> Option<Entry> {
-            records::get(collection, id)
-        }
-        fn records_get_many(&self, collection: &str, ids: &[String]) -> Vec<Option<Entry>> {
-            records::get_many(collection, ids)
-        }
-        fn records_insert(&self, collection: &str, id: &str, body: &str) -> Result<(), RecordRefusal> {
-            records::insert(collection, id, body)
-        }
-        fn records_replace(&self, collection: &str, id: &str, body: &str) -> Result<(), RecordRefusal> {
-            records::replace(collection, id, body)
-        }
-        fn records_delete(&self, collection: &str, id: &str) -> Result<(), RecordRefusal> {
-            records::delete(collection, id)
-        }
-        fn records_find(&self, collection: &str, query: &Query) -> Result<Page, RecordRefusal> {
-            records::find(collection, query)
-        }
-        fn records_count(&self, collection: &str, conditions: &[Condition], limit: u32) -> u32 {
-            records::count(collection, conditions, limit)
-        }
-        fn records_guard(&self, name: &str) {
-            records::guard(name)
-        }
-        fn ledger_open_external(&self, account: &str) {
-            ledger::open_external(account)
-        }
-        fn ledger_balance(&self, account: &str, asset: &str) -> String {
-            ledger::balance(account, asset)
-        }
-        fn ledger_balances(&self, account: &str) -> Vec<Holding> {
-            ledger::balances(account)
-        }
-        fn ledger_post(&self, transfers: &[Transfer]) -> Result<(), LedgerRefusal> {
-            ledger::post(transfers)
-        }
-        fn ledger_require(&self, account: &str, asset: &str, at_least: Option<&str>, at_most: Option<&str>) {
-            ledger::require(account, asset, at_least, at_most)
-        }
-        fn events_emit(&self, event_type: &str, subject: &str, payload: &str) -> String {
-            events::emit(event_type, subject, payload)
-        }
-        fn events_list(&self, filter: &FeedFilter, after: Option<&str>, limit: u32) -> Option<FeedPage> {
-            events::list(filter, after, limit)
-        }
-        fn subscriptions_put(&self, endpoint: &Endpoint) -> Result<(), SubscriptionRefusal> {
-            subscriptions::put(endpoint)
-        }
-        fn subscriptions_remove(&self, id: &str) -> bool {
-            subscriptions::remove(id)
-        }
-        fn subscriptions_get(&self, id: &str) -> Option<EndpointState> {
-            subscriptions::get(id)
-        }
-        fn subscriptions_all(&self) -> Vec<EndpointState> {
-            subscriptions::all()
-        }
-        fn subscriptions_secret(&self, id: &str) -> Option<String> {
-            subscriptions::secret(id)
-        }
-        fn subscriptions_rotate_secret(&self, id: &str) -> Option<String> {
-            subscriptions::rotate_secret(id)
-        }
-        fn subscriptions_deliveries(
-            &self,
-            endpoint: &str,
-            state: Option<&str>,
-            after: Option<&str>,
-            limit: u32,
-        ) -> Option<DeliveryPage> {
-            subscriptions::deliveries(endpoint, state, after, limit)
-        }
-        fn subscriptions_attempts(&self, endpoint: &str, event: &str) -> Option<Vec<Attempt>> {
-            subscriptions::attempts(endpoint, event)
-        }
-        fn subscriptions_redeliver(&self, endpoint: &str, event: &str) -> bool {
-            subscriptions::redeliver(endpoint, event)
-        }
-        fn subscriptions_recover(&self, endpoint: &str, since: u64) -> bool {
-            subscriptions::recover(endpoint, since)
-        }
-        fn subscriptions_send_test(&self, endpoint: &str, event_type: &str, payload: &str) -> Option<String> {
-            subscriptions::send_test(endpoint, event_type, payload)
-        }
-        fn tasks_schedule(&self, name: &str, key: &str, at: u64, payload: &str) {
-            tasks::schedule(name, key, at, payload)
-        }
-        fn tasks_cancel(&self, name: &str, key: &str) -> bool {
-            tasks::cancel(name, key)
-        }
-        fn effects_start(&self, effect: &Effect) -> bool {
-            effects::start(effect)
-        }
-        fn effects_cancel(&self, then: &str, key: &str) -> bool {
-            effects::cancel(then, key)
-        }
-        fn questions_ask(&self, key: &str, call: &OutgoingCall) -> Option<Result<Response, String>> {
-            questions::ask(key, call)
-        }
-
-        fn destinations_put(&self, destination: &Destination) -> Result<(), DestinationRefusal> {
-            destinations::put(destination)
-        }
-        fn destinations_remove(&self, name: &str) -> bool {
-            destinations::remove(name)
-        }
-        fn destinations_get(&self, name: &str) -> Option<Destination> {
-            destinations::get(name)
-        }
-        fn credentials_issue_key(&self, grant: &Grant) -> Issued {
-            credentials::issue_key(grant)
-        }
-        fn credentials_issue_token(&self, grant: &Grant) -> Issued {
-            credentials::issue_token(grant)
-        }
-        fn credentials_find(&self, attribute: &Pair) -> Vec<Credential> {
-            credentials::find(attribute)
-        }
-        fn credentials_revoke(&self, id: &str) -> bool {
-            credentials::revoke(id)
-        }
-        fn credentials_revoke_all(&self, attribute: &Pair) -> u32 {
-            credentials::revoke_all(attribute)
-        }
-        fn credentials_hash_password(&self, password: &str) -> String {
-            credentials::hash_password(password)
-        }
-        fn credentials_verify_password(&self, password: &str, hash: Option<&str>) -> bool {
-            credentials::verify_password(password, hash)
-        }
-        fn keyring_account_of(&self, blockchain: &str, index: u32) -> Account {
-            keyring::account_of(blockchain, index)
-        }
-        fn keyring_read_address(&self, blockchain: &str, text: &str) -> Option<String> {
-            keyring::read_address(blockchain, text)
-        }
-        fn keyring_sign_message(&self, blockchain: &str, index: u32, message: &[u8]) -> Result<String, String> {
-            keyring::sign_message(blockchain, index, message)
-        }
-        fn keyring_sign_typed_data(&self, blockchain: &str, index: u32, document: &str) -> Result<String, String> {
-            keyring::sign_typed_data(blockchain, index, document)
-        }
-        fn keyring_sign_transfer(
-            &self,
-            blockchain: &str,
-            index: u32,
-            transfer: &ChainTransfer,
-            terms: &Terms,
-        ) -> Result<Signed, String> {
-            keyring::sign_transfer(blockchain, index, transfer, terms)
-        }
-        fn keyring_sign_transaction(&self, blockchain: &str, index: u32, unsigned: &str) -> Result<Signed, String> {
-            keyring::sign_transaction(blockchain, index, unsigned)
-        }
-        fn keyring_show_private_key(&self, blockchain: &str, index: u32) -> Option<String> {
-            keyring::show_private_key(blockchain, index)
-        }
-        fn chains_find_network(&self, blockchain: &str) -> Option<Network> {
-            chains::find_network(blockchain)
-        }
-        fn chains_current_terms(&self, blockchain: &str) -> Option<Result<Terms, String>> {
-            chains::current_terms(blockchain)
-        }
-        fn chains_balance(
-            &self,
-            blockchain: &str,
-            address: &str,
-            token: Option<&str>,
-        ) -> Option<Result<String, String>> {
-            chains::balance(blockchain, address, token)
-        }
-        fn chains_sequence(&self, blockchain: &str, address: &str) -> Option<Result<u64, String>> {
-            chains::sequence(blockchain, address)
-        }
-        fn chains_find_transaction(&self, blockchain: &str, hash: &str) -> Option<Result<Option<Transaction>, String>> {
-            chains::find_transaction(blockchain, hash)
-        }
-        fn chains_send(&self, sending: &Sending) -> bool {
-            chains::send(sending)
-        }
-        fn chains_request_coins(&self, wish: &Wish) -> bool {
-            chains::request_coins(wish)
-        }
-        fn chains_follow(&self, following: &Following) {
-            chains::follow(following)
-        }
-        fn chains_unfollow(&self, blockchain: &str, hash: &str) -> bool {
-            chains::unfollow(blockchain, hash)
-        }
-        fn chains_watch(&self, watching: &Watching) {
-            chains::watch(watching)
-        }
-        fn chains_unwatch(&self, blockchain: &str, address: &str) -> bool {
-            chains::unwatch(blockchain, address)
-        }
-        fn ids_uuid(&self) -> String {
-            ids::uuid()
-        }
-        fn ids_public_id(&self, prefix: &str) -> String {
-            ids::public_id(prefix)
-        }
-        fn ids_random(&self, length: u32) -> Vec<u8> {
-            ids::random(length)
-        }
-        fn ids_next(&self, name: &str) -> u64 {
-            ids::next(name)
-        }
-        fn journal_append(&self, entry: &str) {
-            journal::append(entry)
-        }
-        fn config_get(&self, key: &str) -> Option<String> {
-            config::get(key)
-        }
-        fn log_write(&self, level: Level, message: &str, fields: &[Pair]) {
-            log::write(level, message, fields)
-        }
     }
 }

@@ -1,7 +1,8 @@
-//! JSON without trees: objects whose values stay text, so that unknown members survive and large bodies cost little.
+//! JSON without trees: objects whose values stay JSON text, so that unknown members are kept and large bodies are
+//! cheap.
 //!
-//! Owns the depth that a body may have: a guest has 64 KiB of stack, and a parser that recurses would exhaust it. What is
-//! read here was checked with [`nests_within`] or written by the plugin itself.
+//! Owns the maximum depth of a body: a guest has 64 KiB of stack, which a recursive parser would exhaust. Every text
+//! that is parsed here was checked with [`nests_within`] or written by the plugin itself.
 
 mod readable;
 
@@ -16,23 +17,24 @@ use crate::answer::Stop;
 
 pub use readable::is_readable;
 
-/// Levels of arrays and objects in a request's body: far more than an interface needs, and 2 KiB of stack for each.
+/// Maximum levels of arrays and objects in a request body. Each level takes 2 KiB of stack.
 pub const DEPTH_MAX: usize = 32;
 
-/// Members of one object that is read whole: more than an interface has fields, and no room for what only takes memory.
+/// Maximum members of one parsed object. The limit is above the number of fields of any interface, and bounds the
+/// memory.
 pub const MEMBERS_MAX: usize = 10_000;
 
-/// One JSON text. What cannot be written (a map whose keys are not texts) is a fault.
+/// Serializes a value to JSON text. A value that has no JSON form (a map whose keys are not strings) is a fault.
 pub fn to_text<T: Serialize + ?Sized>(value: &T) -> Result<String, Stop> {
     serde_json::to_string(value).map_err(|error| Stop::fault(error.to_string()))
 }
 
-/// Reads a text that the plugin wrote itself; another shape is a fault.
+/// Deserializes JSON text that the plugin itself wrote. A different shape is a fault.
 pub fn from_text<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T, Stop> {
     serde_json::from_str(text).map_err(|error| Stop::fault(error.to_string()))
 }
 
-/// A JSON array of JSON texts.
+/// Returns the JSON array of these JSON texts.
 pub fn array<'a>(items: impl Iterator<Item = &'a str> + Clone) -> String {
     let bytes: usize = items.clone().map(|item| item.len() + 1).sum();
     let mut text = String::with_capacity(bytes + 2);
@@ -47,28 +49,29 @@ pub fn array<'a>(items: impl Iterator<Item = &'a str> + Clone) -> String {
     text
 }
 
-/// Whether arrays and objects nest at most `levels` deep. Looks at brackets outside of texts only; it does not recurse.
+/// Returns true if arrays and objects nest at most `levels` deep. Counts brackets outside of strings, without
+/// recursion.
 pub fn nests_within(text: &str, levels: usize) -> bool {
-    // Most texts have fewer brackets than levels are allowed.
+    // Fast path: most texts have fewer brackets than the allowed levels.
     let brackets = text.bytes().filter(|byte| matches!(byte, b'[' | b'{')).count();
     if brackets <= levels {
         return true;
     }
     let mut depth = 0usize;
-    let mut in_text = false;
+    let mut in_string = false;
     let mut escaped = false;
     for byte in text.bytes() {
-        if in_text {
+        if in_string {
             match byte {
                 _ if escaped => escaped = false,
                 b'\\' => escaped = true,
-                b'"' => in_text = false,
+                b'"' => in_string = false,
                 _ => {}
             }
             continue;
         }
         match byte {
-            b'"' => in_text = true,
+            b'"' => in_string = true,
             b'[' | b'{' => {
                 depth += 1;
                 if depth > levels {
@@ -82,8 +85,8 @@ pub fn nests_within(text: &str, levels: usize) -> bool {
     true
 }
 
-/// Returns true if an object in the text has a member twice, at any depth. An object with more members than [`MEMBERS_MAX`]
-/// counts as one. Recurses as deep as the text nests: check [`nests_within`] first.
+/// Returns true if an object in the text, at any depth, repeats a member or has more than [`MEMBERS_MAX`] members.
+/// Recurses as deep as the text nests: check [`nests_within`] first.
 pub fn is_ambiguous(text: &str) -> bool {
     match text.trim_start().as_bytes().first() {
         Some(b'{') => !Object::parse(text)
@@ -94,83 +97,86 @@ pub fn is_ambiguous(text: &str) -> bool {
     }
 }
 
-/// The parser's sentence without the place: lines and columns say nothing to a program's author.
+/// Returns the parser's message without line and column, which do not help the author of a client.
 pub(crate) fn explain(error: &serde_json::Error) -> String {
     let text = error.to_string();
     let end = text.rfind(" at line ").unwrap_or(text.len());
     text.get(..end).unwrap_or_default().to_owned()
 }
 
-/// A member is there, and is not of the type that was asked for.
+/// The member is present, but its value is not of the requested type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct WrongType;
+pub struct TypeMismatch;
 
-/// A JSON object whose values are texts of their own. Keeps the order and every member that it does not know.
+/// A JSON object whose values stay JSON text. It keeps the order of the members and all unknown members.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Object<'a> {
-    /// A borrowed name needs no escapes: it stands in a text as it is.
+    /// Names and values. A borrowed name needs no escapes.
     members: Vec<(Cow<'a, str>, Cow<'a, str>)>,
 }
 
 impl<'a> Object<'a> {
+    /// Parses an object.
     pub fn parse(text: &'a str) -> Result<Object<'a>, serde_json::Error> {
         serde_json::from_str(text)
     }
 
-    /// Whether a member stands there twice: who reads the first and who reads the last would not read the same.
+    /// Returns true if a member is repeated. Parsers that use the first value and parsers that use the last one would
+    /// read different values.
     pub fn is_ambiguous(&self) -> bool {
         let mut names: Vec<&str> = self.members.iter().map(|(name, _)| name.as_ref()).collect();
         names.sort_unstable();
         names.windows(2).any(|pair| pair.first() == pair.last())
     }
 
-    /// The value as JSON text; of several of one name the last.
+    /// Returns the value as JSON text. If the member is repeated, the last value counts.
     pub fn raw(&self, name: &str) -> Option<&str> {
         self.members.iter().rev().find(|(key, _)| key == name).map(|(_, value)| value.as_ref())
     }
 
-    /// The value as JSON text, unless it is absent or null.
+    /// Returns the value as JSON text, or `None` if the member is absent or null.
     pub fn given(&self, name: &str) -> Option<&str> {
         self.raw(name).filter(|value| *value != "null")
     }
 
-    /// Whether the member is there, be it null.
+    /// Returns true if the member is present, even if it is null.
     pub fn has(&self, name: &str) -> bool {
         self.raw(name).is_some()
     }
 
-    /// `None`: absent or null.
-    pub fn read<T: DeserializeOwned>(&self, name: &str) -> Result<Option<T>, WrongType> {
-        self.given(name).map(|value| serde_json::from_str(value).map_err(|_| WrongType)).transpose()
+    /// Deserializes the value, or returns `None` if the member is absent or null.
+    pub fn read<T: DeserializeOwned>(&self, name: &str) -> Result<Option<T>, TypeMismatch> {
+        self.given(name).map(|value| serde_json::from_str(value).map_err(|_| TypeMismatch)).transpose()
     }
 
-    /// `None`: absent or null.
-    pub fn text(&self, name: &str) -> Result<Option<String>, WrongType> {
+    /// Returns the string value, or `None` if the member is absent or null.
+    pub fn text(&self, name: &str) -> Result<Option<String>, TypeMismatch> {
         self.read(name)
     }
 
-    /// A number, or a text that is one: forms send texts. `None`: absent or null.
-    pub fn number(&self, name: &str) -> Result<Option<f64>, WrongType> {
+    /// Returns the number, or `None` if the member is absent or null. Accepts a string that contains a number, because
+    /// forms send strings.
+    pub fn number(&self, name: &str) -> Result<Option<f64>, TypeMismatch> {
         let Some(value) = self.given(name) else { return Ok(None) };
         let digits = value.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')).unwrap_or(value);
         match digits.parse::<f64>() {
-            // `parse` also takes "inf" and "nan", which no interface means.
+            // `parse` also accepts "inf" and "nan", which are not JSON numbers.
             Ok(number) if number.is_finite() => Ok(Some(number)),
-            _ => Err(WrongType),
+            _ => Err(TypeMismatch),
         }
     }
 
-    /// `None`: absent or null.
-    pub fn boolean(&self, name: &str) -> Result<Option<bool>, WrongType> {
+    /// Returns the boolean, or `None` if the member is absent or null.
+    pub fn boolean(&self, name: &str) -> Result<Option<bool>, TypeMismatch> {
         match self.given(name) {
             None => Ok(None),
             Some("true") => Ok(Some(true)),
             Some("false") => Ok(Some(false)),
-            Some(_) => Err(WrongType),
+            Some(_) => Err(TypeMismatch),
         }
     }
 
-    /// Replaces the member, or adds it at the end. `value` is one JSON text.
+    /// Replaces the value of the member, or appends the member. `value` is one JSON text.
     pub fn set_raw(&mut self, name: &'static str, value: impl Into<Cow<'a, str>>) {
         let value = value.into();
         match self.members.iter_mut().rev().find(|(key, _)| key == name) {
@@ -180,17 +186,18 @@ impl<'a> Object<'a> {
         }
     }
 
+    /// Serializes `value` and sets the member like [`Object::set_raw`].
     pub fn set<T: Serialize + ?Sized>(&mut self, name: &'static str, value: &T) -> Result<(), Stop> {
         self.set_raw(name, to_text(value)?);
         Ok(())
     }
 
-    /// Of several of one name all.
+    /// Removes the member, and all its repetitions.
     pub fn remove(&mut self, name: &str) {
         self.members.retain(|(key, _)| key != name);
     }
 
-    /// Keeps its own copy of all members.
+    /// Copies all borrowed members.
     pub fn into_owned(self) -> Object<'static> {
         let own = |(name, value): (Cow<'a, str>, Cow<'a, str>)| {
             (Cow::Owned(name.into_owned()), Cow::Owned(value.into_owned()))
@@ -198,11 +205,12 @@ impl<'a> Object<'a> {
         Object { members: self.members.into_iter().map(own).collect() }
     }
 
-    /// Names and values, in order.
+    /// Returns names and values, in order.
     pub fn members(&self) -> impl Iterator<Item = (&str, &str)> {
         self.members.iter().map(|(name, value)| (name.as_ref(), value.as_ref()))
     }
 
+    /// Returns the object as JSON text.
     pub fn to_text(&self) -> String {
         let bytes: usize = self.members.iter().map(|(name, value)| name.len() + value.len() + 4).sum();
         let mut text = String::with_capacity(bytes + 2);
@@ -224,14 +232,14 @@ impl<'a> Object<'a> {
     }
 }
 
-/// A name in quotes, as it is.
+/// Appends a name in quotes, without escapes.
 fn push_plain(text: &mut String, name: &str) {
     text.push('"');
     text.push_str(name);
     text.push('"');
 }
 
-/// Whether a name needs no escapes.
+/// Returns true if the name needs no escapes.
 fn is_plain(name: &str) -> bool {
     name.bytes().all(|byte| byte >= b' ' && byte != b'"' && byte != b'\\')
 }
@@ -263,7 +271,7 @@ impl<'de> Visitor<'de> for ObjectVisitor {
     }
 }
 
-/// Serde gives `Cow` always owned; a name without escapes need not be copied, and is borrowed.
+/// Name of a member. Serde deserializes `Cow` as owned always; this type borrows a name without escapes.
 struct Name<'a>(Cow<'a, str>);
 
 impl<'de> Deserialize<'de> for Name<'de> {
@@ -295,7 +303,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nesting_is_counted_outside_of_texts_only() {
+    fn brackets_within_strings_do_not_count_as_nesting() {
         assert!(nests_within(r#"{"a":["[[[[","\"{{{"]}"#, 2));
         assert!(!nests_within("[[[]]]", 2));
         assert!(nests_within(&"[]".repeat(10_000), 1));
@@ -303,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn a_patched_object_keeps_order_and_unknown_members() {
+    fn patched_object_keeps_order_and_unknown_members() {
         let mut object = Object::parse(r#"{"speed": 3, "x":{"deep":[1, 2]},"we\"ird":null}"#).unwrap();
         object.set_raw("speed", "4");
         object.set("new", "text").unwrap();
@@ -314,26 +322,26 @@ mod tests {
     }
 
     #[test]
-    fn a_removed_member_is_gone_however_often_it_stood() {
+    fn removal_deletes_repeated_members() {
         let mut object = Object::parse(r#"{"a":1,"b":2,"a":3}"#).unwrap();
         object.remove("a");
         assert_eq!(object.to_text(), r#"{"b":2}"#);
     }
 
     #[test]
-    fn an_object_of_too_many_members_is_not_read() {
-        let of = |members: usize| format!("{{{}}}", vec![r#""a":1"#; members].join(","));
-        assert!(Object::parse(&of(MEMBERS_MAX)).is_ok());
-        assert!(Object::parse(&of(MEMBERS_MAX + 1)).unwrap_err().is_data());
+    fn object_with_too_many_members_is_rejected() {
+        let object = |members: usize| format!("{{{}}}", vec![r#""a":1"#; members].join(","));
+        assert!(Object::parse(&object(MEMBERS_MAX)).is_ok());
+        assert!(Object::parse(&object(MEMBERS_MAX + 1)).unwrap_err().is_data());
     }
 
     #[test]
-    fn the_last_of_several_members_counts() {
+    fn last_value_of_a_repeated_member_counts() {
         assert_eq!(Object::parse(r#"{"a":1,"a":2}"#).unwrap().raw("a"), Some("2"));
     }
 
     #[test]
-    fn a_member_that_stands_twice_is_noticed_however_it_is_written() {
+    fn repeated_member_is_detected_in_any_spelling() {
         for (text, expected) in [
             (r#"{"a":1,"b":2,"a":1}"#, true),
             (r#"{"a":1,"\u0061":2}"#, true),
@@ -348,7 +356,7 @@ mod tests {
     }
 
     #[test]
-    fn members_that_stand_twice_are_noticed_at_any_depth() {
+    fn repeated_member_is_detected_at_any_depth() {
         for (text, expected) in [
             (r#"{"a":{"b":[{"c":1,"c":1}]}}"#, true),
             (r#" [{"a":1,"\u0061":2}]"#, true),
@@ -360,17 +368,17 @@ mod tests {
     }
 
     #[test]
-    fn numbers_may_be_texts_but_not_words() {
+    fn numeric_strings_are_numbers_and_other_values_are_not() {
         let object = Object::parse(r#"{"a":1.5,"b":"-2","c":"nan","d":true,"e":null}"#).unwrap();
         assert_eq!(object.number("a"), Ok(Some(1.5)));
         assert_eq!(object.number("b"), Ok(Some(-2.0)));
-        assert_eq!(object.number("c"), Err(WrongType));
-        assert_eq!(object.number("d"), Err(WrongType));
+        assert_eq!(object.number("c"), Err(TypeMismatch));
+        assert_eq!(object.number("d"), Err(TypeMismatch));
         assert_eq!(object.number("e"), Ok(None));
     }
 
     #[test]
-    fn an_array_joins_texts() {
+    fn array_joins_json_texts() {
         assert_eq!(array(["1", "{}"].into_iter()), "[1,{}]");
         assert_eq!(array(std::iter::empty()), "[]");
     }

@@ -1,4 +1,4 @@
-//! Keys on blockchains, as a handler uses them: by the name of the blockchain and an index, never the key itself.
+//! Blockchain keys. A handler names a key by blockchain and index, and never gets the key itself.
 
 pub use crate::host::{Account, ChainTransfer, Signed, Terms};
 
@@ -17,27 +17,39 @@ impl<'a> Keyring<'a> {
         Keyring { host }
     }
 
-    /// What others see of a key.
+    /// Returns the address and derivation path of a key.
     pub fn account(&self, blockchain: &str, index: u32) -> Account {
         self.host.keyring_account_of(blockchain, index)
     }
 
-    /// As the blockchain writes it; `None` where the text is no address there.
+    /// Parses an address and returns its canonical form, or `None` if it is not an address of the blockchain.
     pub fn read_address(&self, blockchain: &str, text: &str) -> Option<String> {
         self.host.keyring_read_address(blockchain, text)
     }
 
-    /// `Err` where the message could be a transaction.
+    /// Signs a message.
+    ///
+    /// # Errors
+    ///
+    /// Rejects a message that could be a transaction.
     pub fn sign_message(&self, blockchain: &str, index: u32, message: &[u8]) -> Result<String, String> {
         self.host.keyring_sign_message(blockchain, index, message)
     }
 
-    /// EIP-712. `Err` says what is wrong with the document.
+    /// Signs typed data (EIP-712).
+    ///
+    /// # Errors
+    ///
+    /// Describes what is invalid in the document.
     pub fn sign_typed_data(&self, blockchain: &str, index: u32, document: &str) -> Result<String, String> {
         self.host.keyring_sign_typed_data(blockchain, index, document)
     }
 
-    /// `Err` says what cannot be.
+    /// Signs a transfer.
+    ///
+    /// # Errors
+    ///
+    /// Describes which value is invalid.
     pub fn sign_transfer(
         &self,
         blockchain: &str,
@@ -48,12 +60,16 @@ impl<'a> Keyring<'a> {
         self.host.keyring_sign_transfer(blockchain, index, transfer, terms)
     }
 
-    /// What somebody else made, unsigned. `Err` says why not.
+    /// Signs an unsigned transaction that another party created.
+    ///
+    /// # Errors
+    ///
+    /// Describes why the transaction cannot be signed.
     pub fn sign_transaction(&self, blockchain: &str, index: u32, unsigned: &str) -> Result<Signed, String> {
         self.host.keyring_sign_transaction(blockchain, index, unsigned)
     }
 
-    /// `None` unless the operator has allowed it.
+    /// Returns a private key, or `None` if the operator has not allowed it.
     pub fn show_private_key(&self, blockchain: &str, index: u32) -> Option<String> {
         self.host.keyring_show_private_key(blockchain, index)
     }

@@ -1,4 +1,4 @@
-//! Double-entry accounts, as a handler uses them. Amounts are whole minor units in decimal digits.
+//! Double-entry accounts. Amounts are whole minor units in decimal digits.
 
 pub use crate::host::{Holding, LedgerRefusal, Transfer};
 
@@ -17,31 +17,32 @@ impl<'a> Ledger<'a> {
         Ledger { host }
     }
 
-    /// Lets this account go below zero: the other side of the books.
+    /// Opens an account whose balance may be negative: the other side of the books.
     pub fn open_external(&self, account: &str) {
         self.host.ledger_open_external(account);
     }
 
-    /// "0" where nothing was ever posted. A hint: other calls may post before the commit.
+    /// Returns the balance, or "0" if no transfer was posted. Other calls may post before the commit.
     pub fn balance(&self, account: &str, asset: &str) -> String {
         self.host.ledger_balance(account, asset)
     }
 
+    /// Returns the balances of an account in all assets.
     pub fn balances(&self, account: &str) -> Vec<Holding> {
         self.host.ledger_balances(account)
     }
 
-    /// All or none.
+    /// Posts all transfers or none.
     pub fn post(&self, transfers: &[Transfer]) -> Result<(), LedgerRefusal> {
         self.host.ledger_post(transfers)
     }
 
-    /// The balance after this call is at least this, or the call is run again.
+    /// Requires that the balance after this call is at least `amount`. Otherwise the host runs the call again.
     pub fn require_at_least(&self, account: &str, asset: &str, amount: &str) {
         self.host.ledger_require(account, asset, Some(amount), None);
     }
 
-    /// The balance after this call is at most this, or the call is run again.
+    /// Requires that the balance after this call is at most `amount`. Otherwise the host runs the call again.
     pub fn require_at_most(&self, account: &str, asset: &str, amount: &str) {
         self.host.ledger_require(account, asset, None, Some(amount));
     }

@@ -1,8 +1,9 @@
-//! What a plugin is written with: a table of routes, typed refusals, the host's interfaces as methods of [`Call`], and a
-//! test kit that runs handlers natively.
+//! SDK for plugins: a table of routes, typed refusals, the host's interfaces as methods of [`Call`], and a test kit
+//! that runs handlers natively.
 //!
-//! Owns everything between the contract (`wit/`) and a plugin's handlers: dispatch, the manifest, the reading of bodies.
-//! Never holds a rule, keeps anything between calls, or words a failure itself: the plugin's `words` does.
+//! Owns everything between the contract (`wit/`) and a plugin's handlers: dispatch, the manifest, the parsing of
+//! bodies. It contains no business rule and keeps no state between calls. It renders no error body: the function that
+//! the plugin passes to [`Plugin::render_error()`] does.
 //!
 //! ```
 //! use tenon_plugin::{Answer, Call, Outcome, Plugin, get, json};
@@ -16,7 +17,8 @@
 //! }
 //! ```
 //!
-//! A plugin is a `static`, built at compile time: a fresh instance serves every call, so nothing may be built anew for each.
+//! A plugin is a `static`, built at compile time. A fresh instance serves every call, so that any work at startup would
+//! be repeated for each call.
 
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing))]
 
@@ -52,19 +54,21 @@ pub use bindings::tenon::plugin::types::{Blob, Content, Pair, Principal};
 pub use call::Call;
 pub use host::{EventEntry, FeedFilter, FeedPage};
 pub use lists::{count, join};
-pub use plugin::{Collection, EventType, Index, Kind, Plugin, Wording};
-pub use query::{QueryFault, RefuseQuery, escape};
+pub use plugin::{Collection, ErrorKind, ErrorTemplate, EventType, Index, Plugin, RenderError};
+pub use query::{QueryError, RenderQueryError, escape};
 pub use route::{Handler, Route, delete, get, patch, post, put, scoped};
 pub use tasks::{Task, TaskOutcome, Verdict, task};
 
-/// What the host has asked for and what it gets: the wire form of a call, for those who run a plugin natively.
+/// Wire form of a call and its result, for native hosts of a plugin.
 pub mod wire {
     pub use crate::bindings::exports::tenon::plugin::handler::{Answer, Feed, Request, Task, Verdict};
     pub use crate::bindings::tenon::plugin::types::{Blob, Content, Pair, Principal, Response};
 }
 
-/// Makes a component of a [`Plugin`]. Expands to nothing natively: the names of the exports are not symbols that a native
-/// linker takes, and native tests call [`Plugin::handle`] themselves.
+/// Exports a [`Plugin`] as a component.
+///
+/// Expands to nothing on native targets: the names of the exports are not valid symbols for a native linker, and native
+/// tests call [`Plugin::handle`] directly.
 #[macro_export]
 macro_rules! export {
     ($plugin:path) => {
@@ -91,7 +95,7 @@ macro_rules! export {
     };
 }
 
-/// What authors copy is compiled: the blocks of the page that stand for themselves.
+/// Compiles the self-contained code blocks of the guide for authors.
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/plugin-authors.md")]
 pub struct PluginAuthors;

@@ -1,6 +1,6 @@
-//! Tables of a large plugin, joined at compile time: each family of routes, tasks or collections keeps a list of its own.
+//! Concatenation of lists at compile time: a large plugin has one list of routes, tasks or collections per module.
 
-/// How many there are in all lists together.
+/// Returns the number of items in all lists.
 pub const fn count<T>(lists: &[&[T]]) -> usize {
     let (mut total, mut rest) = (0, lists);
     while let [list, tail @ ..] = rest {
@@ -10,16 +10,17 @@ pub const fn count<T>(lists: &[&[T]]) -> usize {
     total
 }
 
-/// All of them, in order: `const ALL: &[Route] = &join::<Route, { count(LISTS) }>(LISTS)`. The first list is not empty.
+/// Concatenates lists: `const ALL: &[Route] = &join::<Route, { count(LISTS) }>(LISTS)`. The first list must not be
+/// empty.
 #[allow(clippy::indexing_slicing, clippy::panic, reason = "runs at compile time, where both are errors of the build")]
 pub const fn join<T: Copy, const N: usize>(lists: &[&[T]]) -> [T; N] {
     let [[first, ..], ..] = lists else { panic!("the first list is empty") };
-    let (mut joined, mut place, mut rest) = ([*first; N], 0, lists);
+    let (mut joined, mut position, mut rest) = ([*first; N], 0, lists);
     while let [list, tail @ ..] = rest {
         let mut items = *list;
         while let [item, others @ ..] = items {
-            joined[place] = *item;
-            place += 1;
+            joined[position] = *item;
+            position += 1;
             items = others;
         }
         rest = tail;

@@ -1,7 +1,7 @@
-//! The manifest as JSON, made from the plugin's tables (`docs/manifest.schema.json` describes it).
+//! The manifest as JSON, made from the plugin's tables. Its schema is `docs/manifest.schema.json`.
 //!
-//! Owns the wire form on the guest's side. Runs in `describe` only, never while a request is served. What is empty or
-//! default is left out.
+//! Owns the wire form of the manifest in the guest. Runs in `describe` only, never while a request is served. Empty and
+//! default values are omitted.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 
 use crate::answer::Refusal;
-use crate::plugin::{CONTRACT, Collection, EventType, Plugin, Wording};
+use crate::plugin::{CONTRACT, Collection, ErrorTemplate, EventType, Plugin};
 use crate::route::Route;
 use crate::tasks::Task;
 
@@ -22,19 +22,19 @@ struct Manifest<'a> {
     title: &'a str,
     build: &'a str,
     authentication: Authentication<'a>,
-    routes: Vec<RouteText<'a>>,
+    routes: Vec<RouteEntry<'a>>,
     data_version: u32,
     #[serde(skip_serializing_if = "Option::is_none")]
     reads_data_from: Option<u32>,
-    collections: Vec<CollectionText<'a>>,
-    event_types: Vec<EventTypeText<'a>>,
+    collections: Vec<CollectionEntry<'a>>,
+    event_types: Vec<EventTypeEntry<'a>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    tasks: Vec<TaskText<'a>>,
+    tasks: Vec<TaskEntry<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     envelope: Option<Box<RawValue>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     settings: Option<Box<RawValue>>,
-    failures: BTreeMap<&'a str, FailureText<'a>>,
+    failures: BTreeMap<&'a str, ErrorTemplateEntry<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     openapi: Option<Box<RawValue>>,
 }
@@ -55,7 +55,7 @@ struct Authentication<'a> {
     query: Option<&'a str>,
 }
 
-/// Left out, so that a host which knows nothing of tokens takes the manifest as well.
+/// `false` is omitted, so that a host without support for the member accepts the manifest.
 fn is_false(value: &bool) -> bool {
     !*value
 }
@@ -66,7 +66,7 @@ fn is_default_api_keys(api_keys: &bool) -> bool {
 
 #[derive(Serialize)]
 #[serde(rename_all = "kebab-case")]
-struct RouteText<'a> {
+struct RouteEntry<'a> {
     operation: &'a str,
     method: &'a str,
     path: &'a str,
@@ -93,7 +93,7 @@ struct RouteText<'a> {
 
 #[derive(Serialize)]
 #[serde(rename_all = "kebab-case")]
-struct TaskText<'a> {
+struct TaskEntry<'a> {
     name: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     deadline_ms: Option<u64>,
@@ -103,14 +103,14 @@ struct TaskText<'a> {
 
 #[derive(Serialize)]
 #[serde(rename_all = "kebab-case")]
-struct CollectionText<'a> {
+struct CollectionEntry<'a> {
     name: &'a str,
-    indexes: Vec<IndexText<'a>>,
+    indexes: Vec<IndexEntry<'a>>,
 }
 
 #[derive(Serialize)]
 #[serde(rename_all = "kebab-case")]
-struct IndexText<'a> {
+struct IndexEntry<'a> {
     name: &'a str,
     fields: &'a [&'a str],
     unique: bool,
@@ -118,7 +118,7 @@ struct IndexText<'a> {
 
 #[derive(Serialize)]
 #[serde(rename_all = "kebab-case")]
-struct EventTypeText<'a> {
+struct EventTypeEntry<'a> {
     name: &'a str,
     description: &'a str,
     schema: Option<Box<RawValue>>,
@@ -128,13 +128,14 @@ struct EventTypeText<'a> {
 
 #[derive(Serialize)]
 #[serde(rename_all = "kebab-case")]
-struct FailureText<'a> {
+struct ErrorTemplateEntry<'a> {
     status: u16,
     headers: BTreeMap<&'a str, &'a str>,
     body: Option<Box<RawValue>>,
 }
 
-pub(crate) fn text(plugin: &Plugin) -> String {
+/// Returns the manifest as JSON text.
+pub(crate) fn to_json(plugin: &Plugin) -> String {
     let manifest = Manifest {
         contract: CONTRACT,
         name: plugin.name,
@@ -149,24 +150,24 @@ pub(crate) fn text(plugin: &Plugin) -> String {
             header: plugin.key_header,
             query: plugin.key_query,
         },
-        routes: plugin.routes.iter().map(route_text).collect(),
+        routes: plugin.routes.iter().map(route_entry).collect(),
         data_version: plugin.data_version,
         reads_data_from: plugin.reads_data_from,
-        collections: plugin.collections.iter().map(collection_text).collect(),
-        event_types: plugin.event_types.iter().map(event_type_text).collect(),
-        tasks: plugin.tasks.iter().map(task_text).collect(),
+        collections: plugin.collections.iter().map(collection_entry).collect(),
+        event_types: plugin.event_types.iter().map(event_type_entry).collect(),
+        tasks: plugin.tasks.iter().map(task_entry).collect(),
         envelope: plugin.envelope.map(envelope),
-        // A schema that is not JSON becomes `false`, which no settings fit.
+        // A schema that is not JSON becomes `false`, which no settings match.
         settings: plugin.settings.map(envelope),
-        failures: plugin.failures.iter().map(|wording| (wording.failure, failure_text(plugin, wording))).collect(),
+        failures: error_template_entries(plugin),
         openapi: plugin.openapi.and_then(raw),
     };
-    // Nothing in it can fail to serialise (every key is a text); an empty manifest would be refused by the host anyway.
+    // Serialization cannot fail, because every key is a string. The host would refuse an empty manifest.
     serde_json::to_string(&manifest).unwrap_or_default()
 }
 
-fn route_text(route: &Route) -> RouteText<'_> {
-    RouteText {
+fn route_entry(route: &Route) -> RouteEntry<'_> {
+    RouteEntry {
         operation: route.operation,
         method: route.method,
         path: route.path,
@@ -183,21 +184,21 @@ fn route_text(route: &Route) -> RouteText<'_> {
     }
 }
 
-fn task_text(task: &Task) -> TaskText<'_> {
-    TaskText { name: task.name, deadline_ms: task.deadline_ms, delays_ms: task.delays_ms }
+fn task_entry(task: &Task) -> TaskEntry<'_> {
+    TaskEntry { name: task.name, deadline_ms: task.deadline_ms, delays_ms: task.delays_ms }
 }
 
-fn collection_text(collection: &Collection) -> CollectionText<'_> {
-    let index = |index: &'static crate::plugin::Index| IndexText {
+fn collection_entry(collection: &Collection) -> CollectionEntry<'_> {
+    let index = |index: &'static crate::plugin::Index| IndexEntry {
         name: index.name,
         fields: index.fields,
         unique: index.unique,
     };
-    CollectionText { name: collection.name, indexes: collection.indexes.iter().map(index).collect() }
+    CollectionEntry { name: collection.name, indexes: collection.indexes.iter().map(index).collect() }
 }
 
-fn event_type_text(event_type: &EventType) -> EventTypeText<'_> {
-    EventTypeText {
+fn event_type_entry(event_type: &EventType) -> EventTypeEntry<'_> {
+    EventTypeEntry {
         name: event_type.name,
         description: event_type.description,
         schema: raw(event_type.schema),
@@ -205,32 +206,38 @@ fn event_type_text(event_type: &EventType) -> EventTypeText<'_> {
     }
 }
 
-fn failure_text<'a>(plugin: &Plugin, wording: &'a Wording) -> FailureText<'a> {
-    FailureText {
-        status: wording.status,
-        headers: wording.headers.iter().copied().collect(),
-        body: RawValue::from_string((plugin.words)(&wording.refusal(), "{request-id}")).ok(),
+fn error_template_entries(plugin: &Plugin) -> BTreeMap<&'static str, ErrorTemplateEntry<'static>> {
+    plugin.failures.iter().map(|template| (template.failure, error_template_entry(plugin, template))).collect()
+}
+
+fn error_template_entry<'a>(plugin: &Plugin, template: &'a ErrorTemplate) -> ErrorTemplateEntry<'a> {
+    ErrorTemplateEntry {
+        status: template.status,
+        headers: template.headers.iter().copied().collect(),
+        body: RawValue::from_string((plugin.render_error)(&template.refusal(), "{request-id}")).ok(),
     }
 }
 
-/// Never left out: an envelope that is not JSON becomes one without a payload, which the host refuses.
+/// Returns the envelope as JSON. Text that is not JSON becomes `false`, an envelope without a payload, which the host
+/// refuses.
 fn envelope(text: &str) -> Box<RawValue> {
     raw(text).unwrap_or_else(|| RawValue::FALSE.to_owned())
 }
 
-/// A text that is not JSON becomes null, which the host refuses and a plugin's own test should find.
+/// Returns the text as JSON. Text that is not JSON becomes null, which the host refuses and a test of the plugin should
+/// detect.
 fn raw(text: &str) -> Option<Box<RawValue>> {
     RawValue::from_string(text.to_owned()).ok()
 }
 
-/// The wording of a plugin that gives none of its own.
-pub(crate) fn plain_words(refusal: &Refusal, request_id: &str) -> String {
+/// Renders the error body of a plugin that does not set [`Plugin::render_error()`].
+pub(crate) fn render_default_error(refusal: &Refusal, request_id: &str) -> String {
     #[derive(Serialize)]
-    struct Plain<'a> {
+    struct ErrorBody<'a> {
         code: &'a str,
         message: &'a str,
         request_id: &'a str,
     }
-    let body = Plain { code: refusal.code, message: refusal.message(), request_id };
+    let body = ErrorBody { code: refusal.code, message: refusal.message(), request_id };
     serde_json::to_string(&body).unwrap_or_default()
 }

@@ -1,7 +1,7 @@
-//! A plugin as a value: its routes, what it stores, how it words failures. Built at compile time.
+//! Definition of a plugin: its routes, stored data and error bodies. Built at compile time.
 //!
-//! Owns the table that both the manifest and the dispatch are made from, so that they cannot differ. Never matches a path:
-//! the host has done that and names the operation.
+//! Owns the table from which both the manifest and the dispatch are made, so that they cannot differ. It matches no
+//! path: the host does that and passes the operation.
 
 use crate::answer::{Refusal, Stop};
 use crate::bindings::exports::tenon::plugin::handler::{Answer as WireAnswer, Request, Task, Verdict};
@@ -11,19 +11,20 @@ use crate::call::Call;
 use crate::host::Host;
 use crate::host::HostRef;
 use crate::manifest;
-use crate::query::{self, RefuseQuery};
+use crate::query::{self, RenderQueryError};
 use crate::route::Route;
 use crate::tasks;
 
-/// The contract that this SDK speaks.
+/// Version of the contract that this SDK implements.
 pub const CONTRACT: &str = "0.1";
 
 const RETRY_AFTER: &str = "retry-after";
 
-/// The body of a refusal: one JSON text. Also asked for every [`Wording`], with "{request-id}" as the id.
-pub type Words = fn(&Refusal, request_id: &str) -> String;
+/// Renders the body of a refusal: one JSON text. It is also called for every [`ErrorTemplate`], with "{request-id}" as
+/// the id.
+pub type RenderError = fn(&Refusal, request_id: &str) -> String;
 
-/// Everything that the host must know of a plugin, and its handlers.
+/// Definition of a plugin: its manifest and its handlers.
 #[derive(Clone, Copy)]
 pub struct Plugin {
     pub(crate) name: &'static str,
@@ -43,15 +44,16 @@ pub struct Plugin {
     pub(crate) tasks: &'static [tasks::Task],
     pub(crate) envelope: Option<&'static str>,
     pub(crate) settings: Option<&'static str>,
-    pub(crate) failures: &'static [Wording],
-    pub(crate) invalid: Kind,
-    pub(crate) words: Words,
-    pub(crate) refuse_query: Option<RefuseQuery>,
+    pub(crate) failures: &'static [ErrorTemplate],
+    pub(crate) invalid: ErrorKind,
+    pub(crate) render_error: RenderError,
+    pub(crate) render_query_error: Option<RenderQueryError>,
     pub(crate) openapi: Option<&'static str>,
 }
 
 impl Plugin {
-    /// `name`: lower case letters, digits and hyphens, as in plugins.toml. `version`: a semantic version.
+    /// Returns a plugin without routes. `name` consists of lower case letters, digits and hyphens, as in plugins.toml.
+    /// `version` is a semantic version.
     pub const fn new(name: &'static str, version: &'static str) -> Plugin {
         Plugin {
             name,
@@ -72,145 +74,151 @@ impl Plugin {
             envelope: None,
             settings: None,
             failures: &[],
-            invalid: Kind { status: 422, code: "invalid-request" },
-            words: manifest::plain_words,
-            refuse_query: None,
+            invalid: ErrorKind { status: 422, code: "invalid-request" },
+            render_error: manifest::render_default_error,
+            render_query_error: None,
             openapi: None,
         }
     }
 
-    /// One line for people.
+    /// Sets the title, one line for people.
     pub const fn title(mut self, title: &'static str) -> Plugin {
         self.title = title;
         self
     }
 
+    /// Sets the routes.
     pub const fn routes(mut self, routes: &'static [Route]) -> Plugin {
         self.routes = routes;
         self
     }
 
-    /// Callers may show access tokens of OAuth 2.0 besides API keys. A token says all that it may: one without the scopes of
-    /// a route does not open it.
+    /// Accepts OAuth 2.0 access tokens besides API keys. A token without the scopes of a route does not open it.
     pub const fn oauth(mut self) -> Plugin {
         self.oauth = true;
         self
     }
 
-    /// Callers show access tokens of OAuth 2.0, and API keys open nothing.
+    /// Accepts OAuth 2.0 access tokens and no API keys.
     pub const fn oauth_only(mut self) -> Plugin {
         self.oauth = true;
         self.api_keys = false;
         self
     }
 
-    /// Tokens that the plugin issues open it wherever a key may stand. Without this they open `key_parameter` routes alone, so
-    /// that a link opens no more than what it leads to.
+    /// Accepts the plugin's own tokens wherever a key is accepted. Without this they open `key_parameter` routes only,
+    /// so that a link gives access to its target alone.
     pub const fn tokens(mut self) -> Plugin {
         self.tokens = true;
         self
     }
 
-    /// The key may also be the user name of `Authorization: Basic`.
+    /// Accepts the key also as the user name of `Authorization: Basic`.
     pub const fn key_as_basic_user(mut self) -> Plugin {
         self.basic_user = true;
         self
     }
 
-    /// The key may also stand bare in this header, in lower case.
+    /// Accepts the key also as the value of this header. The name is in lower case.
     pub const fn key_in_header(mut self, name: &'static str) -> Plugin {
         self.key_header = Some(name);
         self
     }
 
-    /// The key may also stand in this query parameter.
+    /// Accepts the key also in this query parameter.
     pub const fn key_in_query(mut self, name: &'static str) -> Plugin {
         self.key_query = Some(name);
         self
     }
 
+    /// Sets the collections of records.
     pub const fn collections(mut self, collections: &'static [Collection]) -> Plugin {
         self.collections = collections;
         self
     }
 
-    /// The data version that it writes, and the oldest that it reads.
+    /// Sets the data version that the plugin writes, and the oldest that it reads.
     pub const fn data(mut self, version: u32, reads_from: u32) -> Plugin {
         self.data_version = version;
         self.reads_data_from = Some(reads_from);
         self
     }
 
+    /// Sets the event types.
     pub const fn event_types(mut self, event_types: &'static [EventType]) -> Plugin {
         self.event_types = event_types;
         self
     }
 
-    /// What may be scheduled, what effects come back as, what failed requests become.
+    /// Sets the tasks: handlers of timers, of outcomes of effects, and of failed requests.
     pub const fn tasks(mut self, tasks: &'static [tasks::Task]) -> Plugin {
         self.tasks = tasks;
         self
     }
 
-    /// What surrounds the payload of every event when it is delivered: one JSON text in which "{event-id}", "{event-type}",
+    /// Sets the envelope of every delivered event: one JSON text in which the strings "{event-id}", "{event-type}",
     /// "{subject}", "{time}", "{time-ms}", "{tenant}", "{organization}", "{environment}" and "{payload}" (exactly once)
-    /// stand for what they name.
+    /// are replaced.
     pub const fn envelope(mut self, template: &'static str) -> Plugin {
         self.envelope = Some(template);
         self
     }
 
-    /// A JSON Schema of the plugin's table `settings` in plugins.toml: one JSON text. The host refuses settings that do not fit
-    /// it when it loads the plugin, and in `tenon config check`. It supports the keywords `type`, `enum`, `const`, `required`,
-    /// `properties`, `additionalProperties`, `items`, `anyOf`, `oneOf`, `allOf`, `$ref`, `$defs`, and bounds of numbers,
-    /// lengths and lists.
+    /// Sets the JSON Schema of the plugin's table `settings` in plugins.toml: one JSON text. The host rejects settings
+    /// that do not match it when it loads the plugin, and in `tenon config check`. It supports the keywords `type`,
+    /// `enum`, `const`, `required`, `properties`, `additionalProperties`, `items`, `anyOf`, `oneOf`, `allOf`, `$ref`,
+    /// `$defs`, and bounds of numbers, lengths and lists.
     pub const fn settings(mut self, schema: &'static str) -> Plugin {
         self.settings = Some(schema);
         self
     }
 
-    /// How this interface words the failures that only the host sees.
-    pub const fn failures(mut self, failures: &'static [Wording]) -> Plugin {
+    /// Sets the error templates: the responses of this interface for errors of the host.
+    pub const fn failures(mut self, failures: &'static [ErrorTemplate]) -> Plugin {
         self.failures = failures;
         self
     }
 
-    /// Status and code of a JSON body that does not have the shape that a handler asked for.
+    /// Sets status and code of the refusal of a JSON body that does not have the type that a handler reads.
     pub const fn invalid(mut self, status: u16, code: &'static str) -> Plugin {
-        self.invalid = Kind { status, code };
+        self.invalid = ErrorKind { status, code };
         self
     }
 
-    /// The one place that gives refusals and failures a body.
-    pub const fn words(mut self, words: Words) -> Plugin {
-        self.words = words;
+    /// Sets the function that renders the bodies of refusals and error templates.
+    pub const fn render_error(mut self, render: RenderError) -> Plugin {
+        self.render_error = render;
         self
     }
 
-    /// Checks each query before the handler runs: a parameter that the route does not declare ([`Route::query()`]) is refused, and
-    /// so is one that the query gives twice. `refuse` renders the refusal.
-    pub const fn strict_queries(mut self, refuse: RefuseQuery) -> Plugin {
-        self.refuse_query = Some(refuse);
+    /// Checks each query before the handler runs. A parameter that the route does not declare ([`Route::query()`]) is
+    /// refused, and so is a repeated parameter. `render` renders the refusal.
+    pub const fn strict_queries(mut self, render: RenderQueryError) -> Plugin {
+        self.render_query_error = Some(render);
         self
     }
 
-    /// An OpenAPI 3.1 document: one JSON text.
+    /// Sets the OpenAPI 3.1 document: one JSON text.
     pub const fn openapi(mut self, document: &'static str) -> Plugin {
         self.openapi = Some(document);
         self
     }
 
-    /// The routes, for tests that go through all of them.
+    /// Returns the routes, for tests that cover all of them.
     pub fn route_table(&self) -> &'static [Route] {
         self.routes
     }
 
-    /// The manifest: one JSON text.
+    /// Returns the manifest: one JSON text.
     pub fn describe(&self) -> String {
-        manifest::text(self)
+        manifest::to_json(self)
     }
 
-    /// Serves one request. `Err` is a fault.
+    /// Serves one request.
+    ///
+    /// # Errors
+    ///
+    /// Returns the text of a fault.
     pub fn handle(&self, host: HostRef<'_>, request: &Request) -> Result<WireAnswer, String> {
         let Some(route) = self.routes.iter().find(|route| route.operation == request.operation) else {
             return Err(["no route has the operation ", request.operation.as_str()].concat());
@@ -224,18 +232,22 @@ impl Plugin {
                 }
                 Ok(answer.into_wire())
             }
-            Err(Stop::Refusal(refusal)) => Ok(WireAnswer::Refuse(self.worded(&refusal, &request.id))),
+            Err(Stop::Refusal(refusal)) => Ok(WireAnswer::Refuse(self.render_refusal(&refusal, &request.id))),
             Err(Stop::Fault(text)) => Err(text),
             Err(Stop::Wait) => Ok(WireAnswer::Wait),
         }
     }
 
     fn check_query(&self, route: &Route, request: &Request) -> Result<(), Stop> {
-        let (Some(refuse), Some(declared)) = (self.refuse_query, route.query) else { return Ok(()) };
-        query::check(&request.query, declared).map_err(|fault| refuse(&fault))
+        let (Some(render), Some(declared)) = (self.render_query_error, route.query) else { return Ok(()) };
+        query::check(&request.query, declared).map_err(|error| render(&error))
     }
 
-    /// Runs one task. `Err` is a fault.
+    /// Runs one task.
+    ///
+    /// # Errors
+    ///
+    /// Returns the text of a fault.
     pub fn run(&self, host: HostRef<'_>, task: &Task) -> Result<Verdict, String> {
         let Some(declared) = self.tasks.iter().find(|declared| declared.name == task.name) else {
             return Err(["this plugin has no task ", task.name.as_str()].concat());
@@ -249,23 +261,23 @@ impl Plugin {
         }
     }
 
-    /// The refusal that a failure of the host would be, in this interface's wording.
-    pub(crate) fn failure(&self, failure: &str, status: u16, message: &'static str) -> Refusal {
-        match self.failures.iter().find(|wording| wording.failure == failure) {
-            Some(wording) => wording.refusal(),
+    /// Returns the refusal that equals the response of this interface for the host's error `name`.
+    pub(crate) fn host_error(&self, name: &str, status: u16, message: &'static str) -> Refusal {
+        match self.failures.iter().find(|template| template.failure == name) {
+            Some(template) => template.refusal(),
             None => Refusal::new(status, "malformed-request", message),
         }
     }
 
-    fn worded(&self, refusal: &Refusal, request_id: &str) -> Response {
-        let body = (self.words)(refusal, request_id);
+    fn render_refusal(&self, refusal: &Refusal, request_id: &str) -> Response {
+        let body = (self.render_error)(refusal, request_id);
         let retry_after = refusal.retry_after_s.map(|seconds| (RETRY_AFTER.to_owned(), seconds.to_string()));
         let headers = retry_after.into_iter().map(|(name, value)| Pair { name, value }).collect();
         Response { status: refusal.status, headers, content: Content::Json(body) }
     }
 }
 
-/// So that what serves requests serves tasks as well: the payload is the body.
+/// Returns the task as a request with the payload as its body, so that a task handler gets a [`Call`] too.
 fn as_request(task: &Task) -> Request {
     Request {
         operation: task.name.clone(),
@@ -282,7 +294,7 @@ fn as_request(task: &Task) -> Request {
     }
 }
 
-/// Records of one sort, and the indexes that its queries need.
+/// A collection of records, with the indexes that its queries need.
 #[derive(Clone, Copy)]
 pub struct Collection {
     pub(crate) name: &'static str,
@@ -295,7 +307,7 @@ impl Collection {
     }
 }
 
-/// Fields are paths into the JSON ("customer.id"), or "@id", "@created-at", "@updated-at".
+/// An index of a collection. Fields are paths into the JSON ("customer.id"), or "@id", "@created-at", "@updated-at".
 #[derive(Clone, Copy)]
 pub struct Index {
     pub(crate) name: &'static str,
@@ -304,17 +316,19 @@ pub struct Index {
 }
 
 impl Index {
+    /// Returns an index that allows equal values.
     pub const fn on(name: &'static str, fields: &'static [&'static str]) -> Index {
         Index { name, fields, unique: false }
     }
 
-    /// At most one record of a tenant for each combination of values; null and absent do not count.
+    /// Returns a unique index: a tenant has at most one record for each combination of values. Records in which a value
+    /// is null or absent are not restricted.
     pub const fn unique(name: &'static str, fields: &'static [&'static str]) -> Index {
         Index { name, fields, unique: true }
     }
 }
 
-/// A sort of event that the plugin may emit.
+/// A type of event that the plugin may emit.
 #[derive(Clone, Copy)]
 pub struct EventType {
     pub(crate) name: &'static str,
@@ -329,23 +343,24 @@ impl EventType {
         EventType { name, description, schema, envelope: None }
     }
 
-    /// In place of the envelope of the plugin.
+    /// Replaces the envelope of the plugin.
     pub const fn envelope(mut self, template: &'static str) -> EventType {
         self.envelope = Some(template);
         self
     }
 }
 
-/// What a refusal is to a program: status and code.
+/// Status and code of a refusal.
 #[derive(Clone, Copy)]
-pub struct Kind {
+pub struct ErrorKind {
     pub status: u16,
     pub code: &'static str,
 }
 
-/// How this interface words a failure that only the host sees ("unauthenticated", "not-found", …).
+/// Response of this interface for an error of the host ("unauthenticated", "not-found", …).
 #[derive(Clone, Copy)]
-pub struct Wording {
+pub struct ErrorTemplate {
+    /// Name of the host's error: a member of the manifest's `failures`.
     pub failure: &'static str,
     pub status: u16,
     pub code: &'static str,
@@ -353,16 +368,17 @@ pub struct Wording {
     pub headers: &'static [(&'static str, &'static str)],
 }
 
-impl Wording {
-    pub const fn new(failure: &'static str, status: u16, code: &'static str, message: &'static str) -> Wording {
-        Wording { failure, status, code, message, headers: &[] }
+impl ErrorTemplate {
+    pub const fn new(failure: &'static str, status: u16, code: &'static str, message: &'static str) -> ErrorTemplate {
+        ErrorTemplate { failure, status, code, message, headers: &[] }
     }
 
-    pub const fn headers(mut self, headers: &'static [(&'static str, &'static str)]) -> Wording {
+    pub const fn headers(mut self, headers: &'static [(&'static str, &'static str)]) -> ErrorTemplate {
         self.headers = headers;
         self
     }
 
+    /// Returns a refusal with the status, code and message of the template.
     pub fn refusal(&self) -> Refusal {
         Refusal::new(self.status, self.code, self.message)
     }

@@ -1,62 +1,62 @@
-//! The check of a query before its handler runs: the route declares each parameter, and the query gives it once.
+//! Check of a query before its handler runs: the route declares each parameter, and the query contains it once.
 
 use crate::answer::Stop;
 use crate::bindings::tenon::plugin::types::Pair;
 
-/// Bytes of an unknown name that a refusal repeats.
+/// Maximum bytes of an unknown name in a message.
 const NAME_BYTES_MAX: usize = 64;
 
-/// Renders the refusal of a query.
-pub type RefuseQuery = fn(&QueryFault) -> Stop;
+/// Renders the refusal of an invalid query.
+pub type RenderQueryError = fn(&QueryError) -> Stop;
 
-/// Describes the parameter for which a query is refused.
+/// Reason why a query is invalid.
 #[derive(Clone, Debug, PartialEq)]
-pub enum QueryFault {
-    /// The route does not declare the parameter. `name` has at most 64 bytes: letters, digits, "-", ".", "_", "~", and "%" before
-    /// the hexadecimal digits of any other byte. An empty name is two quotation marks.
+pub enum QueryError {
+    /// The route does not declare the parameter. `name` has at most 64 bytes: letters, digits, "-", ".", "_", "~", and
+    /// "%" before the hexadecimal digits of any other byte. An empty name is two quotation marks.
     Unknown { name: String, declared: &'static [&'static str] },
-    /// The query gives the parameter more than once.
+    /// The query repeats the parameter.
     Repeated { name: &'static str },
 }
 
-impl QueryFault {
-    /// Returns the name of the parameter, as a message can repeat it.
+impl QueryError {
+    /// Returns the name of the parameter, escaped for a message.
     pub fn name(&self) -> &str {
         match self {
-            QueryFault::Unknown { name, .. } => name,
-            QueryFault::Repeated { name } => name,
+            QueryError::Unknown { name, .. } => name,
+            QueryError::Repeated { name } => name,
         }
     }
 
-    /// Returns the requirement that the parameter breaks. A message is the name, a space, and this.
+    /// Returns the requirement that the parameter violates. A message is the name, a space, and this text.
     pub fn requirement(&self) -> String {
         match self {
-            QueryFault::Unknown { declared: [], .. } => {
+            QueryError::Unknown { declared: [], .. } => {
                 "is not a parameter of this operation, which takes none".to_owned()
             }
-            QueryFault::Unknown { declared, .. } => {
+            QueryError::Unknown { declared, .. } => {
                 ["is not a parameter of this operation, which takes: ", &declared.join(", ")].concat()
             }
-            QueryFault::Repeated { .. } => "must be given only once".to_owned(),
+            QueryError::Repeated { .. } => "must be given only once".to_owned(),
         }
     }
 }
 
-/// Returns the first fault of the query.
-pub(crate) fn check(query: &[Pair], declared: &'static [&'static str]) -> Result<(), QueryFault> {
+/// Returns the first error of the query.
+pub(crate) fn check(query: &[Pair], declared: &'static [&'static str]) -> Result<(), QueryError> {
     for (position, pair) in query.iter().enumerate() {
         let Some(name) = declared.iter().copied().find(|name| *name == pair.name) else {
-            return Err(QueryFault::Unknown { name: written(&pair.name), declared });
+            return Err(QueryError::Unknown { name: escape_name(&pair.name), declared });
         };
         if query.iter().take(position).any(|earlier| earlier.name == name) {
-            return Err(QueryFault::Repeated { name });
+            return Err(QueryError::Repeated { name });
         }
     }
     Ok(())
 }
 
-/// Escapes a string for a path or a query: letters, digits, "-", ".", "_" and "~" stay, any other byte becomes "%" and two
-/// hexadecimal digits.
+/// Escapes a string for a path or a query: letters, digits, "-", ".", "_" and "~" stay, any other byte becomes "%" and
+/// two hexadecimal digits.
 pub fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     text.bytes().for_each(|byte| push_escaped(&mut escaped, byte));
@@ -72,8 +72,8 @@ fn push_escaped(text: &mut String, byte: u8) {
     }
 }
 
-/// Escapes a name that a caller chose, so that it can stand in a sentence.
-fn written(name: &str) -> String {
+/// Escapes a name that a caller chose, so that it can be part of a message.
+fn escape_name(name: &str) -> String {
     if name.is_empty() {
         return "\"\"".to_owned();
     }
@@ -115,8 +115,8 @@ mod tests {
         Ok(Answer::ok("{}".to_owned()))
     }
 
-    fn refuse(fault: &QueryFault) -> Stop {
-        Refusal::new(400, "invalid", format!("{} {}", fault.name(), fault.requirement())).into()
+    fn refuse(error: &QueryError) -> Stop {
+        Refusal::new(400, "invalid", format!("{} {}", error.name(), error.requirement())).into()
     }
 
     fn message(target: &str) -> (u16, String) {
@@ -125,30 +125,30 @@ mod tests {
     }
 
     #[test]
-    fn route_takes_the_parameters_that_it_declares_and_no_other() {
+    fn route_accepts_declared_parameters_only() {
         assert_eq!(message("/list?limit=1&after=x").0, 200);
         let unknown =
-            |name: &str, takes: &str| (400, format!("{name} is not a parameter of this operation, which takes{takes}"));
+            |name: &str, known: &str| (400, format!("{name} is not a parameter of this operation, which takes{known}"));
         assert_eq!(message("/list?limit=1&page=2"), unknown("page", ": limit, after"));
         assert_eq!(message("/one?limit=1"), unknown("limit", " none"));
         assert_eq!(message("/one?=1"), unknown("\"\"", " none"));
     }
 
     #[test]
-    fn parameter_is_given_once() {
+    fn repeated_parameter_is_refused() {
         assert_eq!(message("/list?after=x&limit=1&limit=1"), (400, "limit must be given only once".to_owned()));
     }
 
     #[test]
-    fn unchecked_queries_may_give_anything() {
+    fn unchecked_query_may_contain_any_parameter() {
         assert_eq!(message("/link?utm_source=mail&utm_source=mail").0, 200);
         assert_eq!(TestHost::new(&LENIENT).call(TestCall::get("/one?x=1")).status, 200);
     }
 
     #[test]
-    fn unknown_name_in_a_refusal_is_short_and_plain() {
-        assert_eq!(written("a b\u{1f}é"), "a%20b%1F%C3%A9");
-        assert_eq!(written(&"x".repeat(1_000)).len(), NAME_BYTES_MAX);
-        assert_eq!(written(&" ".repeat(1_000)), "%20".repeat(21));
+    fn unknown_name_in_a_message_is_escaped_and_truncated() {
+        assert_eq!(escape_name("a b\u{1f}é"), "a%20b%1F%C3%A9");
+        assert_eq!(escape_name(&"x".repeat(1_000)).len(), NAME_BYTES_MAX);
+        assert_eq!(escape_name(&" ".repeat(1_000)), "%20".repeat(21));
     }
 }

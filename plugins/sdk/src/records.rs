@@ -1,7 +1,7 @@
-//! The plugin's records, as a handler uses them.
+//! Records of the plugin.
 //!
-//! Owns the building of queries. Bodies go in and out as JSON text: a handler that shows a record as it is stored passes
-//! its `body` on, and builds no tree.
+//! Owns the building of queries. Bodies are JSON text: a handler that returns a record as it is stored forwards its
+//! `body` and builds no tree.
 
 pub use crate::host::{Comparison, Condition, Entry, Page, RecordRefusal, Sort, Value};
 
@@ -9,7 +9,7 @@ pub use crate::host::{Comparison, Condition, Entry, Page, RecordRefusal, Sort, V
 use crate::host::Host;
 use crate::host::{HostRef, Query};
 
-/// One collection of the tenant that the call acts for.
+/// One collection of the call's tenant.
 #[derive(Clone, Copy)]
 pub struct Records<'a> {
     host: HostRef<'a>,
@@ -21,79 +21,91 @@ impl<'a> Records<'a> {
         Records { host, collection }
     }
 
+    /// Returns a record. Sees the call's own writes.
     pub fn get(&self, id: &str) -> Option<Entry> {
         self.host.records_get(self.collection, id)
     }
 
+    /// Returns the records of these ids, in the same order.
     pub fn get_many(&self, ids: &[String]) -> Vec<Option<Entry>> {
         self.host.records_get_many(self.collection, ids)
     }
 
-    /// `body` is one JSON text.
+    /// Inserts a record. `body` is one JSON text.
     pub fn insert(&self, id: &str, body: &str) -> Result<(), RecordRefusal> {
         self.host.records_insert(self.collection, id, body)
     }
 
+    /// Replaces the body of a record.
     pub fn replace(&self, id: &str, body: &str) -> Result<(), RecordRefusal> {
         self.host.records_replace(self.collection, id, body)
     }
 
+    /// Deletes a record.
     pub fn delete(&self, id: &str) -> Result<(), RecordRefusal> {
         self.host.records_delete(self.collection, id)
     }
 
-    /// A look at what was committed: without the call's own writes, and not protected against later inserts. Refuses a
-    /// cursor (`after`) that it did not give, and nothing else. A page ends early, with a `next`, before its bodies pass
-    /// 8 MiB together: whoever goes on by `offset` bounds the records, or asks for `next`.
+    /// Finds committed records. Does not see the call's own writes, and the commit does not check for later inserts.
+    ///
+    /// A page ends early, with a `next`, before its bodies exceed 8 MiB in total. A plugin that pages by `offset` must
+    /// bound the size of its records, or check `next`.
+    ///
+    /// # Errors
+    ///
+    /// Refuses a cursor (`after`) that is not from a page of this query. There is no other refusal.
     pub fn find(&self, search: &Search) -> Result<Page, RecordRefusal> {
         self.host.records_find(self.collection, &search.query)
     }
 
-    /// Stops counting at `limit`.
+    /// Counts records, up to `limit`.
     pub fn count(&self, search: &Search, limit: u32) -> u32 {
         self.host.records_count(self.collection, &search.query.conditions, limit)
     }
 }
 
-/// What to find. A declared index must serve the sort, and one condition where there are any.
+/// A query over a collection. A declared index must serve the sort, and one of the conditions if there are any.
 #[derive(Clone, Debug)]
 pub struct Search {
     query: Query,
 }
 
 impl Search {
-    /// At most `limit` records.
+    /// Returns a query for at most `limit` records.
     pub fn first(limit: u32) -> Search {
         Search { query: Query { conditions: Vec::new(), sort: Vec::new(), after: None, offset: 0, limit } }
     }
 
+    /// Adds a condition.
     pub fn with(mut self, field: &str, comparison: Comparison) -> Search {
         self.query.conditions.push(Condition { field: field.to_owned(), comparison });
         self
     }
 
-    /// The field is this text.
+    /// Adds the condition that the field equals this string.
     pub fn is(self, field: &str, text: &str) -> Search {
         self.with(field, Comparison::Equal(Value::Text(text.to_owned())))
     }
 
+    /// Adds a sort key in ascending order.
     pub fn ascending(mut self, field: &str) -> Search {
         self.query.sort.push(Sort { field: field.to_owned(), descending: false });
         self
     }
 
+    /// Adds a sort key in descending order.
     pub fn descending(mut self, field: &str) -> Search {
         self.query.sort.push(Sort { field: field.to_owned(), descending: true });
         self
     }
 
-    /// Goes on where a page ended: its `next`.
+    /// Continues after a page with its `next`.
     pub fn after(mut self, next: String) -> Search {
         self.query.after = Some(next);
         self
     }
 
-    /// Skips so many records.
+    /// Skips this number of records.
     pub fn offset(mut self, records: u32) -> Search {
         self.query.offset = records;
         self

@@ -1,17 +1,18 @@
-//! The route table of a plugin: one line for each operation, built at compile time.
+//! Route table of a plugin: one route for each operation, built at compile time.
 
 use crate::answer::Outcome;
 use crate::call::Call;
 
+/// Handler of an operation.
 pub type Handler = for<'a> fn(&Call<'a>) -> Outcome;
 
-/// Describes one route of a plugin: a line of its route table.
+/// One route of a plugin.
 #[derive(Clone, Copy)]
 pub struct Route {
     pub method: &'static str,
     pub path: &'static str,
     pub operation: &'static str,
-    /// Names of the parameters that the query may give. `None`: any.
+    /// Names of the parameters that the query may contain. `None`: any.
     pub query: Option<&'static [&'static str]>,
     pub(crate) handler: Handler,
     pub(crate) open: bool,
@@ -47,43 +48,45 @@ impl Route {
         }
     }
 
-    /// No key needed: such a call finds no records and can change nothing.
+    /// Requires no key. A call of the route finds no records and can change nothing.
     pub const fn open(mut self) -> Route {
         self.open = true;
         self
     }
 
-    /// A token that this plugin issued, in this parameter of the path, is all that opens the route: for links that are opened
-    /// without headers. The handler sees the id of the token in its place.
+    /// Requires a token of this plugin in this parameter of the path, and no other credential: for links that are
+    /// opened without headers. The handler gets the id of the token as the value of the parameter.
     pub const fn key_parameter(mut self, name: &'static str) -> Route {
         self.key_parameter = Some(name);
         self
     }
 
-    /// All of them must be among the scopes of the key; a key without any may do everything.
+    /// Requires all of these scopes. A key without scopes has full access.
     pub const fn scopes(mut self, scopes: &'static [&'static str]) -> Route {
         self.scopes = scopes;
         self
     }
 
+    /// Sets the maximum size of a body.
     pub const fn body_bytes_max(mut self, bytes: u64) -> Route {
         self.body_bytes_max = Some(bytes);
         self
     }
 
+    /// Sets the deadline of a call.
     pub const fn deadline_ms(mut self, milliseconds: u64) -> Route {
         self.deadline_ms = Some(milliseconds);
         self
     }
 
-    /// Request headers that the handler reads, in lower case.
+    /// Declares the request headers that the handler reads, in lower case.
     pub const fn headers(mut self, names: &'static [&'static str]) -> Route {
         self.headers = names;
         self
     }
 
-    /// Names of the parameters that the query may give, where the plugin checks queries ([`Plugin::strict_queries`]). Without
-    /// this: none.
+    /// Declares the parameters that the query may contain, if the plugin checks queries ([`Plugin::strict_queries`]).
+    /// Without this, the query must be empty.
     ///
     /// [`Plugin::strict_queries`]: crate::Plugin::strict_queries
     pub const fn query(mut self, names: &'static [&'static str]) -> Route {
@@ -91,39 +94,40 @@ impl Route {
         self
     }
 
-    /// The query is not checked: for callers that add parameters of their own, such as other parties and browsers that follow a
-    /// link.
+    /// Skips the check of the query, for callers that add their own parameters, such as external systems and browsers
+    /// that follow a link.
     pub const fn any_query(mut self) -> Route {
         self.query = None;
         self
     }
 
-    /// Named values that the handler reads: "base-url", "client-address", "idempotency-key".
+    /// Declares the context values that the handler reads: "base-url", "client-address", "idempotency-key".
     pub const fn context(mut self, names: &'static [&'static str]) -> Route {
         self.context = names;
         self
     }
 
-    /// The task that follows a request which ended in a fault: see [`FailedRequest`](crate::tasks::FailedRequest).
+    /// Sets the task that runs after a request which ended in a fault. Its payload is a
+    /// [`FailedRequest`](crate::tasks::FailedRequest).
     pub const fn on_fault(mut self, task: &'static str) -> Route {
         self.on_fault = Some(task);
         self
     }
 
-    /// The task that follows a request which missed its deadline.
+    /// Sets the task that runs after a request which missed its deadline.
     pub const fn on_deadline(mut self, task: &'static str) -> Route {
         self.on_deadline = Some(task);
         self
     }
 
-    /// Media types of bodies besides application/json.
+    /// Accepts bodies of these media types besides application/json.
     pub const fn media_types(mut self, names: &'static [&'static str]) -> Route {
         self.media_types = names;
         self
     }
 }
 
-/// Those that a key opens and that name no scopes of their own want these.
+/// Sets the scopes of all routes that require a key and have no scopes.
 pub const fn scoped<const N: usize>(mut routes: [Route; N], scopes: &'static [&'static str]) -> [Route; N] {
     let mut rest = routes.as_mut_slice();
     while let [route, others @ ..] = rest {

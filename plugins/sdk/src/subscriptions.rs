@@ -1,4 +1,4 @@
-//! Endpoints of webhooks, as a handler uses them: where events of the tenant are delivered to, and what became of each.
+//! Webhook endpoints, to which events of the tenant are delivered, and the state of the deliveries.
 
 pub use crate::host::{Attempt, Delivery, DeliveryPage, Endpoint, EndpointState, Signature, SubscriptionRefusal};
 
@@ -17,37 +17,38 @@ impl<'a> Subscriptions<'a> {
         Subscriptions { host }
     }
 
-    /// Makes the endpoint, or takes the place of the one with its id. What the host had disabled is tried again.
+    /// Creates the endpoint, or replaces the one with its id. Enables an endpoint that the host has disabled.
     pub fn put(&self, endpoint: &Endpoint) -> Result<(), SubscriptionRefusal> {
         self.host.subscriptions_put(endpoint)
     }
 
-    /// Whether there was one. Its deliveries go with it.
+    /// Removes an endpoint and its deliveries. Returns true if it existed.
     pub fn remove(&self, id: &str) -> bool {
         self.host.subscriptions_remove(id)
     }
 
+    /// Returns an endpoint and its state.
     pub fn get(&self, id: &str) -> Option<EndpointState> {
         self.host.subscriptions_get(id)
     }
 
-    /// In the order of their ids.
+    /// Returns all endpoints, ordered by id.
     pub fn all(&self) -> Vec<EndpointState> {
         self.host.subscriptions_all()
     }
 
-    /// What its deliveries are signed with ("whsec_…"): show it when it is new, and not again.
+    /// Returns the signing secret of an endpoint ("whsec_…"). Send it to the caller once, when it is new.
     pub fn secret(&self, id: &str) -> Option<String> {
         self.host.subscriptions_secret(id)
     }
 
-    /// The new secret; the one before it signs as well for a day.
+    /// Rotates the signing secret and returns the new one. The previous secret also signs for a day.
     pub fn rotate_secret(&self, id: &str) -> Option<String> {
         self.host.subscriptions_rotate_secret(id)
     }
 
-    /// The newest first, at most `limit`. `state`: "pending", "retrying", "delivered" or "failed". `None`: there is no such
-    /// endpoint, or no page ended at `after`.
+    /// Returns at most `limit` deliveries, newest first. `state` is "pending", "retrying", "delivered" or "failed".
+    /// Returns `None` if the endpoint does not exist, or if `after` is not the `next` of a page.
     pub fn deliveries(
         &self,
         endpoint: &str,
@@ -58,22 +59,25 @@ impl<'a> Subscriptions<'a> {
         self.host.subscriptions_deliveries(endpoint, state, after, limit)
     }
 
-    /// `None`: there is no such delivery.
+    /// Returns the attempts of a delivery, or `None` if the delivery does not exist.
     pub fn attempts(&self, endpoint: &str, event: &str) -> Option<Vec<Attempt>> {
         self.host.subscriptions_attempts(endpoint, event)
     }
 
-    /// Sends an event once more, whatever became of it. Whether there are such an endpoint and event.
+    /// Delivers an event again, in any state of its delivery. Returns false if the endpoint or the event does not
+    /// exist.
     pub fn redeliver(&self, endpoint: &str, event: &str) -> bool {
         self.host.subscriptions_redeliver(endpoint, event)
     }
 
-    /// Sends everything once more that was given up since then (milliseconds). Whether there is such an endpoint.
+    /// Retries all deliveries that failed at or after `since` (milliseconds since 1970). Returns false if the endpoint
+    /// does not exist.
     pub fn recover(&self, endpoint: &str, since: u64) -> bool {
         self.host.subscriptions_recover(endpoint, since)
     }
 
-    /// Emits an event of a declared type for this endpoint alone; gives its id. `payload` is one JSON text.
+    /// Emits an event of a declared type for this endpoint alone, and returns its id. `payload` is one JSON text.
+    /// Returns `None` if the endpoint does not exist.
     pub fn send_test(&self, endpoint: &str, event_type: &str, payload: &str) -> Option<String> {
         self.host.subscriptions_send_test(endpoint, event_type, payload)
     }

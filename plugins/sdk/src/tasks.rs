@@ -1,4 +1,4 @@
-//! Durable timers, as a handler uses them, and how a task ends.
+//! Durable timers and the results of tasks.
 
 pub use crate::bindings::exports::tenon::plugin::handler::{Outcome, Task as FiredTask, Verdict};
 
@@ -10,14 +10,18 @@ use crate::call::Call;
 use crate::host::Host;
 use crate::host::HostRef;
 
-/// What a task returns. `Ok(Verdict::Done)` applies what it changed; `Verdict::Later(at)` changes nothing and runs it again
-/// then; `Err` is a fault, refusals included: tried again with growing delays, then set aside for the operator.
+/// Result of a task.
+///
+/// `Ok(Verdict::Done)` applies the changes of the run. `Ok(Verdict::Later(at))` changes nothing and runs the task again
+/// at that time. `Err` is a fault, also for a refusal: the host retries with growing delays, then sets the task aside
+/// for the operator.
 pub type TaskOutcome = Result<Verdict, Stop>;
 
-/// Runs when a task falls due. [`Call::json`] reads its payload; a request's other parts are empty.
+/// Handler of a task, called when the task is due. [`Call::json`] reads its payload. The other parts of the request are
+/// empty.
 pub type TaskHandler = for<'a> fn(&Call<'a>, &FiredTask) -> TaskOutcome;
 
-/// A sort of task that the plugin may schedule, or that an effect or a failed request becomes.
+/// A declared task: the handler of a timer, of the outcome of an effect, or of a failed request.
 #[derive(Clone, Copy)]
 pub struct Task {
     pub(crate) name: &'static str,
@@ -26,20 +30,21 @@ pub struct Task {
     pub(crate) delays_ms: Option<&'static [u64]>,
 }
 
-/// `name`: lower case letters, digits and hyphens.
+/// Returns a task. `name` consists of lower case letters, digits and hyphens.
 pub const fn task(name: &'static str, handler: TaskHandler) -> Task {
     Task { name, handler, deadline_ms: None, delays_ms: None }
 }
 
 impl Task {
-    /// Of one run, questions included; absent: the limit of the plugin.
+    /// Sets the deadline of one run, questions included. Without this, the limit of the plugin applies.
     pub const fn deadline_ms(mut self, milliseconds: u64) -> Task {
         self.deadline_ms = Some(milliseconds);
         self
     }
 
-    /// Between runs that end in a fault: one run more than there are delays, the last with [`FiredTask::last`]; at most 32.
-    /// Absent: eight runs more, over four hours. What the operator says comes before it.
+    /// Sets the delays between runs that end in a fault, at most 32. There is one more run than delays, and the last
+    /// run has [`FiredTask::last`] set. Without this, there are eight retries over four hours. The operator's
+    /// configuration takes precedence.
     pub const fn delays_ms(mut self, milliseconds: &'static [u64]) -> Task {
         self.delays_ms = Some(milliseconds);
         self
@@ -57,33 +62,34 @@ impl<'a> Tasks<'a> {
         Tasks { host }
     }
 
-    /// Replaces a waiting one of the same name and key. `at`: milliseconds since 1970; `payload` is one JSON text.
+    /// Schedules a task at `at` (milliseconds since 1970), and replaces a waiting one of the same name and key.
+    /// `payload` is one JSON text.
     pub fn schedule(&self, name: &str, key: &str, at: u64, payload: &str) {
         self.host.tasks_schedule(name, key, at, payload);
     }
 
-    /// Whether one was waiting.
+    /// Cancels a waiting task. Returns true if there was one.
     pub fn cancel(&self, name: &str, key: &str) -> bool {
         self.host.tasks_cancel(name, key)
     }
 }
 
-/// The payload of a task that follows a request which ended in a fault, or missed its deadline: see the manifest's
-/// `on-fault` and `on-deadline`.
+/// Payload of a task that runs after a request which ended in a fault or missed its deadline (`on-fault` and
+/// `on-deadline` of the manifest).
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct FailedRequest {
-    /// "plugin-failed", "deadline-exceeded", …
+    /// Name of the error: "plugin-failed", "deadline-exceeded", …
     pub failure: String,
     pub operation: String,
     pub method: String,
     pub path: String,
     pub parameters: Vec<(String, String)>,
     pub query: Vec<(String, String)>,
-    /// The JSON text that it carried.
+    /// Body of the request, as JSON text.
     #[serde(default)]
     pub body: Option<String>,
-    /// Who called.
+    /// Subject of the caller's principal.
     pub subject: String,
     pub request_id: String,
     #[serde(default)]

@@ -1,8 +1,8 @@
-//! Runs a plugin natively: a host in memory, calls written as HTTP has them, answers that tests can look into.
+//! Native test kit of a plugin: a host in memory, requests and answers.
 //!
-//! Owns what a native test needs; no part of it is in a component. Keeps the rules of the real host (a refusal changes
-//! nothing, `find` does not see the call's own writes, undeclared names end the test with a sentence), except what only
-//! shows between concurrent calls: run those against the real one.
+//! No part of it is in a component. It enforces the rules of the real host: a refusal changes nothing, `find` does not
+//! see the call's own writes, undeclared names fail the test. It runs one call at a time, so conflicts of concurrent
+//! calls need a test against the real host.
 
 #![allow(clippy::panic, clippy::expect_used, reason = "a test kit fails tests")]
 
@@ -12,14 +12,14 @@ mod credentials;
 mod destinations;
 mod document;
 mod feed;
-mod hooks;
 mod memory;
-mod outside;
+mod pending;
 pub mod schema;
 mod search;
 mod settings;
 #[cfg(test)]
 mod tests;
+mod webhooks;
 
 use serde::Serialize;
 use serde_json::Value;
@@ -32,17 +32,17 @@ use crate::route::Route;
 
 pub use chains::Blockchains;
 pub use credentials::IssuedCredential;
-pub use hooks::TestDelivery;
 pub use memory::{EmittedEvent, TestHost};
-pub use outside::{StartedEffect, TASK_RUNS_MAX, WaitingTask, response};
+pub use pending::{StartedEffect, TASK_RUNS_MAX, WaitingTask, response};
 pub use settings::check_settings_schema;
+pub use webhooks::TestDelivery;
 
-/// The tenant of calls that name none.
+/// Default tenant of calls.
 pub const TENANT: &str = "acme/test";
-/// The clock of a new host: 2026-05-07T08:30:00Z.
+/// Time of a new host: 2026-05-07T08:30:00Z.
 pub const START_MS: u64 = 1_778_142_600_000;
 
-/// One request, as an HTTP client would write it.
+/// One HTTP request of a test.
 #[derive(Clone, Debug)]
 pub struct TestCall {
     method: String,
@@ -58,7 +58,8 @@ pub struct TestCall {
 }
 
 impl TestCall {
-    /// `target` is a path, with a query or without. Percent-encoding is left to the host: write plain text.
+    /// Returns a call without a body. `target` is a path with an optional query. It is not percent-decoded: write plain
+    /// text.
     pub fn new(method: &str, target: &str) -> TestCall {
         let (path, query) = target.split_once('?').unwrap_or((target, ""));
         let pairs =
@@ -97,17 +98,19 @@ impl TestCall {
         TestCall::new("DELETE", target)
     }
 
+    /// Sets the body, serialized as JSON.
     pub fn json(self, body: &impl Serialize) -> TestCall {
         let text = serde_json::to_string(body).expect("a test body can be written as JSON");
         self.text(&text)
     }
 
-    /// A body that claims to be JSON, whatever it is.
+    /// Sets the body with the media type of JSON. The text need not be valid JSON.
     pub fn text(mut self, body: &str) -> TestCall {
         self.content = Content::Json(body.to_owned());
         self
     }
 
+    /// Sets a body of another media type.
     pub fn bytes(mut self, media_type: &str, bytes: &[u8]) -> TestCall {
         self.content = Content::Other(Blob { media_type: media_type.to_owned(), bytes: bytes.to_vec() });
         self
@@ -123,33 +126,33 @@ impl TestCall {
         self
     }
 
-    /// "organization/environment".
+    /// Sets the tenant, "organization/environment".
     pub fn tenant(mut self, tenant: &str) -> TestCall {
         self.tenant = tenant.to_owned();
         self
     }
 
-    /// What the plugin attached to the key that calls.
+    /// Adds an attribute of the caller's credential.
     pub fn attribute(mut self, name: &str, value: &str) -> TestCall {
         self.attributes.push(pair(name, value));
         self
     }
 
-    /// A token calls, not a key.
+    /// Calls with a token instead of a key.
     pub fn token(mut self) -> TestCall {
         self.kind = "token";
         self
     }
 
-    /// A plugin of this host calls, as a destination of the kind "plugin" lets it.
+    /// Calls as another plugin of the host, through a destination of the kind "plugin".
     pub fn plugin(mut self, name: &str) -> TestCall {
         self.kind = "plugin";
         self.subject = ["plugin:", name].concat();
         self
     }
 
-    /// The same on behalf of another organization than the one it acts for, as the host names it then.
-    pub fn plugin_of(self, name: &str, organization: &str) -> TestCall {
+    /// Calls as a plugin that acts for another organization than its own. `organization` is its own one.
+    pub fn plugin_for_organization(self, name: &str, organization: &str) -> TestCall {
         self.plugin(&[name, "@", organization].concat()).attribute("organization", organization)
     }
 
@@ -180,44 +183,44 @@ impl TestCall {
     }
 }
 
-/// What a call came to.
+/// Result of a call.
 #[derive(Clone, Debug)]
 pub struct TestAnswer {
     pub status: u16,
-    /// Whether it was a refusal: nothing changed.
+    /// Whether the plugin refused the call, so that nothing changed.
     pub refused: bool,
-    /// Those of the plugin, and the media type of what is not JSON.
+    /// Headers of the plugin, and the content type of a body that is not JSON.
     pub headers: Vec<(String, String)>,
-    /// The body as it is.
+    /// Body as sent.
     pub body: String,
 }
 
 impl TestAnswer {
-    /// The value of a header of the plugin.
+    /// Returns the value of a header.
     pub fn header(&self, name: &str) -> Option<&str> {
-        self.headers.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
+        self.headers.iter().find(|(header, _)| header == name).map(|(_, value)| value.as_str())
     }
 
-    /// The body as a tree; null where it is empty.
+    /// Parses the body. An empty body is null.
     pub fn json(&self) -> Value {
         if self.body.is_empty() { Value::Null } else { serde_json::from_str(&self.body).expect("an answer is JSON") }
     }
 
-    /// What a handler has answered, as a caller gets it.
-    pub fn of(answer: Answer) -> TestAnswer {
-        TestAnswer::of_wire(answer.into_wire())
+    /// Converts the answer of a handler to the response that a caller gets.
+    pub fn from_answer(answer: Answer) -> TestAnswer {
+        TestAnswer::from_wire(answer.into_wire())
     }
 
-    fn of_wire(answer: WireAnswer) -> TestAnswer {
+    fn from_wire(answer: WireAnswer) -> TestAnswer {
         match answer {
-            WireAnswer::Commit(response) => TestAnswer::new(response, false),
-            WireAnswer::Refuse(response) => TestAnswer::new(response, true),
-            WireAnswer::Stream(feed) => TestAnswer::of_stream(&feed),
-            WireAnswer::Wait => panic!("rounds end with an answer"),
+            WireAnswer::Commit(response) => TestAnswer::from_response(response, false),
+            WireAnswer::Refuse(response) => TestAnswer::from_response(response, true),
+            WireAnswer::Stream(feed) => TestAnswer::from_stream(&feed),
+            WireAnswer::Wait => panic!("a call that waits has another round"),
         }
     }
 
-    fn new(response: Response, refused: bool) -> TestAnswer {
+    fn from_response(response: Response, refused: bool) -> TestAnswer {
         bounds::check_answer(&response.content);
         let mut headers: Vec<(String, String)> =
             response.headers.into_iter().map(|header| (header.name, header.value)).collect();
@@ -234,8 +237,8 @@ impl TestAnswer {
 }
 
 impl TestAnswer {
-    /// What a stream would show, as JSON: the test kit keeps none open.
-    fn of_stream(feed: &Feed) -> TestAnswer {
+    /// Returns the filter of a stream as a JSON body. The test kit opens no streams.
+    fn from_stream(feed: &Feed) -> TestAnswer {
         let headers = vec![("content-type".to_owned(), "text/event-stream".to_owned())];
         let body = serde_json::json!({"event_types": feed.event_types, "subjects": feed.subjects}).to_string();
         TestAnswer { status: 200, refused: false, headers, body }
@@ -243,16 +246,20 @@ impl TestAnswer {
 }
 
 impl TestHost {
-    /// Serves one call. Ends the test where no route fits, or where the plugin faults.
+    /// Serves one call. Fails the test if no route matches or the plugin ends in a fault.
     pub fn call(&self, call: TestCall) -> TestAnswer {
-        self.try_call(call).unwrap_or_else(|fault| panic!("the plugin faulted: {fault}"))
+        self.try_call(call).unwrap_or_else(|fault| panic!("the call ended in a fault: {fault}"))
     }
 
-    /// The same; a fault is `Err`.
+    /// Serves one call. Fails the test if no route matches.
+    ///
+    /// # Errors
+    ///
+    /// Returns the text of a fault.
     pub fn try_call(&self, call: TestCall) -> Result<TestAnswer, String> {
         let plugin = self.plugin();
-        let (route, parameters) = matching(plugin, &call.method, &call.path)
-            .unwrap_or_else(|| panic!("no route of {} fits {} {}", plugin.name, call.method, call.path));
+        let (route, parameters) = match_route(plugin, &call.method, &call.path)
+            .unwrap_or_else(|| panic!("no route of {} matches {} {}", plugin.name, call.method, call.path));
         let request = call.into_request(route, parameters, self.next_request_id(), self.now());
         let answer = self.in_rounds(&request.principal, || {
             let answer = plugin.handle(self, &request);
@@ -262,13 +269,13 @@ impl TestHost {
         let is_repeatable = self.repeatable.take() && matches!(answer, Ok(WireAnswer::Commit(_)));
         let repeated = is_repeatable.then(|| self.repeat(plugin, &request));
         self.end(matches!(answer, Ok(WireAnswer::Commit(_))));
-        let answer = answer.map(TestAnswer::of_wire)?;
+        let answer = answer.map(TestAnswer::from_wire)?;
         if let Some(repeated) = repeated {
             let parts = |answer: &TestAnswer| (answer.status, answer.headers.clone(), answer.body.clone());
             assert_eq!(
                 parts(&answer),
                 parts(&repeated),
-                "the answer to {} is cached, and depends on time or id",
+                "the answer to {} is cached, but depends on the time or the id of the request",
                 route.operation
             );
         }
@@ -278,32 +285,32 @@ impl TestHost {
 }
 
 impl TestHost {
-    /// The answer to the same request at another time, as another call.
+    /// Runs the same request with another id at another time, and returns its answer.
     fn repeat(&self, plugin: &Plugin, request: &Request) -> TestAnswer {
         const DAY_MS: u64 = 86_400_000;
         let later = Request { id: "req_repeated".to_owned(), now: request.now + DAY_MS, ..request.clone() };
-        let answer = self.aside(&request.principal, || plugin.handle(self, &later));
+        let answer = self.run_discarded(&request.principal, || plugin.handle(self, &later));
         self.repeatable.set(false);
-        TestAnswer::of_wire(answer.unwrap_or_else(|fault| panic!("the plugin faulted: {fault}")))
+        TestAnswer::from_wire(answer.unwrap_or_else(|fault| panic!("the call ended in a fault: {fault}")))
     }
 }
 
-/// As the host matches: one segment for each `{name}`; a literal segment goes before a named one.
-fn matching(plugin: &Plugin, method: &str, path: &str) -> Option<(&'static Route, Vec<Pair>)> {
-    let fits = plugin.routes.iter().filter(|route| route.method == method).filter_map(|route| {
-        let (pattern, given) = (route.path.split('/'), path.split('/'));
-        (pattern.clone().count() == given.clone().count()).then_some(())?;
+/// Matches a path like the host: each `{name}` is one segment, and literal segments take precedence over parameters.
+fn match_route(plugin: &Plugin, method: &str, path: &str) -> Option<(&'static Route, Vec<Pair>)> {
+    let matches = plugin.routes.iter().filter(|route| route.method == method).filter_map(|route| {
+        let (pattern, segments) = (route.path.split('/'), path.split('/'));
+        (pattern.clone().count() == segments.clone().count()).then_some(())?;
         let mut parameters = Vec::new();
-        for (wanted, segment) in pattern.zip(given) {
-            match wanted.strip_prefix('{').and_then(|rest| rest.strip_suffix('}')) {
+        for (expected, segment) in pattern.zip(segments) {
+            match expected.strip_prefix('{').and_then(|rest| rest.strip_suffix('}')) {
                 Some(name) if !segment.is_empty() => parameters.push(pair(name, segment)),
-                None if wanted == segment => {}
+                None if expected == segment => {}
                 _ => return None,
             }
         }
         Some((route, parameters))
     });
-    fits.min_by_key(|(_, parameters)| parameters.len())
+    matches.min_by_key(|(_, parameters)| parameters.len())
 }
 
 fn pair(name: &str, value: &str) -> Pair {

@@ -1,10 +1,11 @@
-//! Times as text. Owns the calendar arithmetic; never asks a clock: the host gives the time of a call.
+//! Formatting and parsing of timestamps. Owns the calendar arithmetic. It reads no clock: the host passes the time of a
+//! call.
 
 const DAY_MS: u64 = 86_400_000;
-/// 10000-01-01T00:00:00Z: from then on a year has five digits.
+/// 10000-01-01T00:00:00Z, the first time whose year has five digits.
 const END_MS: u64 = 253_402_300_800_000;
 
-/// "2026-05-07T08:30:00.000000Z" of milliseconds since 1970-01-01T00:00:00Z.
+/// Formats milliseconds since 1970-01-01T00:00:00Z as "2026-05-07T08:30:00.000000Z".
 pub fn to_text(milliseconds: u64) -> String {
     let (year, month, day) = civil_from_days(milliseconds / DAY_MS);
     let rest = milliseconds % DAY_MS;
@@ -22,8 +23,8 @@ pub fn to_text(milliseconds: u64) -> String {
     text
 }
 
-/// Milliseconds of a date ("2026-05-07") or a time ("2026-05-07T08:30:00.5Z", "2026-05-07 08:30", "…+02:00"). Without an
-/// offset it is UTC. `None`: not a date of the years 1970 to 9999.
+/// Parses a date ("2026-05-07") or a time ("2026-05-07T08:30:00.5Z", "2026-05-07 08:30", "…+02:00") to milliseconds. A
+/// time without an offset is UTC. Returns `None` if the text is not a date of the years 1970 to 9999.
 pub fn parse(text: &str) -> Option<u64> {
     let (date, rest) = text.split_at_checked(10)?;
     let days = parse_date(date)?;
@@ -36,7 +37,7 @@ pub fn parse(text: &str) -> Option<u64> {
     u64::try_from(milliseconds - offset_minutes * 60_000).ok().filter(|milliseconds| *milliseconds < END_MS)
 }
 
-/// Whether the text is a date without a time.
+/// Returns true if the text is a date without a time.
 pub fn is_date(text: &str) -> bool {
     text.len() == 10 && parse_date(text).is_some()
 }
@@ -67,7 +68,7 @@ fn parse_clock(text: &str) -> Option<u64> {
         .then_some(hour * 3_600_000 + minute * 60_000 + second * 1000 + thousandths)
 }
 
-/// Thousandths; further digits are cut off.
+/// Returns thousandths. Further digits are truncated.
 fn parse_fraction(text: &str) -> Option<u64> {
     if text.is_empty() || text.len() > 9 || !text.bytes().all(|byte| byte.is_ascii_digit()) {
         return None;
@@ -92,13 +93,14 @@ fn digits(text: &str, length: usize) -> Option<u64> {
 }
 
 fn push_digits(text: &mut String, value: u64, width: u32) {
-    for place in (0..width).rev() {
-        let digit = value / 10u64.pow(place) % 10;
+    for exponent in (0..width).rev() {
+        let digit = value / 10u64.pow(exponent) % 10;
         text.push(char::from(b'0' + digit as u8));
     }
 }
 
-/// Days are counted from 0000-03-01, where leap days come last in a year, in eras of 400 years.
+/// Converts days since 1970-01-01 to year, month and day. Counts from 0000-03-01 in eras of 400 years, so that the leap
+/// day is the last day of a year.
 fn civil_from_days(days: u64) -> (u64, u64, u64) {
     let days = days + 719_468;
     let (era, day_of_era) = (days / 146_097, days % 146_097);
@@ -124,7 +126,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn known_times_are_written_and_read() {
+    fn known_times_are_formatted_and_parsed() {
         assert_eq!(to_text(0), "1970-01-01T00:00:00.000000Z");
         assert_eq!(to_text(1_778_142_600_123), "2026-05-07T08:30:00.123000Z");
         assert_eq!(parse("2026-05-07T08:30:00.123Z"), Some(1_778_142_600_123));
@@ -134,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_a_date_is_refused() {
+    fn invalid_dates_are_rejected() {
         for text in [
             "",
             "2026",
@@ -153,12 +155,12 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_time_is_read_as_it_was_written(milliseconds in 0u64..END_MS) {
+        fn parsing_inverts_formatting(milliseconds in 0u64..END_MS) {
             prop_assert_eq!(parse(&to_text(milliseconds)), Some(milliseconds));
         }
 
         #[test]
-        fn no_text_makes_it_panic(text in "\\PC{0,40}") {
+        fn parsing_never_panics(text in "\\PC{0,40}") {
             let _ = parse(&text);
         }
     }

@@ -111,7 +111,7 @@ pub static PLUGIN: Plugin = Plugin::new("wallet", env!("CARGO_PKG_VERSION"))
     .settings(include_str!("settings.schema.json"))
     .failures(words::FAILURES)
     .invalid(400, words::VALIDATION_ERROR)
-    .words(words::words)
+    .render_error(words::words)
     .strict_queries(words::refuse_query)
     .openapi(include_str!("openapi.json"));
 

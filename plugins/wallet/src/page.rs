@@ -30,7 +30,7 @@ pub use payment::{Payment, Status};
 /// The page, whole.
 pub fn show(payment: &Payment) -> Outcome {
     let document = document::text(payment)?;
-    Ok(with(Answer::of_media_type("text/html; charset=utf-8", document.into_bytes()), &policy::of_document()))
+    Ok(with(Answer::with_media_type("text/html; charset=utf-8", document.into_bytes()), &policy::of_document()))
 }
 
 /// What has become of it since: what the script asks for.

@@ -5,7 +5,7 @@
 use std::borrow::Cow;
 
 use serde::Serialize;
-use tenon_plugin::{QueryFault, Refusal, Stop, Wording};
+use tenon_plugin::{ErrorTemplate, QueryError, Refusal, Stop};
 
 use crate::rules::code::Code;
 use crate::rules::invalid::Invalid;
@@ -16,27 +16,38 @@ pub const VALIDATION_ERROR: &str = "SERVICE_VALIDATION_ERROR";
 const NOT_FOUND: &str = "SERVICE_NOT_FOUND";
 const SERVER_ERROR: &str = "SERVICE_SERVER_ERROR";
 
-const UNKNOWN: Wording = Wording::new("not-found", 404, NOT_FOUND, "Resource not found");
-const FORBIDDEN: Wording = Wording::new("forbidden", 403, AUTH_FAILED, "The API key does not allow this operation");
-const PLUGIN_FAILED: Wording = Wording::new("plugin-failed", 500, SERVER_ERROR, "Internal server error");
+const UNKNOWN: ErrorTemplate = ErrorTemplate::new("not-found", 404, NOT_FOUND, "Resource not found");
+const FORBIDDEN: ErrorTemplate =
+    ErrorTemplate::new("forbidden", 403, AUTH_FAILED, "The API key does not allow this operation");
+const PLUGIN_FAILED: ErrorTemplate = ErrorTemplate::new("plugin-failed", 500, SERVER_ERROR, "Internal server error");
 const RETRY_SOON: &[(&str, &str)] = &[("retry-after", "1")];
 
 /// The failures that only the host sees. What the specification's table does not name takes its nearest code, with a status of
 /// its own.
-pub const FAILURES: &[Wording] = &[
-    Wording::new("unauthenticated", 401, AUTH_FAILED, "Unauthorized"),
+pub const FAILURES: &[ErrorTemplate] = &[
+    ErrorTemplate::new("unauthenticated", 401, AUTH_FAILED, "Unauthorized"),
     FORBIDDEN,
     UNKNOWN,
-    Wording::new("unsupported-version", 404, NOT_FOUND, "This version of the interface is not served"),
-    Wording::new("method-not-allowed", 405, VALIDATION_ERROR, "The resource does not support this method"),
-    Wording::new("unsupported-media-type", 415, VALIDATION_ERROR, "The body must be application/json"),
-    Wording::new("malformed-request", 400, VALIDATION_ERROR, "The request is not well-formed"),
-    Wording::new("body-too-large", 413, VALIDATION_ERROR, "The body is too large"),
-    Wording::new("rate-limited", 429, SERVER_ERROR, "Too many requests"),
-    Wording::new("deadline-exceeded", 504, SERVER_ERROR, "The request took too long; nothing was changed"),
-    Wording::new("outcome-unknown", 500, SERVER_ERROR, "It is not known whether the request was processed; repeat it"),
-    Wording::new("idempotency-mismatch", 422, VALIDATION_ERROR, "The Idempotency-Key was used for another request"),
-    Wording::new(
+    ErrorTemplate::new("unsupported-version", 404, NOT_FOUND, "This version of the interface is not served"),
+    ErrorTemplate::new("method-not-allowed", 405, VALIDATION_ERROR, "The resource does not support this method"),
+    ErrorTemplate::new("unsupported-media-type", 415, VALIDATION_ERROR, "The body must be application/json"),
+    ErrorTemplate::new("malformed-request", 400, VALIDATION_ERROR, "The request is not well-formed"),
+    ErrorTemplate::new("body-too-large", 413, VALIDATION_ERROR, "The body is too large"),
+    ErrorTemplate::new("rate-limited", 429, SERVER_ERROR, "Too many requests"),
+    ErrorTemplate::new("deadline-exceeded", 504, SERVER_ERROR, "The request took too long; nothing was changed"),
+    ErrorTemplate::new(
+        "outcome-unknown",
+        500,
+        SERVER_ERROR,
+        "It is not known whether the request was processed; repeat it",
+    ),
+    ErrorTemplate::new(
+        "idempotency-mismatch",
+        422,
+        VALIDATION_ERROR,
+        "The Idempotency-Key was used for another request",
+    ),
+    ErrorTemplate::new(
         "idempotency-in-progress",
         409,
         SERVER_ERROR,
@@ -44,7 +55,7 @@ pub const FAILURES: &[Wording] = &[
     )
     .headers(RETRY_SOON),
     PLUGIN_FAILED,
-    Wording::new("unavailable", 503, SERVER_ERROR, "The service is temporarily unavailable").headers(RETRY_SOON),
+    ErrorTemplate::new("unavailable", 503, SERVER_ERROR, "The service is temporarily unavailable").headers(RETRY_SOON),
 ];
 
 /// Between the parts of a fault on its way through a refusal's sentences.
@@ -167,7 +178,7 @@ pub fn failed(code: Code, message: &'static str) -> Stop {
 pub fn invalid(faults: &[Fault]) -> Stop {
     let first = faults.first().map_or_else(|| "The request is not valid".into(), |fault| fault.message.clone().into());
     let sentences = std::iter::once(first).chain(faults.iter().map(Fault::pack)).collect();
-    Refusal::of_messages(400, VALIDATION_ERROR, sentences).into()
+    Refusal::with_messages(400, VALIDATION_ERROR, sentences).into()
 }
 
 /// One field: "FIELD must be …".
@@ -177,10 +188,10 @@ pub fn wrong(field: &str, rule: &'static str, must: &str) -> Stop {
 
 /// A query with a parameter that the operation does not take, or with one that is given twice: no value of the two goes before
 /// the other.
-pub fn refuse_query(fault: &QueryFault) -> Stop {
+pub fn refuse_query(fault: &QueryError) -> Stop {
     let rule = match fault {
-        QueryFault::Unknown { .. } => "unknown",
-        QueryFault::Repeated { .. } => "once",
+        QueryError::Unknown { .. } => "unknown",
+        QueryError::Repeated { .. } => "once",
     };
     wrong(fault.name(), rule, &fault.requirement())
 }
@@ -201,5 +212,5 @@ pub fn refused(refusal: &Refused) -> Stop {
     };
     let first = Cow::Owned(refusal.message());
     let sentences = std::iter::once(first).chain(faults.iter().map(Fault::pack)).collect();
-    Refusal::of_messages(refusal.status(), refusal.code().name(), sentences).into()
+    Refusal::with_messages(refusal.status(), refusal.code().name(), sentences).into()
 }

@@ -109,7 +109,7 @@ fn a_delivery_that_fails_for_good_ends_in_a_refund() {
     for attempt in 0..5 {
         give_coins(&host);
         let (key, _) = sending(&host);
-        host.take_transaction("delivery-sent", &key);
+        host.accept_transaction("delivery-sent", &key);
         host.run_due();
         end_with(&host, "failed");
         host.advance_ms(1_000 << attempt);

@@ -180,7 +180,7 @@ pub fn give_coins(host: &TestHost) -> Vec<Value> {
             Outcome::Answered(response(200, &json!({ "hash": format!("0xfaucet{key}") }))),
         );
         host.run_due();
-        host.end_transaction(&blockchain, &format!("0xfaucet{key}"), &end("done"));
+        host.finish_transaction(&blockchain, &format!("0xfaucet{key}"), &end("done"));
         host.run_due();
     }
     given
@@ -211,7 +211,7 @@ pub fn end(state: &str) -> Value {
 /// A node takes what was sent, and it becomes final.
 pub fn finish(host: &TestHost) {
     let (key, _) = sending(host);
-    host.take_transaction("delivery-sent", &key);
+    host.accept_transaction("delivery-sent", &key);
     host.run_due();
     end_with(host, "done");
 }
@@ -219,7 +219,7 @@ pub fn finish(host: &TestHost) {
 pub fn end_with(host: &TestHost, state: &str) {
     let followed = host.followed();
     let following = followed.iter().find(|following| following.then == "delivery-done").expect("something is followed");
-    host.end_transaction(&following.blockchain, &following.hash, &end(state));
+    host.finish_transaction(&following.blockchain, &following.hash, &end(state));
     host.run_due();
 }
 

@@ -308,7 +308,7 @@ fn live(host: &TestHost, day: &[(First, &str, &str)]) -> BTreeSet<String> {
             answer.json()["id"].as_str().unwrap().clone_into(&mut names[1].1);
             let (outcome, answer) = ("status".to_owned(), "busy".to_owned());
             let attempt = Attempt { number: 0, at: host.now(), duration: 5, outcome, status: Some(503), answer };
-            host.note_attempt(&names[0].1, &names[1].1, attempt, "failed");
+            host.record_attempt(&names[0].1, &names[1].1, attempt, "failed");
         }
     }
     day.iter().map(|(_, operation, _)| (*operation).to_owned()).collect()

@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use serde::Serialize;
-use tenon_plugin::{Answer, Call, Refusal, Stop, Wording};
+use tenon_plugin::{Answer, Call, ErrorTemplate, Refusal, Stop};
 
 use crate::rules::invalid::Invalid;
 use crate::rules::refusal;
@@ -14,46 +14,53 @@ use crate::rules::refusal;
 pub const VALIDATION_FAILED: &str = "VALIDATION_FAILED";
 /// Of one refusal; what is beyond them is counted.
 const SENTENCES_MAX: usize = 50;
-const NOT_FOUND: Wording = Wording::new("not-found", 404, "RESOURCE_NOT_FOUND", "The requested resource was not found");
-const FORBIDDEN: Wording = Wording::new("forbidden", 403, "API_FORBIDDEN", "The API key does not allow this request");
-const MALFORMED: Wording =
-    Wording::new("malformed-request", 400, "MALFORMED_REQUEST", "The request is not well-formed");
+const NOT_FOUND: ErrorTemplate =
+    ErrorTemplate::new("not-found", 404, "RESOURCE_NOT_FOUND", "The requested resource was not found");
+const FORBIDDEN: ErrorTemplate =
+    ErrorTemplate::new("forbidden", 403, "API_FORBIDDEN", "The API key does not allow this request");
+const MALFORMED: ErrorTemplate =
+    ErrorTemplate::new("malformed-request", 400, "MALFORMED_REQUEST", "The request is not well-formed");
 
-const UNAVAILABLE: Wording =
-    Wording::new("unavailable", 503, "SERVICE_UNAVAILABLE", "The service is busy; try again shortly");
+const UNAVAILABLE: ErrorTemplate =
+    ErrorTemplate::new("unavailable", 503, "SERVICE_UNAVAILABLE", "The service is busy; try again shortly");
 
 /// The failures that only the host sees, but for those above.
-pub const FAILURES: &[Wording] = &[
-    Wording::new("unauthenticated", 401, "API_UNAUTHENTICATED", "Invalid or missing API credentials")
+pub const FAILURES: &[ErrorTemplate] = &[
+    ErrorTemplate::new("unauthenticated", 401, "API_UNAUTHENTICATED", "Invalid or missing API credentials")
         .headers(&[("www-authenticate", "Bearer")]),
     FORBIDDEN,
     NOT_FOUND,
-    Wording::new("method-not-allowed", 405, "METHOD_NOT_ALLOWED", "The resource does not support this method"),
-    Wording::new("unsupported-version", 400, "API_VERSION_NOT_SUPPORTED", "The requested API version is not supported"),
-    Wording::new("unsupported-media-type", 415, "UNSUPPORTED_MEDIA_TYPE", "The body must be application/json"),
+    ErrorTemplate::new("method-not-allowed", 405, "METHOD_NOT_ALLOWED", "The resource does not support this method"),
+    ErrorTemplate::new(
+        "unsupported-version",
+        400,
+        "API_VERSION_NOT_SUPPORTED",
+        "The requested API version is not supported",
+    ),
+    ErrorTemplate::new("unsupported-media-type", 415, "UNSUPPORTED_MEDIA_TYPE", "The body must be application/json"),
     MALFORMED,
-    Wording::new("body-too-large", 413, "PAYLOAD_TOO_LARGE", "The body is too large"),
-    Wording::new("rate-limited", 429, "RATE_LIMITED", "Too many requests."),
-    Wording::new("deadline-exceeded", 504, "DEADLINE_EXCEEDED", "The request took too long; nothing was changed"),
-    Wording::new(
+    ErrorTemplate::new("body-too-large", 413, "PAYLOAD_TOO_LARGE", "The body is too large"),
+    ErrorTemplate::new("rate-limited", 429, "RATE_LIMITED", "Too many requests."),
+    ErrorTemplate::new("deadline-exceeded", 504, "DEADLINE_EXCEEDED", "The request took too long; nothing was changed"),
+    ErrorTemplate::new(
         "outcome-unknown",
         500,
         "OUTCOME_UNKNOWN",
         "The outcome of the request is not known; read before you repeat it",
     ),
-    Wording::new(
+    ErrorTemplate::new(
         "idempotency-mismatch",
         422,
         "IDEMPOTENCY_MISMATCH",
         "The Idempotency-Key was used for another request",
     ),
-    Wording::new(
+    ErrorTemplate::new(
         "idempotency-in-progress",
         409,
         "IDEMPOTENCY_IN_PROGRESS",
         "The first request with this Idempotency-Key still runs",
     ),
-    Wording::new("plugin-failed", 500, "SERVER_ERROR", "Server Error"),
+    ErrorTemplate::new("plugin-failed", 500, "SERVER_ERROR", "Server Error"),
     UNAVAILABLE,
 ];
 
@@ -101,7 +108,7 @@ pub fn not_kept() -> Stop {
 /// 422 with a sentence for each fault.
 pub fn invalid(faults: &[Invalid]) -> Stop {
     let sentences = bounded(faults.iter().map(Invalid::sentence));
-    Refusal::of_messages(422, VALIDATION_FAILED, sentences).into()
+    Refusal::with_messages(422, VALIDATION_FAILED, sentences).into()
 }
 
 /// Each sentence once, and not more of them than somebody reads.
@@ -145,7 +152,7 @@ pub fn answer(call: &Call, refused: &refusal::Refusal) -> Answer {
 
 fn worded(refused: &refusal::Refusal) -> Refusal {
     let sentences = bounded(refused.sentences().into_iter().map(Into::into));
-    let worded = Refusal::of_messages(refused.status(), refused.code(), sentences);
+    let worded = Refusal::with_messages(refused.status(), refused.code(), sentences);
     refused.retry_after_s().into_iter().fold(worded, Refusal::retry_after)
 }
 

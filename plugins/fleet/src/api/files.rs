@@ -136,7 +136,7 @@ pub fn download(call: &Call) -> Outcome {
     };
     let picture = files::load_picture(call, &entry)?;
     let name = ["inline; filename=\"", &entry.id, ".", picture.format.extension(), "\""].concat();
-    let answer = Answer::of_media_type(picture.format.media_type(), picture.bytes)
+    let answer = Answer::with_media_type(picture.format.media_type(), picture.bytes)
         .header("content-disposition", name)
         .header("content-security-policy", "default-src 'none'; sandbox".to_owned())
         .header("x-content-type-options", "nosniff".to_owned())

@@ -4,7 +4,7 @@
 use std::cell::RefCell;
 
 use serde_json::value::RawValue;
-use tenon_plugin::json::{Object, WrongType};
+use tenon_plugin::json::{Object, TypeMismatch};
 use tenon_plugin::{Call, Stop, time};
 
 use super::unknown::{Unknown, is_strict};
@@ -154,7 +154,7 @@ impl<'a> Form<'a> {
     pub fn date(&mut self, field: &'static str) -> Option<u64> {
         self.note_known(field);
         let text = self.note(self.body.text(field), field, "a date")?;
-        self.note(time::parse(&text).ok_or(WrongType).map(Some), field, "a date")
+        self.note(time::parse(&text).ok_or(TypeMismatch).map(Some), field, "a date")
     }
 
     /// An id, or the resource itself, as it was read.
@@ -229,7 +229,7 @@ impl<'a> Form<'a> {
     /// Milliseconds since 1970-01-01T00:00:00Z.
     pub fn date_change(&mut self, field: &'static str) -> Change<u64> {
         let read = |body: &Object| match body.text(field)? {
-            Some(text) => time::parse(&text).ok_or(WrongType).map(Some),
+            Some(text) => time::parse(&text).ok_or(TypeMismatch).map(Some),
             None => Ok(None),
         };
         self.change(field, read, "a date")
@@ -238,7 +238,7 @@ impl<'a> Form<'a> {
     fn change<T>(
         &mut self,
         field: &'static str,
-        read: impl Fn(&Object) -> Result<Option<T>, WrongType>,
+        read: impl Fn(&Object) -> Result<Option<T>, TypeMismatch>,
         kind: &'static str,
     ) -> Change<T> {
         if !self.has(field) {
@@ -247,7 +247,7 @@ impl<'a> Form<'a> {
         match read(&self.body) {
             Ok(Some(value)) => Change::To(value),
             Ok(None) => Change::Cleared,
-            Err(WrongType) => {
+            Err(TypeMismatch) => {
                 self.refuse(Invalid::Not { field, kind });
                 Change::Absent
             }
@@ -298,8 +298,13 @@ impl<'a> Form<'a> {
         self.known.borrow_mut().push(field);
     }
 
-    fn note<T>(&mut self, outcome: Result<Option<T>, WrongType>, field: &'static str, kind: &'static str) -> Option<T> {
-        outcome.unwrap_or_else(|WrongType| {
+    fn note<T>(
+        &mut self,
+        outcome: Result<Option<T>, TypeMismatch>,
+        field: &'static str,
+        kind: &'static str,
+    ) -> Option<T> {
+        outcome.unwrap_or_else(|TypeMismatch| {
             self.refuse(Invalid::Not { field, kind });
             None
         })

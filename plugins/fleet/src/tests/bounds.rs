@@ -215,7 +215,7 @@ fn payloads_that_are_large_themselves_are_too_large_together_as_well() {
 
 /// A tour of ten stops, two things to bring, a customer, with so many bytes in each.
 fn large_order(bytes: usize) -> (TestHost, String) {
-    let host = TestHost::new(&PLUGIN).documented();
+    let host = TestHost::new(&PLUGIN).validate_openapi();
     let driver = json!({"name": "Ada", "email": "ada@example.com", "phone": "+6591234567"});
     let driver = host.call(TestCall::post("/v1/drivers").json(&driver)).json()["id"].clone();
     let stops: Vec<Value> = (0..10).map(|nth| json!({"street1": format!("{nth} Dock St")})).collect();

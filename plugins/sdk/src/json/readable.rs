@@ -1,20 +1,21 @@
-//! Whether a JSON text that is passed on as it came can be read by whoever reads it next. Keeps nothing of it.
+//! Check that JSON text which is forwarded unchanged can be decoded by its next reader.
 //!
-//! Recurses with the text: the depth of what is read here was checked.
+//! Recurses with the nesting of the text, whose depth the caller has checked.
 
 use std::fmt;
 
 use serde::Deserialize;
 use serde::de::{Deserializer, MapAccess, SeqAccess, Visitor};
 
-/// Whether each text in it is Unicode and each number fits a float. The grammar of JSON asks for neither, and
-/// [`Object`](super::Object) leaves values unread: of a text that is passed on as it came, ask this, or those who read it
-/// next may fail.
+/// Returns true if each string of the JSON text is valid Unicode and each number fits a float.
+///
+/// The grammar of JSON requires neither, and [`Object`](super::Object) does not decode values. Text that is forwarded
+/// unchanged needs this check, because other parsers may fail on it.
 pub fn is_readable(text: &str) -> bool {
     serde_json::from_str::<Readable>(text).is_ok()
 }
 
-/// Everything is decoded and nothing is kept; `IgnoredAny` would skip.
+/// Decodes every value and keeps none. `IgnoredAny` would skip the values.
 struct Readable;
 
 impl<'de> Deserialize<'de> for Readable {
@@ -70,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_the_next_reader_would_choke_on_is_not_readable() {
+    fn unpaired_surrogates_and_infinite_numbers_are_not_readable() {
         for text in [r#"{"a":[1,-2,0.5,true,null,"\ud83d\ude00",{}]}"#, "1e308", r#""\u0000""#] {
             assert!(is_readable(text), "{text}");
         }

@@ -1,17 +1,21 @@
-//! Blockchains and keys of a test: it passes what answers and signs ([`TestHost::blockchains`]) and sees what was
-//! sent, watched and followed.
+//! Blockchains and keys in tests. The test passes an implementation ([`TestHost::blockchains`]) and reads the sent,
+//! watched and followed transactions.
 //!
-//! A transaction that was sent is an effect to the destination "chain:NAME" ([`TestHost::effects`], [`TestHost::settle`]); what
-//! becomes of it, and what arrives, the test tells with [`TestHost::put_task`].
+//! A sent transaction is an effect to the destination "chain:NAME" ([`TestHost::effects`], [`TestHost::settle`]). The
+//! test reports the result of a followed transaction with [`TestHost::finish_transaction`], and an incoming movement
+//! with [`TestHost::put_task`].
 
 use std::collections::BTreeMap;
 
 use super::TestHost;
 use crate::bindings::exports::tenon::plugin::handler::Outcome;
 use crate::effects::{Effect, OutgoingCall};
-use crate::host::{Account, ChainTransfer, Following, Network, Sending, Signed, Terms, Transaction, Watching, Wish};
+use crate::host::{
+    Account, ChainTransfer, CoinRequest, Following, Network, Sending, Signed, Terms, Transaction, Watching,
+};
 
-/// What stands behind `keyring` and `chains`; every question has its reply at once. `tenant`: whose keys, and which network.
+/// Implementation of `keyring` and `chains` in a test. Every question has its reply at once. `tenant` selects the keys
+/// and the network.
 pub trait Blockchains {
     fn account_of(&self, tenant: &str, blockchain: &str, index: u32) -> Account;
     fn read_address(&self, blockchain: &str, text: &str) -> Option<String>;
@@ -34,65 +38,66 @@ pub trait Blockchains {
     fn find_transaction(&self, tenant: &str, blockchain: &str, hash: &str) -> Result<Option<Transaction>, String>;
 }
 
-/// By tenant, blockchain, and address or hash.
-type Place = (String, String, String);
+/// Tenant, blockchain, and address or hash.
+type ChainKey = (String, String, String);
 
 #[derive(Clone, Default)]
 pub(super) struct Chains {
-    watched: BTreeMap<Place, Watching>,
-    followed: BTreeMap<Place, Following>,
+    watched: BTreeMap<ChainKey, Watching>,
+    followed: BTreeMap<ChainKey, Following>,
 }
 
 impl Chains {
     pub fn watch(&mut self, tenant: &str, watching: &Watching) {
-        self.watched.insert(place(tenant, &watching.blockchain, &watching.address), watching.clone());
+        self.watched.insert(chain_key(tenant, &watching.blockchain, &watching.address), watching.clone());
     }
 
     pub fn unwatch(&mut self, tenant: &str, blockchain: &str, address: &str) -> bool {
-        self.watched.remove(&place(tenant, blockchain, address)).is_some()
+        self.watched.remove(&chain_key(tenant, blockchain, address)).is_some()
     }
 
     pub fn follow(&mut self, tenant: &str, following: &Following) {
-        self.followed.insert(place(tenant, &following.blockchain, &following.hash), following.clone());
+        self.followed.insert(chain_key(tenant, &following.blockchain, &following.hash), following.clone());
     }
 
     pub fn unfollow(&mut self, tenant: &str, blockchain: &str, hash: &str) -> bool {
-        self.followed.remove(&place(tenant, blockchain, hash)).is_some()
+        self.followed.remove(&chain_key(tenant, blockchain, hash)).is_some()
     }
 }
 
 impl TestHost {
-    /// What answers for blockchains and signs.
+    /// Sets the implementation of blockchains and keys.
     pub fn blockchains(self, blockchains: impl Blockchains + 'static) -> TestHost {
         self.blockchains.replace(Some(Box::new(blockchains)));
         self
     }
 
-    /// Addresses of the default tenant that are watched.
+    /// Returns the watched addresses of the default tenant.
     pub fn watched(&self) -> Vec<Watching> {
         let state = self.committed.borrow();
         let own = state.chains.watched.iter().filter(|((tenant, _, _), _)| tenant == super::TENANT);
         own.map(|(_, watching)| watching.clone()).collect()
     }
 
-    /// Transactions of the default tenant that are followed.
+    /// Returns the followed transactions of the default tenant.
     pub fn followed(&self) -> Vec<Following> {
         let state = self.committed.borrow();
         let own = state.chains.followed.iter().filter(|((tenant, _, _), _)| tenant == super::TENANT);
         own.map(|(_, following)| following.clone()).collect()
     }
 
-    /// A node has taken what was sent as `then` and `key`: its task is due at once.
-    pub fn take_transaction(&self, then: &str, key: &str) {
+    /// Reports that a node has accepted the transaction sent with `then` and `key`. Its task is due at once.
+    pub fn accept_transaction(&self, then: &str, key: &str) {
         let response = super::response(200, &serde_json::json!({}));
         self.settle(then, key, Outcome::Answered(response));
     }
 
-    /// What is followed has come to its end: the task is due at once, with this payload besides `context`, `blockchain` and `hash`.
-    pub fn end_transaction(&self, blockchain: &str, hash: &str, payload: &serde_json::Value) {
-        let place = place(super::TENANT, blockchain, hash);
-        let followed = self.committed.borrow_mut().chains.followed.remove(&place);
-        let following = followed.unwrap_or_else(|| panic!("nobody follows {hash} on {blockchain}"));
+    /// Reports the result of a followed transaction of the default tenant. Its task is due at once, with this payload
+    /// and the members `context`, `blockchain` and `hash`.
+    pub fn finish_transaction(&self, blockchain: &str, hash: &str, payload: &serde_json::Value) {
+        let key = chain_key(super::TENANT, blockchain, hash);
+        let followed = self.committed.borrow_mut().chains.followed.remove(&key);
+        let following = followed.unwrap_or_else(|| panic!("{hash} on {blockchain} is not followed"));
         let mut payload = payload.as_object().expect("a payload is an object").clone();
         let context = serde_json::from_str(&following.context).expect("a context is JSON");
         payload.extend([
@@ -103,28 +108,31 @@ impl TestHost {
         self.put_task(&following.then, &following.key, self.now(), &serde_json::Value::Object(payload).to_string());
     }
 
-    pub(super) fn with_blockchains<T>(&self, blockchain: &str, ask: impl FnOnce(&dyn Blockchains, &str) -> T) -> T {
+    pub(super) fn with_blockchains<T>(&self, blockchain: &str, query: impl FnOnce(&dyn Blockchains, &str) -> T) -> T {
         let blockchains = self.blockchains.borrow();
-        let blockchains = blockchains.as_deref().expect("this test has blockchains");
+        let blockchains = blockchains.as_deref().expect("the test calls TestHost::blockchains");
         let tenant = self.working_tenant();
         let known = blockchains.find_network(&tenant, blockchain).is_some();
-        assert!(known, "there is no blockchain {blockchain}");
-        ask(blockchains, &tenant)
+        assert!(known, "the blockchain {blockchain} does not exist");
+        query(blockchains, &tenant)
     }
 }
 
-pub(super) fn sent(sending: &Sending) -> Effect {
+/// Returns a transaction to send as an effect.
+pub(super) fn send_effect(sending: &Sending) -> Effect {
     let raw = serde_json::json!({ "raw": sending.raw }).to_string();
     let call = OutgoingCall::new(&format!("chain:{}", sending.blockchain), "POST", "/transactions").json(raw);
     Effect::new(call, &sending.then, &sending.key, sending.context.clone()).delays_ms(&sending.delays)
 }
 
-pub(super) fn wished(wish: &Wish) -> Effect {
-    let body = serde_json::json!({ "address": wish.address, "token": wish.token, "amount": wish.amount }).to_string();
-    let call = OutgoingCall::new(&format!("chain:{}", wish.blockchain), "POST", "/faucet").json(body);
-    Effect::new(call, &wish.then, &wish.key, wish.context.clone())
+/// Returns a request to a faucet as an effect.
+pub(super) fn faucet_effect(request: &CoinRequest) -> Effect {
+    let CoinRequest { blockchain, address, token, amount, then, key, context } = request;
+    let body = serde_json::json!({ "address": address, "token": token, "amount": amount }).to_string();
+    let call = OutgoingCall::new(&format!("chain:{blockchain}"), "POST", "/faucet").json(body);
+    Effect::new(call, then, key, context.clone())
 }
 
-fn place(tenant: &str, blockchain: &str, what: &str) -> Place {
-    (tenant.to_owned(), blockchain.to_owned(), what.to_owned())
+fn chain_key(tenant: &str, blockchain: &str, address_or_hash: &str) -> ChainKey {
+    (tenant.to_owned(), blockchain.to_owned(), address_or_hash.to_owned())
 }

@@ -1,4 +1,4 @@
-//! Keys, tokens and passwords in memory. Never cryptography: a hash here is only told from another one.
+//! API keys, tokens and passwords in memory. No cryptography: a hash is only compared with others.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use super::TestHost;
 use crate::bindings::tenon::plugin::types::Pair;
 use crate::host::{Credential, Grant, Issued};
 
-/// What was issued and is not revoked.
+/// A credential that was issued and is not revoked.
 #[derive(Clone, Debug, PartialEq)]
 pub struct IssuedCredential {
     pub tenant: String,
@@ -20,9 +20,9 @@ pub struct IssuedCredential {
 
 #[derive(Clone, Default)]
 pub(super) struct Credentials {
-    /// In the order in which they were issued.
+    /// Credentials in order of issue.
     issued: Vec<IssuedCredential>,
-    /// By hash.
+    /// Passwords by hash.
     passwords: BTreeMap<String, String>,
 }
 
@@ -37,27 +37,26 @@ impl Credentials {
     }
 
     pub fn find(&self, tenant: &str, attribute: &Pair, now: u64) -> Vec<Credential> {
-        let valid = self.of(tenant, attribute).filter(|one| one.grant.expires_at.is_none_or(|at| at > now));
-        let seen = |one: &IssuedCredential| Credential {
-            id: one.id.clone(),
-            kind: one.kind.to_owned(),
-            label: one.grant.label.clone(),
-            created_at: one.created_at,
-            expires_at: one.grant.expires_at,
+        let valid = self.with_attribute(tenant, attribute).filter(|issued| issued.is_valid(now));
+        let view = |issued: &IssuedCredential| Credential {
+            id: issued.id.clone(),
+            kind: issued.kind.to_owned(),
+            label: issued.grant.label.clone(),
+            created_at: issued.created_at,
+            expires_at: issued.grant.expires_at,
             last_used_at: None,
         };
-        valid.map(seen).collect()
+        valid.map(view).collect()
     }
 
     pub fn revoke(&mut self, tenant: &str, id: &str, now: u64) -> bool {
         let before = self.issued.len();
-        let is_valid = |one: &IssuedCredential| one.grant.expires_at.is_none_or(|at| at > now);
-        self.issued.retain(|one| one.tenant != tenant || one.id != id || !is_valid(one));
+        self.issued.retain(|issued| issued.tenant != tenant || issued.id != id || !issued.is_valid(now));
         self.issued.len() < before
     }
 
     pub fn revoke_all(&mut self, tenant: &str, attribute: &Pair, now: u64) -> u32 {
-        let ids: Vec<String> = self.of(tenant, attribute).map(|one| one.id.clone()).collect();
+        let ids: Vec<String> = self.with_attribute(tenant, attribute).map(|issued| issued.id.clone()).collect();
         ids.iter().map(|id| u32::from(self.revoke(tenant, id, now))).sum()
     }
 
@@ -67,16 +66,26 @@ impl Credentials {
     }
 
     pub fn verify(&self, password: &str, hash: Option<&str>) -> bool {
-        hash.and_then(|hash| self.passwords.get(hash)).is_some_and(|known| known == password)
+        hash.and_then(|hash| self.passwords.get(hash)).is_some_and(|stored| stored == password)
     }
 
-    fn of<'a>(&'a self, tenant: &'a str, attribute: &'a Pair) -> impl Iterator<Item = &'a IssuedCredential> {
-        self.issued.iter().filter(move |one| one.tenant == tenant && one.grant.attributes.contains(attribute))
+    fn with_attribute<'a>(
+        &'a self,
+        tenant: &'a str,
+        attribute: &'a Pair,
+    ) -> impl Iterator<Item = &'a IssuedCredential> {
+        self.issued.iter().filter(move |issued| issued.tenant == tenant && issued.grant.attributes.contains(attribute))
+    }
+}
+
+impl IssuedCredential {
+    fn is_valid(&self, now: u64) -> bool {
+        self.grant.expires_at.is_none_or(|at| at > now)
     }
 }
 
 impl TestHost {
-    /// Keys and tokens that were issued and are not revoked, the oldest first.
+    /// Returns the keys and tokens that were issued and are not revoked, oldest first.
     pub fn issued(&self) -> Vec<IssuedCredential> {
         self.committed.borrow().credentials.issued.clone()
     }

@@ -1,6 +1,7 @@
-//! What a plugin answers and tells, held against its OpenAPI document where a test wants that (`TestHost::documented`).
+//! Validation of answers and events against the plugin's OpenAPI document (`TestHost::validate_openapi`).
 //!
-//! Invariant: a status that the plugin itself answers with stands beside the operation; `default` is for what the host says.
+//! Invariant: the operation lists each status that the plugin itself answers with. `default` is for responses of the
+//! host.
 
 use serde_json::Value;
 
@@ -15,15 +16,15 @@ impl TestHost {
         let mut all = items.filter_map(Value::as_object).flat_map(|item| item.values());
         let published = all.find(|it| it["operationId"] == operation);
         let published = published.unwrap_or_else(|| panic!("{operation} is not in the OpenAPI document"));
-        let place = format!("{operation} {}", answer.status);
+        let path = format!("{operation} {}", answer.status);
         let declared = published["responses"].get(answer.status.to_string());
-        let declared = declared.unwrap_or_else(|| panic!("{place} is not in the OpenAPI document: {}", answer.body));
+        let declared = declared.unwrap_or_else(|| panic!("{path} is not in the OpenAPI document: {}", answer.body));
         if let Some(media) = resolve(document, declared)["content"].get("application/json") {
-            schema::check(document, &media["schema"], &answer.json(), &place);
+            schema::check(document, &media["schema"], &answer.json(), &path);
         }
     }
 
-    /// A payload stands where the envelope has it.
+    /// Validates the payload against the schema of the member that the envelope replaces by it.
     pub(super) fn check_event(&self, event: &EmittedEvent) {
         let Some(document) = self.document() else { return };
         let hook = document["webhooks"].get(&event.event_type);

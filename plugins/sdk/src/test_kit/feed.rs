@@ -1,19 +1,25 @@
-//! The feed of a tenant in memory. Bodies are payloads: the test kit puts nothing around them.
+//! Event feed of a tenant in memory. Bodies are payloads without an envelope.
 
 use super::memory::EmittedEvent;
 use crate::host::{EventEntry, FeedFilter, FeedPage};
 
 const PAGE_MAX: u32 = 100;
 
-/// `wish`: what is shown, after which event, and how many.
-pub fn list(events: &[EmittedEvent], tenant: &str, wish: (&FeedFilter, Option<&str>, u32)) -> Option<FeedPage> {
-    let (filter, after, limit) = wish;
+/// Returns the events of the tenant after `after` that pass the filter, or `None` if `after` is not an event of the
+/// tenant.
+pub fn list(
+    events: &[EmittedEvent],
+    tenant: &str,
+    filter: &FeedFilter,
+    after: Option<&str>,
+    limit: u32,
+) -> Option<FeedPage> {
     let own: Vec<&EmittedEvent> = events.iter().filter(|event| event.tenant == tenant).collect();
     let begin = match after {
         None => 0,
         Some(id) => own.iter().position(|event| event.id == id)? + 1,
     };
-    let shows = |list: &[String], name: &str| list.is_empty() || list.iter().any(|entry| entry == name);
+    let selects = |list: &[String], name: &str| list.is_empty() || list.iter().any(|entry| entry == name);
     let limit = limit.clamp(1, PAGE_MAX) as usize;
     let mut page = FeedPage { events: Vec::new(), next: after.map(str::to_owned), more: false };
     for event in own.into_iter().skip(begin) {
@@ -22,7 +28,7 @@ pub fn list(events: &[EmittedEvent], tenant: &str, wish: (&FeedFilter, Option<&s
             break;
         }
         page.next = Some(event.id.clone());
-        if shows(&filter.event_types, &event.event_type) && shows(&filter.subjects, &event.subject) {
+        if selects(&filter.event_types, &event.event_type) && selects(&filter.subjects, &event.subject) {
             page.events.push(entry(event));
         }
     }

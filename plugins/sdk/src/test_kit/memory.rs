@@ -1,6 +1,7 @@
-//! The host in memory: what is committed, what the running call changed, and the checks that the real host makes.
+//! The host in memory: the committed state, the changes of the running call, and the checks of the real host.
 //!
-//! Invariant: `working` is a copy of `committed` while a call runs; `end` keeps one of them.
+//! Invariant: while a call runs, `working` is a copy of `committed` with the changes of the call. `end` keeps one of
+//! them.
 
 mod imports;
 
@@ -12,8 +13,8 @@ use serde_json::Value;
 use super::chains::{Blockchains, Chains};
 use super::credentials::Credentials;
 use super::destinations::Destinations;
-use super::hooks::{Hooks, TestDelivery};
-use super::outside::{Outside, Questions};
+use super::pending::{PendingWork, Questions};
+use super::webhooks::{TestDelivery, Webhooks};
 use super::{bounds, search};
 use crate::bindings::tenon::plugin::types::Principal;
 use crate::host::{Attempt, Destination, Entry, LedgerRefusal, Level, RecordRefusal, Transfer};
@@ -27,11 +28,11 @@ pub struct EmittedEvent {
     pub event_type: String,
     pub subject: String,
     pub payload: Value,
-    /// Of the clock when it was emitted.
+    /// Time of the call that emitted it, in milliseconds since 1970.
     pub at: u64,
 }
 
-/// What the running call requires of a balance.
+/// Bounds of a balance that the running call requires.
 struct Bound {
     account: String,
     asset: String,
@@ -41,27 +42,27 @@ struct Bound {
 
 #[derive(Clone, Default)]
 pub(super) struct State {
-    /// By tenant, collection, id.
+    /// Records by tenant, collection and id.
     records: BTreeMap<(String, String, String), Entry>,
     events: Vec<EmittedEvent>,
-    /// By tenant, account, asset.
+    /// Balances by tenant, account and asset.
     balances: BTreeMap<(String, String, String), i128>,
     external: Vec<(String, String)>,
     transfers: Vec<(String, String)>,
     journal: Vec<Value>,
-    hooks: Hooks,
-    pub(super) outside: Outside,
+    webhooks: Webhooks,
+    pub(super) pending: PendingWork,
     destinations: Destinations,
     pub(super) credentials: Credentials,
     pub(super) chains: Chains,
-    /// For one endpoint each: in no list of events.
+    /// Test events. Each has one endpoint, and none is in `events`.
     test_events: Vec<EmittedEvent>,
 }
 
-/// A host for one plugin. Its clock stands still until a test moves it.
+/// A host for one plugin. Its clock stops until the test advances it.
 pub struct TestHost {
     plugin: &'static Plugin,
-    /// What answers and events are held against.
+    /// OpenAPI document against which answers and events are validated.
     document: Option<Value>,
     pub(super) committed: RefCell<State>,
     working: RefCell<State>,
@@ -75,13 +76,14 @@ pub struct TestHost {
     now: Cell<u64>,
     version: Cell<u64>,
     requests: Cell<u64>,
-    /// The running call stated that its answer is repeatable.
+    /// Whether the running call stated that its answer is repeatable.
     pub(super) repeatable: Cell<bool>,
-    /// State of a small generator: ids differ within a test, and are the same in each run of it.
+    /// State of the random generator. Ids differ within a test and are equal in each run of the test.
     random: Cell<u64>,
 }
 
 impl TestHost {
+    /// Returns a host without records and settings.
     pub fn new(plugin: &'static Plugin) -> TestHost {
         TestHost {
             plugin,
@@ -103,78 +105,79 @@ impl TestHost {
         }
     }
 
-    /// A value of the plugin's section of plugins.toml: one JSON text.
+    /// Sets a value of the plugin's section of plugins.toml: one JSON text.
     pub fn setting(self, key: &str, json: &str) -> TestHost {
         self.settings.borrow_mut().insert(key.to_owned(), json.to_owned());
         self
     }
 
-    /// From now on every answer and every event must be as the plugin's OpenAPI document says.
-    pub fn documented(self) -> TestHost {
+    /// Validates each answer and event against the plugin's OpenAPI document.
+    pub fn validate_openapi(self) -> TestHost {
         TestHost { document: self.plugin.openapi.map(parsed), ..self }
     }
 
-    /// Milliseconds since 1970-01-01T00:00:00Z.
+    /// Returns the time in milliseconds since 1970-01-01T00:00:00Z.
     pub fn now(&self) -> u64 {
         self.now.get()
     }
 
+    /// Advances the clock.
     pub fn advance_ms(&self, milliseconds: u64) {
         self.now.set(self.now.get() + milliseconds);
     }
 
-    /// A committed record of the default tenant.
+    /// Returns a committed record of the default tenant.
     pub fn record(&self, collection: &str, id: &str) -> Option<Value> {
         let key = (super::TENANT.to_owned(), collection.to_owned(), id.to_owned());
         self.committed.borrow().records.get(&key).map(|entry| parsed(&entry.body))
     }
 
-    /// Puts a record of the default tenant in place, as an older version of the plugin may have written it.
+    /// Stores a record of the default tenant, as an older version of the plugin may have written it.
     pub fn put_record(&self, collection: &str, id: &str, body: &Value) {
         let key = (super::TENANT.to_owned(), collection.to_owned(), id.to_owned());
         let entry = self.entry(id, &body.to_string(), self.now.get());
         self.committed.borrow_mut().records.insert(key, entry);
     }
 
-    /// Committed balances of the default tenant, by account and asset.
+    /// Returns the committed balances of the default tenant, by account and asset.
     pub fn balances(&self) -> BTreeMap<(String, String), i128> {
         let state = self.committed.borrow();
         let own = state.balances.iter().filter(|((tenant, _, _), _)| tenant == super::TENANT);
         own.map(|((_, account, asset), balance)| ((account.clone(), asset.clone()), *balance)).collect()
     }
 
-    /// What committed calls emitted, in order.
+    /// Returns the events of committed calls, in order.
     pub fn events(&self) -> Vec<EmittedEvent> {
         self.committed.borrow().events.clone()
     }
 
-    /// What is on its way to endpoints of webhooks, in the order of the events.
+    /// Returns the deliveries to webhook endpoints, in the order of their events.
     pub fn deliveries(&self) -> Vec<TestDelivery> {
-        self.committed.borrow().hooks.list().to_vec()
+        self.committed.borrow().webhooks.list().to_vec()
     }
 
-    /// What the host would note of a request to an endpoint of the default tenant, and the state that the delivery is in
-    /// then: "retrying", "delivered" or "failed".
-    pub fn note_attempt(&self, endpoint: &str, event: &str, attempt: Attempt, state: &str) {
-        self.committed.borrow_mut().hooks.note_attempt(super::TENANT, endpoint, event, attempt, state);
+    /// Records an attempt of a delivery to an endpoint of the default tenant, and the resulting state of the delivery:
+    /// "retrying", "delivered" or "failed".
+    pub fn record_attempt(&self, endpoint: &str, event: &str, attempt: Attempt, state: &str) {
+        self.committed.borrow_mut().webhooks.record_attempt(super::TENANT, endpoint, event, attempt, state);
     }
 
-    /// What the host does with an endpoint of the default tenant that failed for too long.
+    /// Disables an endpoint of the default tenant, as the host does when deliveries fail for too long.
     pub fn disable_endpoint(&self, id: &str, reason: &str) {
-        self.committed.borrow_mut().hooks.disable(super::TENANT, id, reason);
+        self.committed.borrow_mut().webhooks.disable(super::TENANT, id, reason);
     }
 
-    /// A destination of the default tenant, with its secrets.
+    /// Returns a destination of the default tenant, with its secrets.
     pub fn destination(&self, name: &str) -> Option<Destination> {
         self.committed.borrow().destinations.find(super::TENANT, name).cloned()
     }
 
-    /// Lines that calls appended, also those that refused.
+    /// Returns the journal entries of all calls, including refused ones.
     pub fn journal(&self) -> Vec<Value> {
         self.committed.borrow().journal.clone()
     }
 
-    /// Messages that calls logged.
+    /// Returns the log messages of all calls.
     pub fn logged(&self) -> Vec<(Level, String)> {
         self.log.borrow().clone()
     }
@@ -198,13 +201,13 @@ impl TestHost {
         *self.working.borrow_mut() = self.committed.borrow().clone();
     }
 
-    /// Runs `look` on what is committed, without any effect.
-    pub(super) fn aside<T>(&self, principal: &Principal, look: impl FnOnce() -> T) -> T {
+    /// Runs `call` on the committed state and discards its changes.
+    pub(super) fn run_discarded<T>(&self, principal: &Principal, call: impl FnOnce() -> T) -> T {
         let working = self.working.borrow().clone();
         self.begin(principal);
-        let seen = look();
+        let result = call();
         *self.working.borrow_mut() = working;
-        seen
+        result
     }
 
     pub(super) fn end(&self, commit: bool) {
@@ -214,7 +217,7 @@ impl TestHost {
             let known = self.committed.borrow().events.len();
             for event in working.events.iter().skip(known) {
                 self.check_event(event);
-                working.hooks.deliver(event, self.now.get());
+                working.webhooks.deliver(event, self.now.get());
             }
             *self.committed.borrow_mut() = working;
         } else {
@@ -226,11 +229,11 @@ impl TestHost {
         for Bound { account, asset, at_least, at_most } in self.bounds.borrow().iter() {
             let balance = state.balances.get(&(self.tenant(), account.clone(), asset.clone())).copied().unwrap_or(0);
             let holds = at_least.is_none_or(|bound| balance >= bound) && at_most.is_none_or(|bound| balance <= bound);
-            assert!(holds, "the bound on {account} ({asset}) does not hold: the real host would run the call for ever");
+            assert!(holds, "{account} ({asset}) violates a required bound: the real host would retry the call forever");
         }
     }
 
-    /// Whose call runs; an open route has no keys and no blockchains.
+    /// Returns the tenant of the running call. An open route has no keys and no blockchains.
     pub(super) fn working_tenant(&self) -> String {
         self.writing_tenant()
     }
@@ -241,7 +244,7 @@ impl TestHost {
 
     fn writing_tenant(&self) -> String {
         let tenant = self.tenant();
-        assert!(!tenant.is_empty(), "an open route changes nothing: it has no tenant");
+        assert!(!tenant.is_empty(), "an open route has no tenant and must not change anything");
         tenant
     }
 
@@ -268,12 +271,12 @@ impl TestHost {
         bounds::check_record(self.collection(collection), text, &body)?;
         let state = self.working.borrow();
         for index in self.collection(collection).indexes.iter().filter(|index| index.unique) {
-            let Some(values) = search::slot(index, &body) else { continue };
+            let Some(values) = search::unique_values(index, &body) else { continue };
             let taken = state.records.iter().any(|((owner, name, other), entry)| {
                 *owner == tenant
                     && name == collection
                     && other != id
-                    && search::slot(index, &parsed(&entry.body)) == Some(values.clone())
+                    && search::unique_values(index, &parsed(&entry.body)) == Some(values.clone())
             });
             if taken {
                 return Err(RecordRefusal::NotUnique(index.name.to_owned()));
@@ -292,7 +295,7 @@ impl TestHost {
         EmittedEvent { id, tenant, event_type, subject, payload, at }
     }
 
-    /// 32 bytes in base64, of letters alone.
+    /// Returns a signing secret: 32 bytes in base64, which consists of letters only.
     fn new_secret(&self) -> String {
         let letter = || char::from(b'a' + (self.fill_random() % 26) as u8);
         format!("whsec_{}A=", (0..42).map(|_| letter()).collect::<String>())
@@ -302,7 +305,7 @@ impl TestHost {
         self.random.get()
     }
 
-    /// Every round of a call draws the same ids.
+    /// Resets the generator, so that every round of a call generates the same ids.
     pub(super) fn repeat_randomness(&self, randomness: u64) {
         self.random.set(randomness);
     }

@@ -1,52 +1,54 @@
-//! JSON Schema of answers, as far as the OpenAPI documents of plugins use it. A keyword that is not known fails: it would check
-//! nothing.
+//! Validation against JSON Schema, with the keywords that the OpenAPI documents of plugins use. An unsupported keyword
+//! fails the test, because ignoring it would skip a check.
 
 use serde_json::{Map, Value};
 
-/// Follows `$ref` within the document.
+/// Resolves a `$ref` within the document.
 pub fn resolve<'a>(document: &'a Value, value: &'a Value) -> &'a Value {
     match value.get("$ref").and_then(Value::as_str) {
         Some(reference) => {
             let pointer =
-                reference.strip_prefix('#').unwrap_or_else(|| panic!("{reference} leads out of the document"));
-            resolve(document, document.pointer(pointer).unwrap_or_else(|| panic!("{reference} leads nowhere")))
+                reference.strip_prefix('#').unwrap_or_else(|| panic!("{reference} is not within the document"));
+            resolve(document, document.pointer(pointer).unwrap_or_else(|| panic!("{reference} does not exist")))
         }
         None => value,
     }
 }
 
+/// Fails if a `$ref` of the document cannot be resolved.
 pub fn check_references(document: &Value) {
-    fn look(document: &Value, value: &Value) {
+    fn resolve_all(document: &Value, value: &Value) {
         match value {
             Value::Object(members) => {
                 resolve(document, value);
-                members.values().for_each(|value| look(document, value));
+                members.values().for_each(|value| resolve_all(document, value));
             }
-            Value::Array(items) => items.iter().for_each(|value| look(document, value)),
+            Value::Array(items) => items.iter().for_each(|value| resolve_all(document, value)),
             _ => {}
         }
     }
-    look(document, document);
+    resolve_all(document, document);
 }
 
-/// Fails with the place in `value` that is not as the schema says.
+/// Fails the test if `value` does not match the schema. The message contains the path of the invalid member, which
+/// begins with `path`.
 #[track_caller]
-pub fn check(document: &Value, schema: &Value, value: &Value, place: &str) {
-    if let Err(why) = judge(document, schema, value, place) {
-        panic!("{why}");
+pub fn check(document: &Value, schema: &Value, value: &Value, path: &str) {
+    if let Err(message) = validate(document, schema, value, path) {
+        panic!("{message}");
     }
 }
 
-/// A member that the schema does not name is a hole in the document.
-fn judge(document: &Value, schema: &Value, value: &Value, place: &str) -> Result<(), String> {
-    judge_part(document, schema, value, place)?;
+/// Validates a value. A member that the schema does not name is an error, because the document does not describe it.
+fn validate(document: &Value, schema: &Value, value: &Value, path: &str) -> Result<(), String> {
+    validate_part(document, schema, value, path)?;
     let (named, members) = (names(document, schema), value.as_object());
     let unnamed =
         members.into_iter().flat_map(Map::keys).find(|name| !named.is_empty() && !named.contains(&name.as_str()));
-    unnamed.map_or(Ok(()), |name| Err(format!("{place}/{name} is not in the document")))
+    unnamed.map_or(Ok(()), |name| Err(format!("{path}/{name} is not in the document")))
 }
 
-/// The members that a schema and its parts name.
+/// Returns the members that a schema and its `allOf` parts name.
 fn names<'a>(document: &'a Value, schema: &'a Value) -> Vec<&'a str> {
     let schema = resolve(document, schema);
     let own = schema.get("properties").and_then(Value::as_object).into_iter().flat_map(Map::keys).map(String::as_str);
@@ -54,61 +56,64 @@ fn names<'a>(document: &'a Value, schema: &'a Value) -> Vec<&'a str> {
     own.chain(parts.flat_map(|part| names(document, part))).collect()
 }
 
-/// What the schema asks for, whatever else there is.
-fn judge_part(document: &Value, schema: &Value, value: &Value, place: &str) -> Result<(), String> {
+/// Validates a value against one schema. Members that the schema does not name are allowed.
+fn validate_part(document: &Value, schema: &Value, value: &Value, path: &str) -> Result<(), String> {
     let schema = resolve(document, schema);
-    let Some(keywords) = schema.as_object() else { return Err(format!("{place}: no schema: {schema}")) };
-    for (keyword, wanted) in keywords {
+    let Some(keywords) = schema.as_object() else { return Err(format!("{path}: no schema: {schema}")) };
+    for (keyword, expected) in keywords {
         let holds = match keyword.as_str() {
-            "type" => is_of_type(wanted, value),
-            "enum" => wanted.as_array().is_some_and(|values| values.contains(value)),
-            "const" => wanted == value,
+            "type" => is_of_type(expected, value),
+            "enum" => expected.as_array().is_some_and(|values| values.contains(value)),
+            "const" => expected == value,
             "required" => {
-                wanted.as_array().into_iter().flatten().all(|name| value.get(name.as_str().unwrap_or("")).is_some())
+                expected.as_array().into_iter().flatten().all(|name| value.get(name.as_str().unwrap_or("")).is_some())
             }
-            "minItems" => value.as_array().is_none_or(|items| items.len() as u64 >= wanted.as_u64().unwrap_or(0)),
+            "minItems" => value.as_array().is_none_or(|items| items.len() as u64 >= expected.as_u64().unwrap_or(0)),
             "maxItems" => {
-                value.as_array().is_none_or(|items| items.len() as u64 <= wanted.as_u64().unwrap_or(u64::MAX))
+                value.as_array().is_none_or(|items| items.len() as u64 <= expected.as_u64().unwrap_or(u64::MAX))
             }
-            "minimum" => value.as_f64().is_none_or(|number| Some(number) >= wanted.as_f64()),
-            "maximum" => value.as_f64().is_none_or(|number| Some(number) <= wanted.as_f64()),
+            "minimum" => value.as_f64().is_none_or(|number| Some(number) >= expected.as_f64()),
+            "maximum" => value.as_f64().is_none_or(|number| Some(number) <= expected.as_f64()),
             "minLength" => {
-                value.as_str().is_none_or(|text| text.chars().count() as u64 >= wanted.as_u64().unwrap_or(0))
+                value.as_str().is_none_or(|text| text.chars().count() as u64 >= expected.as_u64().unwrap_or(0))
             }
             "maxLength" => {
-                value.as_str().is_none_or(|text| text.chars().count() as u64 <= wanted.as_u64().unwrap_or(u64::MAX))
+                value.as_str().is_none_or(|text| text.chars().count() as u64 <= expected.as_u64().unwrap_or(u64::MAX))
             }
-            "pattern" => value.as_str().is_none_or(|text| fits(wanted, text)),
-            // Never in an answer.
-            "writeOnly" => wanted != true,
-            "allOf" => return_all(wanted.as_array(), |(_, part)| judge_part(document, part, value, place))?,
+            "pattern" => value.as_str().is_none_or(|text| matches_pattern(expected, text)),
+            // A write-only member must not be in an answer.
+            "writeOnly" => expected != true,
+            "allOf" => check_all(expected.as_array(), |(_, part)| validate_part(document, part, value, path))?,
             "oneOf" | "anyOf" => {
-                let fitting =
-                    wanted.as_array().into_iter().flatten().filter(|one| judge(document, one, value, place).is_ok());
+                let fitting = expected
+                    .as_array()
+                    .into_iter()
+                    .flatten()
+                    .filter(|part| validate(document, part, value, path).is_ok());
                 let count = fitting.count();
                 count == 1 || (keyword == "anyOf" && count > 1)
             }
-            "items" => {
-                return_all(value.as_array(), |(nth, item)| judge(document, wanted, item, &format!("{place}/{nth}")))?
-            }
-            "properties" => check_members(document, (wanted.as_object(), value.as_object()), place)?,
+            "items" => check_all(value.as_array(), |(index, item)| {
+                validate(document, expected, item, &format!("{path}/{index}"))
+            })?,
+            "properties" => check_members(document, (expected.as_object(), value.as_object()), path)?,
             "description" | "example" | "examples" | "format" | "default" | "title" | "additionalProperties" => true,
-            other => return Err(format!("{place}: the keyword {other} is not known here")),
+            other => return Err(format!("{path}: the keyword {other} is not supported")),
         };
         if !holds {
-            return Err(format!("{place}: {value} is not {keyword} {wanted}"));
+            return Err(format!("{path}: {value} is not {keyword} {expected}"));
         }
     }
     Ok(())
 }
 
-/// The patterns that stand in the documents: there is one.
-fn fits(pattern: &Value, text: &str) -> bool {
-    assert_eq!(pattern, "^[A-Z]{3}$", "this pattern is not known here");
+/// Matches the only pattern that the documents use.
+fn matches_pattern(pattern: &Value, text: &str) -> bool {
+    assert_eq!(pattern, "^[A-Z]{3}$", "this pattern is not supported");
     text.len() == 3 && text.bytes().all(|byte| byte.is_ascii_uppercase())
 }
 
-fn return_all(
+fn check_all(
     items: Option<&Vec<Value>>,
     check: impl FnMut((usize, &Value)) -> Result<(), String>,
 ) -> Result<bool, String> {
@@ -117,16 +122,16 @@ fn return_all(
 
 type Members<'a> = Option<&'a Map<String, Value>>;
 
-fn check_members(document: &Value, (schemas, members): (Members, Members), place: &str) -> Result<bool, String> {
+fn check_members(document: &Value, (schemas, members): (Members, Members), path: &str) -> Result<bool, String> {
     let (Some(schemas), Some(members)) = (schemas, members) else { return Ok(true) };
     for (name, value) in members {
         let Some(schema) = schemas.get(name) else { continue };
-        judge(document, schema, value, &format!("{place}/{name}"))?;
+        validate(document, schema, value, &format!("{path}/{name}"))?;
     }
     Ok(true)
 }
 
-fn is_of_type(wanted: &Value, value: &Value) -> bool {
+fn is_of_type(expected: &Value, value: &Value) -> bool {
     let is = |name: &Value| match name.as_str() {
         Some("integer") => value.is_i64() || value.is_u64(),
         Some("number") => value.is_number(),
@@ -137,7 +142,7 @@ fn is_of_type(wanted: &Value, value: &Value) -> bool {
         Some("null") => value.is_null(),
         _ => false,
     };
-    wanted.as_array().map_or_else(|| is(wanted), |names| names.iter().any(is))
+    expected.as_array().map_or_else(|| is(expected), |names| names.iter().any(is))
 }
 
 #[cfg(test)]
@@ -147,22 +152,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_member_that_no_part_of_a_schema_names_is_a_hole() {
+    fn member_that_the_schema_does_not_name_is_rejected() {
         let named = json!({"type": "object", "required": ["id"], "properties": {"id": {"type": "string"}}});
         let document = json!({"named": named});
         let both = json!({"allOf": [{"$ref": "#/named"}, {"properties": {"at": {"type": ["integer", "null"]}}}]});
-        let judged = |schema: &Value, value: Value| judge(&document, schema, &value, "it");
-        assert_eq!(judged(&both, json!({"id": "a", "at": null})), Ok(()));
-        assert_eq!(judged(&both, json!({"id": "a", "of": 1})), Err("it/of is not in the document".to_owned()));
+        let result = |schema: &Value, value: Value| validate(&document, schema, &value, "it");
+        assert_eq!(result(&both, json!({"id": "a", "at": null})), Ok(()));
+        assert_eq!(result(&both, json!({"id": "a", "of": 1})), Err("it/of is not in the document".to_owned()));
         assert_eq!(
-            judged(&document["named"], json!({"id": "a", "at": 1})),
+            result(&document["named"], json!({"id": "a", "at": 1})),
             Err("it/at is not in the document".to_owned())
         );
-        assert!(judged(&both, json!({"at": 1})).is_err() && judged(&both, json!({"id": "a", "at": "b"})).is_err());
+        assert!(result(&both, json!({"at": 1})).is_err() && result(&both, json!({"id": "a", "at": "b"})).is_err());
     }
 
     #[test]
-    fn a_keyword_that_is_not_known_checks_nothing_and_fails() {
-        assert!(judge(&Value::Null, &json!({"multipleOf": 2}), &json!(4), "it").is_err());
+    fn unsupported_keyword_fails() {
+        assert!(validate(&Value::Null, &json!({"multipleOf": 2}), &json!(4), "it").is_err());
     }
 }

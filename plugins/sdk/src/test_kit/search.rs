@@ -1,15 +1,15 @@
-//! Queries over records in memory: the same conditions, order and pages as the database gives.
+//! Queries over records in memory, with the conditions, order and pages of the real host.
 
 use std::cmp::Ordering;
 
 use serde_json::Value;
 
 use super::bounds::FIND_BYTES_MAX;
-use crate::host::{Comparison, Condition, Entry, Page, Query, RecordRefusal, Sort, Value as Wanted};
+use crate::host::{Comparison, Condition, Entry, Page, Query, RecordRefusal, Sort, Value as Operand};
 use crate::plugin::{Collection, Index};
 
-/// Ends the test where no declared index serves the query: after the fields that `equal` conditions fix, its fields go on
-/// with the sort, and where there are conditions it has a field of one of them.
+/// Fails the test if no declared index serves the query. An index serves a query if its fields, after those that
+/// `equal` conditions fix, continue with the sort, and if it contains a field of one of the conditions.
 pub(super) fn check_served(collection: &Collection, conditions: &[Condition], sort: &[Sort]) {
     let is_fixed =
         |field: &str| conditions.iter().any(|c| c.field == field && matches!(c.comparison, Comparison::Equal(_)));
@@ -63,8 +63,8 @@ pub(super) fn page<'a>(entries: impl Iterator<Item = &'a Entry>, query: &Query) 
     Ok(page)
 }
 
-/// The values that a record has in a unique index; `None` where one is null or absent.
-pub(super) fn slot(index: &Index, body: &Value) -> Option<Vec<Value>> {
+/// Returns the values of a record in a unique index, or `None` if one of them is null or absent.
+pub(super) fn unique_values(index: &Index, body: &Value) -> Option<Vec<Value>> {
     let value = |field: &&str| path(body, field).filter(|value| !value.is_null()).cloned();
     index.fields.iter().map(value).collect()
 }
@@ -90,7 +90,7 @@ fn compare(left: &(Value, &Entry), right: &(Value, &Entry), sort: &[Sort]) -> Or
             return order;
         }
     }
-    // As stable as the database: ties go by id, in the direction of the last key.
+    // Like in the database, ties are ordered by id, in the direction of the last key.
     let descending = sort.last().is_some_and(|key| key.descending);
     let order = left.1.id.cmp(&right.1.id);
     if descending { order.reverse() } else { order }
@@ -98,38 +98,40 @@ fn compare(left: &(Value, &Entry), right: &(Value, &Entry), sort: &[Sort]) -> Or
 
 fn holds(condition: &Condition, body: &Value, entry: &Entry) -> bool {
     let value = field(body, entry, &condition.field);
-    let is = |wanted: &Wanted, accepted: &[Ordering]| {
-        let wanted = as_json(wanted);
-        !value.is_null() && !wanted.is_null() && accepted.contains(&order(&value, &wanted))
+    let is = |operand: &Operand, accepted: &[Ordering]| {
+        let operand = as_json(operand);
+        !value.is_null() && !operand.is_null() && accepted.contains(&order(&value, &operand))
     };
     match &condition.comparison {
-        Comparison::Equal(wanted) => same(&value, wanted),
-        Comparison::NotEqual(wanted) => !same(&value, wanted),
-        Comparison::OneOf(all) => all.iter().any(|wanted| same(&value, wanted)),
-        Comparison::Less(wanted) => is(wanted, &[Ordering::Less]),
-        Comparison::AtMost(wanted) => is(wanted, &[Ordering::Less, Ordering::Equal]),
-        Comparison::More(wanted) => is(wanted, &[Ordering::Greater]),
-        Comparison::AtLeast(wanted) => is(wanted, &[Ordering::Greater, Ordering::Equal]),
+        Comparison::Equal(operand) => equals(&value, operand),
+        Comparison::NotEqual(operand) => !equals(&value, operand),
+        Comparison::OneOf(all) => all.iter().any(|operand| equals(&value, operand)),
+        Comparison::Less(operand) => is(operand, &[Ordering::Less]),
+        Comparison::AtMost(operand) => is(operand, &[Ordering::Less, Ordering::Equal]),
+        Comparison::More(operand) => is(operand, &[Ordering::Greater]),
+        Comparison::AtLeast(operand) => is(operand, &[Ordering::Greater, Ordering::Equal]),
         Comparison::StartsWith(text) => value.as_str().is_some_and(|value| value.starts_with(text.as_str())),
-        Comparison::Contains(wanted) => value.as_array().is_some_and(|all| all.iter().any(|value| same(value, wanted))),
+        Comparison::Contains(operand) => {
+            value.as_array().is_some_and(|all| all.iter().any(|value| equals(value, operand)))
+        }
     }
 }
 
-fn same(value: &Value, wanted: &Wanted) -> bool {
-    order(value, &as_json(wanted)) == Ordering::Equal
+fn equals(value: &Value, operand: &Operand) -> bool {
+    order(value, &as_json(operand)) == Ordering::Equal
 }
 
-fn as_json(wanted: &Wanted) -> Value {
-    match wanted {
-        Wanted::Text(text) => text.clone().into(),
-        Wanted::Integer(number) => (*number).into(),
-        Wanted::Number(number) => (*number).into(),
-        Wanted::Boolean(boolean) => (*boolean).into(),
-        Wanted::Null => Value::Null,
+fn as_json(operand: &Operand) -> Value {
+    match operand {
+        Operand::Text(text) => text.clone().into(),
+        Operand::Integer(number) => (*number).into(),
+        Operand::Number(number) => (*number).into(),
+        Operand::Boolean(boolean) => (*boolean).into(),
+        Operand::Null => Value::Null,
     }
 }
 
-/// Null before numbers (booleans are 0 and 1) before texts.
+/// Orders null before numbers (booleans are 0 and 1) before strings.
 fn order(left: &Value, right: &Value) -> Ordering {
     match (left, right) {
         (Value::String(left), Value::String(right)) => left.cmp(right),

@@ -1,8 +1,8 @@
-//! The SDK and its host in memory, through a small plugin that keeps notes.
+//! Tests of the SDK and its host in memory, with a small plugin that stores notes.
 
 mod destinations;
-mod hooks;
-mod outside;
+mod pending;
+mod webhooks;
 
 use serde::Deserialize;
 use serde_json::json;
@@ -10,7 +10,7 @@ use serde_json::json;
 use super::{TestAnswer, TestCall, TestHost};
 use crate::ledger::Transfer;
 use crate::records::{RecordRefusal, Search};
-use crate::{Answer, Call, Collection, EventType, Index, Outcome, Plugin, Refusal, Wording, get, json, post};
+use crate::{Answer, Call, Collection, ErrorTemplate, EventType, Index, Outcome, Plugin, Refusal, get, json, post};
 
 static NOTES: Plugin = Plugin::new("notes", "0.1.0")
     .routes(&[
@@ -20,7 +20,7 @@ static NOTES: Plugin = Plugin::new("notes", "0.1.0")
         post("/strays", "stray", stray),
         post("/refusals", "refuse", refuse),
         get("/sheet", "print", print),
-        get("/all", "look", look),
+        get("/all", "read-many", read_many),
         get("/blank", "fill", fill),
         post("/transfers", "transfer", transfer),
     ])
@@ -29,14 +29,14 @@ static NOTES: Plugin = Plugin::new("notes", "0.1.0")
         &[Index::unique("by-title", &["title"]), Index::on("by-time", &["@created-at"])],
     )])
     .event_types(&[EventType::new("note.written", "", "{}")])
-    .failures(&[Wording::new("malformed-request", 400, "BAD_JSON", "That is not JSON")]);
+    .failures(&[ErrorTemplate::new("malformed-request", 400, "BAD_JSON", "That is not JSON")]);
 
 #[derive(Deserialize)]
 struct Note {
     title: String,
 }
 
-/// Answers how many notes `find` saw before the commit.
+/// Answers with the number of notes that `count` sees before the commit.
 fn write(call: &Call) -> Outcome {
     let note: Note = call.json()?;
     let (id, notes) = (call.parameter("id"), call.records("notes"));
@@ -58,17 +58,17 @@ fn peek(call: &Call) -> Outcome {
 }
 
 fn print(_: &Call) -> Outcome {
-    Ok(Answer::of_media_type("text/csv", b"a,b".to_vec()).header("x-rows", "1".to_owned()))
+    Ok(Answer::with_media_type("text/csv", b"a,b".to_vec()).header("x-rows", "1".to_owned()))
 }
 
-fn look(call: &Call) -> Outcome {
+fn read_many(call: &Call) -> Outcome {
     let ids: Vec<String> = call.query("ids").unwrap_or_default().split(',').map(str::to_owned).collect();
     Ok(Answer::ok(call.records("notes").get_many(&ids).iter().flatten().count().to_string()))
 }
 
 fn fill(call: &Call) -> Outcome {
     let bytes: usize = call.query("bytes").and_then(|text| text.parse().ok()).unwrap_or_default();
-    Ok(Answer::of_media_type("text/plain", vec![b' '; bytes]))
+    Ok(Answer::with_media_type("text/plain", vec![b' '; bytes]))
 }
 
 fn stray(call: &Call) -> Outcome {
@@ -100,7 +100,7 @@ fn write_note(host: &TestHost, id: &str, title: &str) -> TestAnswer {
 }
 
 #[test]
-fn a_commit_keeps_records_and_events() {
+fn commit_stores_records_and_events() {
     let host = host();
     let answer = write_note(&host, "a", "first");
     assert_eq!((answer.status, answer.body.as_str()), (201, "0"), "find does not see the call's own writes");
@@ -109,7 +109,7 @@ fn a_commit_keeps_records_and_events() {
 }
 
 #[test]
-fn a_unique_index_refuses_the_second() {
+fn unique_index_refuses_an_equal_value() {
     let host = host();
     write_note(&host, "a", "same");
     let second = write_note(&host, "b", "same");
@@ -118,14 +118,14 @@ fn a_unique_index_refuses_the_second() {
 }
 
 #[test]
-fn a_refusal_changes_nothing_but_the_journal() {
+fn refusal_changes_only_the_journal() {
     let host = host();
     host.call(TestCall::post("/refusals"));
     assert_eq!((host.record("notes", "refused"), host.journal()), (None, vec![json!({ "did": "refuse" })]));
 }
 
 #[test]
-fn what_is_not_json_says_what_it_is() {
+fn other_media_type_is_in_the_content_type_header() {
     let answer = host().call(TestCall::get("/sheet"));
     let headers =
         [("x-rows", "1"), ("content-type", "text/csv")].map(|(name, value)| (name.to_owned(), value.to_owned()));
@@ -133,7 +133,7 @@ fn what_is_not_json_says_what_it_is() {
 }
 
 #[test]
-fn a_page_is_sorted_and_cut() {
+fn page_is_sorted_and_limited() {
     let host = host();
     for id in ["a", "b", "c"] {
         write_note(&host, id, id);
@@ -143,14 +143,14 @@ fn a_page_is_sorted_and_cut() {
 }
 
 #[test]
-fn an_open_route_finds_no_records() {
+fn open_route_finds_no_records() {
     let host = host();
     write_note(&host, "a", "first");
     assert_eq!(host.call(TestCall::get("/open/a")).body, "false");
 }
 
 #[test]
-fn bad_json_has_the_interfaces_wording_and_a_wrong_shape_its_own() {
+fn invalid_json_is_malformed_and_a_different_type_is_invalid() {
     let deep = ["{\"title\":", &"[".repeat(33), &"]".repeat(33), "}"].concat();
     for body in ["{", deep.as_str()] {
         let answer = host().call(TestCall::post("/notes/a").text(body));
@@ -161,21 +161,21 @@ fn bad_json_has_the_interfaces_wording_and_a_wrong_shape_its_own() {
 }
 
 #[test]
-fn an_overdrawn_account_faults_where_nobody_foresaw_it() {
+fn unhandled_ledger_refusal_is_a_fault() {
     let fault = host().try_call(TestCall::post("/transfers").json(&"5")).unwrap_err();
-    assert_eq!(fault, "transfers were refused: insufficient: purse");
+    assert_eq!(fault, "ledger: insufficient balance of account purse");
 }
 
 #[test]
 #[should_panic(expected = "collection strays is not declared")]
-fn an_undeclared_collection_ends_the_test() {
+fn undeclared_collection_fails_the_test() {
     host().call(TestCall::post("/strays"));
 }
 
-/// So many notes of a million bytes each, looked at together.
-fn look_at(notes: usize) -> TestAnswer {
+/// Reads this number of notes, each of a million bytes, in one call.
+fn read_large_notes(notes: usize) -> TestAnswer {
     let host = host();
-    let ids: Vec<String> = (0..notes).map(|nth| nth.to_string()).collect();
+    let ids: Vec<String> = (0..notes).map(|number| number.to_string()).collect();
     for id in &ids {
         host.put_record("notes", id, &json!({"title": id, "text": "x".repeat(1_000_000)}));
     }
@@ -183,29 +183,29 @@ fn look_at(notes: usize) -> TestAnswer {
 }
 
 #[test]
-fn many_records_are_loaded_at_once() {
-    assert_eq!(look_at(33).body, "33");
+fn many_records_are_read_at_once() {
+    assert_eq!(read_large_notes(33).body, "33");
 }
 
 #[test]
 #[should_panic(expected = "get-many loads at most 33554432 bytes at once")]
-fn more_than_the_host_loads_at_once_ends_the_test() {
-    look_at(34);
+fn get_many_above_the_limit_fails_the_test() {
+    read_large_notes(34);
 }
 
 #[test]
-fn an_answer_may_be_large() {
+fn answer_may_be_large() {
     assert_eq!(host().call(TestCall::get("/blank?bytes=8388608")).body.len(), 8 << 20);
 }
 
 #[test]
-#[should_panic(expected = "an answer has at most 8388608 bytes: 8388609")]
-fn an_answer_that_the_host_would_not_send_ends_the_test() {
+#[should_panic(expected = "an answer must have at most 8388608 bytes: 8388609")]
+fn answer_above_the_limit_fails_the_test() {
     host().call(TestCall::get("/blank?bytes=8388609"));
 }
 
 #[test]
-fn the_manifest_words_failures_with_a_place_for_the_request_id() {
+fn manifest_contains_error_templates_with_a_request_id_placeholder() {
     let manifest: serde_json::Value = serde_json::from_str(&NOTES.describe()).unwrap();
     let expected = json!({ "code": "BAD_JSON", "message": "That is not JSON", "request_id": "{request-id}" });
     assert_eq!(manifest["failures"]["malformed-request"]["body"], expected);

@@ -1,6 +1,6 @@
 //! /v1/wallets: one master wallet for each blockchain, its webhook, its keys.
 
-use tenon_plugin::chains::Wish;
+use tenon_plugin::chains::CoinRequest;
 use tenon_plugin::credentials::Grant;
 use tenon_plugin::subscriptions::{Endpoint, Signature, SubscriptionRefusal};
 use tenon_plugin::{Call, Outcome, Pair, Route, Stop, get, patch, post};
@@ -94,7 +94,7 @@ pub fn next_key(call: &Call, blockchain: crate::rules::blockchain::Blockchain) -
 fn request_coins(call: &Call, wallet: &Wallet, decimals: u8) {
     let coins = if wallet.body.blockchain.family() == Family::Tron { FAUCET_COINS_TRON } else { FAUCET_COINS };
     let amount = 10u128.checked_pow(decimals.into()).and_then(|one| one.checked_mul(coins));
-    call.chains().request_coins(&Wish {
+    call.chains().request_coins(&CoinRequest {
         blockchain: wallet.body.blockchain.slug().to_owned(),
         address: wallet.body.address.clone(),
         token: None,

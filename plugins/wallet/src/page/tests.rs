@@ -231,10 +231,10 @@ fn the_page_names_no_other_place() {
 
 #[test]
 fn the_status_comes_in_the_envelope_of_the_interface() {
-    let answer = TestAnswer::of(status(&payment()).unwrap());
+    let answer = TestAnswer::from_answer(status(&payment()).unwrap());
     let whole = r#"{"statusCode":200,"message":"Payment status","data":{"state":"waiting","title":"#;
     assert!(answer.status == 200 && answer.body.starts_with(whole), "{}", answer.body);
-    let page = TestAnswer::of(show(&payment()).unwrap());
+    let page = TestAnswer::from_answer(show(&payment()).unwrap());
     assert!(page.headers.contains(&("content-type".to_owned(), "text/html; charset=utf-8".to_owned())));
 }
 
@@ -245,5 +245,5 @@ fn the_example_of_the_documents_is_the_status() {
     let document = include_str!("../../../../docs/wallet/payment-page.md");
     let (_, example) = document.split_once("```json\n").unwrap();
     let example: Value = serde_json::from_str(example.split_once("```").unwrap().0).unwrap();
-    assert_eq!(TestAnswer::of(answer.unwrap()).json(), example);
+    assert_eq!(TestAnswer::from_answer(answer.unwrap()).json(), example);
 }

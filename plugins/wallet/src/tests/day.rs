@@ -206,7 +206,7 @@ fn withdrawals(day: &mut Day) {
     let delivery = day.world.host.deliveries().pop().unwrap();
     let (outcome, answer) = ("status".to_owned(), "busy".to_owned());
     let attempt = Attempt { number: 0, at: day.world.host.now(), duration: 5, outcome, status: Some(503), answer };
-    day.world.host.note_attempt(&delivery.endpoint, &delivery.delivery.event, attempt, "retrying");
+    day.world.host.record_attempt(&delivery.endpoint, &delivery.delivery.event, attempt, "retrying");
     day.run(&["list-webhooks", "list-transaction-webhooks", "resend-webhook", "resend-webhook-of-path"]);
     day.run(&["retry-transaction"]);
     day.fail();

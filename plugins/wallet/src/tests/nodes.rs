@@ -194,13 +194,13 @@ fn what_is_dropped_has_failed_and_can_be_retried() {
     for seen in [0, 5] {
         let world = World::new();
         let (wallet, id) = under_way(&world);
-        world.host.take_transaction("sent", &id);
+        world.host.accept_transaction("sent", &id);
         world.host.run_due();
         let hash = world.host.record("transactions", &id).unwrap()["hash"].as_str().unwrap().to_owned();
         world.chain.0.borrow_mut().sequences.insert(("base".to_owned(), address_of(&world, &wallet)), seen);
         let dropped =
             json!({"state": "dropped", "block": null, "confirmations": 0, "fee": "0", "movements": [], "reason": "x"});
-        world.host.end_transaction("base", &hash, &dropped);
+        world.host.finish_transaction("base", &hash, &dropped);
         world.host.run_due();
         assert_eq!(
             (world.status(&id).as_str(), world.events().last().unwrap().as_str()),
@@ -223,7 +223,7 @@ fn what_was_incomplete_and_is_dropped_is_refused_once_more_and_has_failed() {
     let (wallet, id) = under_way(&world);
     nobody_knows(&world, &id);
     let hash = world.host.record("transactions", &id).unwrap()["hash"].as_str().unwrap().to_owned();
-    world.host.end_transaction("base", &hash, &json!({"state": "dropped", "block": null, "reason": "x"}));
+    world.host.finish_transaction("base", &hash, &json!({"state": "dropped", "block": null, "reason": "x"}));
     world.host.run_due();
     let next = world.host.record("transactions", &id).unwrap()["outgoing"]["continued_by"].as_str().unwrap().to_owned();
     world.host.settle("sent", &next, Outcome::Answered(response(422, &json!({"reason": "x"}))));

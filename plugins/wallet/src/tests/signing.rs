@@ -95,11 +95,11 @@ fn a_raw_transaction_is_signed_and_sent_until_nobody_can_any_more() {
     assert_eq!(world.host.effects()[0].effect.delays, vec![300_000; 10]);
     // The attempts are counted until a node has it; from then on whatever a reorganisation loses is sent again.
     assert_eq!(world.host.followed()[0].raw, None);
-    world.host.take_transaction("sent", made["id"].as_str().unwrap());
+    world.host.accept_transaction("sent", made["id"].as_str().unwrap());
     world.host.run_due();
     assert!(world.host.followed()[0].raw.is_some());
     let done = json!({"state": "done", "block": 9, "confirmations": 12, "fee": "700", "movements": []});
-    world.host.end_transaction("base", made["hash"].as_str().unwrap(), &done);
+    world.host.finish_transaction("base", made["hash"].as_str().unwrap(), &done);
     world.host.run_due();
     assert_eq!(world.last_event()["transaction_hash"], made["hash"]);
     let other = world.post(&path, &json!({"transaction": "0x02bb"})).json()["data"]["id"].clone();

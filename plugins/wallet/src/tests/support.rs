@@ -32,15 +32,16 @@ impl World {
     pub fn with(settings: impl Fn(TestHost) -> TestHost) -> World {
         let (chain, provider) = (Chain::default(), Provider::default());
         let asked = provider.clone();
-        let host = settings(TestHost::new(&PLUGIN)).documented().blockchains(chain.clone()).answers(move |call| {
-            if call.destination != "screening" {
-                return asked.answer(call);
-            }
-            let lists = json!([{"list": "ofac-sdn", "version": "2026-11-20"}]);
-            let since = asked.0.borrow().listed.clone();
-            let is_sanctioned = since.is_some_and(|it| call.path.ends_with(&it)) || call.path.ends_with(SANCTIONED);
-            Ok(response(200, &json!({"is_sanctioned": is_sanctioned, "lists": lists})))
-        });
+        let host =
+            settings(TestHost::new(&PLUGIN)).validate_openapi().blockchains(chain.clone()).answers(move |call| {
+                if call.destination != "screening" {
+                    return asked.answer(call);
+                }
+                let lists = json!([{"list": "ofac-sdn", "version": "2026-11-20"}]);
+                let since = asked.0.borrow().listed.clone();
+                let is_sanctioned = since.is_some_and(|it| call.path.ends_with(&it)) || call.path.ends_with(SANCTIONED);
+                Ok(response(200, &json!({"is_sanctioned": is_sanctioned, "lists": lists})))
+            });
         World { host, chain, provider, hashes: std::cell::Cell::new(0) }
     }
 
@@ -178,7 +179,7 @@ impl World {
 
     /// A node takes the transaction, and it is final; gives its hash.
     pub fn settle(&self, id: &str, state: &str) -> String {
-        self.host.take_transaction("sent", id);
+        self.host.accept_transaction("sent", id);
         self.end(id, state)
     }
 
@@ -187,7 +188,7 @@ impl World {
         let stored = self.host.record("transactions", id).unwrap();
         let hash = stored["hash"].as_str().unwrap_or_else(|| panic!("{id} is not signed: {stored}")).to_owned();
         let blockchain = stored["outgoing"]["way"]["blockchain"].as_str().unwrap().to_owned();
-        self.host.end_transaction(
+        self.host.finish_transaction(
             &blockchain,
             &hash,
             &json!({"state": state, "block": 9, "confirmations": 12, "fee": "700", "movements": []}),

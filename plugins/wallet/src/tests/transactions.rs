@@ -118,7 +118,7 @@ fn a_webhook_is_logged_and_sent_again() {
         status: Some(500),
         answer: "no".to_owned(),
     };
-    world.host.note_attempt(&wallet, &event, attempt, "failed");
+    world.host.record_attempt(&wallet, &event, attempt, "failed");
     let log = world.get(&format!("/v1/wallets/{wallet}/webhooks")).json();
     assert_eq!((&log["data"][0]["event"], &log["data"][0]["status"]), (&json!("deposit.success"), &json!("failed")));
     let list = world.get(&format!("/v1/wallets/{wallet}/transactions?type=DEPOSIT")).json();

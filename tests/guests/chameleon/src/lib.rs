@@ -1,8 +1,8 @@
-//! A guest whose manifest is written into its bytes after it was built, so that one build stands for many plugins.
+//! Test guest whose manifest is patched into its bytes after the build, so that one build serves as many plugins.
 //!
-//! Owns a few honest routes (its version, slow work, one stored thing) for tests of swaps, rollbacks and data versions.
-//! `tenon_bench::guests` writes the manifest into the region below; a text that begins with "!" makes `describe`
-//! misbehave instead. Knows only the contract in `wit/`, not the SDK.
+//! Owns a few valid routes (its version, slow work, one stored record) for tests of swaps, rollbacks and data versions.
+//! `tenon_bench::guests` writes the manifest into the region below. A text that begins with "!" makes `describe` fail
+//! in the named way. It uses the contract in `wit/` without the SDK.
 #![cfg(target_arch = "wasm32")]
 
 use std::hint::black_box;
@@ -16,18 +16,18 @@ use tenon::plugin::{
 wit_bindgen::generate!({ path: "../../../wit", world: "plugin", generate_all });
 export!(Chameleon);
 
-const MARK: &[u8] = b"TENON-GUEST-MANIFEST:";
+const MARKER: &[u8] = b"TENON-GUEST-MANIFEST:";
 const REGION_BYTES: usize = 32 * 1024;
 
-/// The mark, the text, and spaces up to the end: spaces after a JSON text change nothing.
+/// The marker, the manifest, and trailing spaces, which JSON ignores.
 #[used]
 static REGION: [u8; REGION_BYTES] = region(include_bytes!("../manifest.json"));
 
 const fn region(text: &[u8]) -> [u8; REGION_BYTES] {
     let mut bytes = [b' '; REGION_BYTES];
     let mut at = 0;
-    while at < MARK.len() {
-        bytes[at] = MARK[at];
+    while at < MARKER.len() {
+        bytes[at] = MARKER[at];
         at += 1;
     }
     let mut from = 0;
@@ -38,18 +38,18 @@ const fn region(text: &[u8]) -> [u8; REGION_BYTES] {
     bytes
 }
 
-/// Through `black_box`, or the compiler would answer from the text that it saw.
-fn text() -> String {
+/// Returns the manifest. `black_box` prevents the compiler from using the text that it saw during the build.
+fn manifest() -> String {
     let bytes = black_box(&REGION);
-    String::from_utf8_lossy(&bytes[MARK.len()..]).trim_end().to_owned()
+    String::from_utf8_lossy(&bytes[MARKER.len()..]).trim_end().to_owned()
 }
 
 struct Chameleon;
 
 impl Guest for Chameleon {
     fn describe() -> String {
-        let text = text();
-        match text.as_str() {
+        let manifest = manifest();
+        match manifest.as_str() {
             "!panic" => panic!("the table of rates is empty"),
             "!trap" => core::arch::wasm32::unreachable(),
             "!loop" => loop {
@@ -61,7 +61,7 @@ impl Guest for Chameleon {
             "!recurse" => recurse(0).to_string(),
             "!huge" => " ".repeat(40 << 20),
             "!import" => format!("{:?}", records::get("things", "1")),
-            _ => text,
+            _ => manifest,
         }
     }
 
@@ -70,24 +70,24 @@ impl Guest for Chameleon {
         match request.operation.as_str() {
             "version" => Ok(refuse(200, version_json())),
             "slow" => {
-                spin(steps_asked(&request));
+                spin(requested_steps(&request));
                 Ok(refuse(200, version_json()))
             }
             "read-thing" => Ok(read_thing(id)),
             "count-thing" => {
-                spin(steps_asked(&request));
+                spin(requested_steps(&request));
                 Ok(count_thing(id))
             }
             "put-thing" => {
-                spin(steps_asked(&request));
+                spin(requested_steps(&request));
                 Ok(put_thing(id, &request.content))
             }
-            other => Err(format!("chameleon knows no operation {other}")),
+            other => Err(format!("chameleon has no operation {other}")),
         }
     }
 
     fn run(task: Task) -> Result<Verdict, String> {
-        Err(format!("chameleon knows no task {}", task.name))
+        Err(format!("chameleon has no task {}", task.name))
     }
 }
 
@@ -97,22 +97,22 @@ fn recurse(depth: u64) -> u64 {
     recurse(frame[0] + 1) + frame[31]
 }
 
-/// About one millisecond for a million steps.
+/// Computes for about one millisecond for a million steps.
 fn spin(steps: u64) {
     for step in 0..steps {
         black_box(step);
     }
 }
 
-fn steps_asked(request: &Request) -> u64 {
-    let asked = request.query.iter().find(|pair| pair.name == "steps");
-    asked.and_then(|pair| pair.value.parse().ok()).unwrap_or(0)
+fn requested_steps(request: &Request) -> u64 {
+    let steps = request.query.iter().find(|pair| pair.name == "steps");
+    steps.and_then(|pair| pair.value.parse().ok()).unwrap_or(0)
 }
 
-/// `{"version":"1.0.0"}`, with the version as it stands in the manifest.
+/// Returns `{"version":"1.0.0"}` with the version of the manifest.
 fn version_json() -> String {
-    let text = text();
-    let version = text.split_once("\"version\":").and_then(|(_, rest)| rest.split('"').nth(1));
+    let manifest = manifest();
+    let version = manifest.split_once("\"version\":").and_then(|(_, rest)| rest.split('"').nth(1));
     format!(r#"{{"version":"{}"}}"#, version.unwrap_or("none"))
 }
 
@@ -123,7 +123,7 @@ fn read_thing(id: &str) -> Answer {
     }
 }
 
-/// Adds one to `{"count":N}`, and says so in an event.
+/// Adds one to `{"count":N}` and emits an event.
 fn count_thing(id: &str) -> Answer {
     let before = records::get("things", id);
     let count = before.as_ref().map_or(0, |entry| count_of(&entry.body)) + 1;
@@ -139,7 +139,7 @@ fn count_thing(id: &str) -> Answer {
     Answer::Commit(response(200, body))
 }
 
-/// Whatever was sent, in the place of what was there.
+/// Stores the body, and replaces an existing record.
 fn put_thing(id: &str, content: &Content) -> Answer {
     let Content::Json(body) = content else { return refuse(400, r#"{"error":"no JSON"}"#.to_owned()) };
     let written = match records::get("things", id) {

@@ -1,6 +1,6 @@
-//! A guest with tasks, effects, questions, webhooks and a journal, that does what a test asks for.
+//! Test guest with tasks, effects, questions, webhooks and a journal, which the requests of a test control.
 //!
-//! Whatever a task came to stands in a record that tests read over HTTP; it counts how often it was written.
+//! Each task stores its result in a record ("mark"), which tests read over HTTP. A mark counts its writes.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -19,7 +19,7 @@ pub static PLUGIN: Plugin = Plugin::new("clockwork", "1.0.0")
         delete("/v1/alarms/{id}", "cancel-alarm", cancel_alarm),
         post("/v1/calls/{id}", "start-call", start_call),
         delete("/v1/calls/{id}", "cancel-call", cancel_call),
-        post("/v1/errands/{id}", "run-errand", run_errand),
+        post("/v1/effects/{id}", "run-effect", run_effect),
         get("/v1/marks/{id}", "show-mark", show_mark),
         post("/v1/questions/{id}", "ask", ask),
         post("/v1/hooks/{id}", "put-hook", put_hook),
@@ -39,25 +39,26 @@ pub static PLUGIN: Plugin = Plugin::new("clockwork", "1.0.0")
 
 tenon_plugin::export!(PLUGIN);
 
-/// What a test wants of a task.
+/// Body of a request for an alarm, and payload of its task.
 #[derive(Clone, Debug, Deserialize, Serialize)]
-struct Wish {
+struct AlarmInput {
     #[serde(default)]
     in_ms: u64,
-    /// "mark", "fail", "fail-first", "fail-but-last", "later", "again", "loop", "ask"; "hurry", which fails but the last time, under delays of its own.
+    /// Action of the task: "mark", "fail", "fail-first", "fail-but-last", "later", "again", "loop" or "ask". "hurry"
+    /// fails in all runs but the last, and has its own delays.
     #[serde(default)]
     then: String,
-    /// Of "again": how often.
+    /// Number of runs of "again".
     #[serde(default)]
     times: u32,
-    /// Of "later".
+    /// Time until which "later" postpones the task.
     #[serde(default)]
     until: u64,
 }
 
-/// What a test wants to be called.
+/// Body of a request for an outgoing call or for questions.
 #[derive(Clone, Debug, Deserialize)]
-struct Wanted {
+struct CallInput {
     destination: String,
     #[serde(default)]
     path: String,
@@ -69,19 +70,19 @@ struct Wanted {
     give_up_in: Option<u64>,
     #[serde(default)]
     timeout_ms: u32,
-    /// Questions: how many at once, and how many rounds of them.
+    /// Number of questions in each round, and number of rounds.
     #[serde(default)]
     questions: u32,
     #[serde(default)]
     rounds: u32,
-    /// Length of the text that each question carries; 0: it has no body.
+    /// Length of the body of each question. 0: no body.
     #[serde(default)]
     bytes: usize,
 }
 
-/// How a test wants its webhooks.
+/// Body of a request for a webhook endpoint.
 #[derive(Deserialize)]
-struct Hook {
+struct HookInput {
     url: String,
     /// Header, algorithm and key of each signature.
     signatures: Vec<(String, String, String)>,
@@ -93,14 +94,14 @@ fn set_alarm(call: &Call) -> Outcome {
 }
 
 fn schedule(call: &Call, key: &str) -> Result<(), Stop> {
-    let wish: Wish = call.json()?;
-    // One that asks has the time that a call has.
-    let name = match wish.then.as_str() {
+    let input: AlarmInput = call.json()?;
+    // The task "ask" has the deadline of a call.
+    let name = match input.then.as_str() {
         "ask" => "ask",
         "hurry" => "hurry",
         _ => "ring",
     };
-    call.tasks().schedule(name, key, call.now().saturating_add(wish.in_ms), &json::to_text(&wish)?);
+    call.tasks().schedule(name, key, call.now().saturating_add(input.in_ms), &json::to_text(&input)?);
     Ok(())
 }
 
@@ -109,22 +110,22 @@ fn cancel_alarm(call: &Call) -> Outcome {
 }
 
 fn ring(call: &Call, task: &FiredTask) -> TaskOutcome {
-    let wish: Wish = call.json()?;
-    match wish.then.as_str() {
+    let input: AlarmInput = call.json()?;
+    match input.then.as_str() {
         "fail" => return Err(Stop::fault("broken on purpose")),
         "fail-first" if task.attempt == 1 => return Err(Stop::fault("broken on purpose")),
         "fail-but-last" | "hurry" if !task.last => return Err(Stop::fault("broken on purpose")),
-        "later" if call.now() < wish.until => return Ok(Verdict::Later(wish.until)),
-        "again" if wish.times > 1 => {
-            let next = Wish { times: wish.times - 1, ..wish.clone() };
-            call.tasks().schedule("ring", &task.key, call.now() + wish.in_ms, &json::to_text(&next)?);
+        "later" if call.now() < input.until => return Ok(Verdict::Later(input.until)),
+        "again" if input.times > 1 => {
+            let next = AlarmInput { times: input.times - 1, ..input.clone() };
+            call.tasks().schedule("ring", &task.key, call.now() + input.in_ms, &json::to_text(&next)?);
         }
         "loop" => loop {
-            std::hint::black_box(&wish);
+            std::hint::black_box(&input);
         },
         "ask" => {
             let reply = call.ask_and_wait("q", &OutgoingCall::new("bank", "GET", "/price"))?;
-            return mark(call, &task.key, &reply_words(&reply)).map(|()| Verdict::Done);
+            return mark(call, &task.key, &reply_json(&reply)).map(|()| Verdict::Done);
         }
         _ => {}
     }
@@ -137,22 +138,22 @@ fn start_call(call: &Call) -> Outcome {
 }
 
 fn start(call: &Call, id: &str) -> Result<bool, Stop> {
-    let wanted: Wanted = call.json()?;
-    let outgoing = OutgoingCall::new(&wanted.destination, "POST", &["/calls/", id].concat())
+    let input: CallInput = call.json()?;
+    let outgoing = OutgoingCall::new(&input.destination, "POST", &["/calls/", id].concat())
         .json(json::to_text(&json!({ "id": id }))?)
-        .timeout_ms(wanted.timeout_ms);
-    let mut effect = Effect::new(outgoing, "called", id, "{}".to_owned()).delays_ms(&wanted.delays);
-    if let Some(after) = wanted.start_in {
+        .timeout_ms(input.timeout_ms);
+    let mut effect = Effect::new(outgoing, "called", id, "{}".to_owned()).delays_ms(&input.delays);
+    if let Some(after) = input.start_in {
         effect = effect.start_at(call.now() + after);
     }
-    if let Some(given) = wanted.give_up_in {
-        effect = effect.give_up_at(call.now() + given);
+    if let Some(after) = input.give_up_in {
+        effect = effect.give_up_at(call.now() + after);
     }
     Ok(call.effects().start(&effect))
 }
 
-/// A mark, a task and a call in one commit, each under a name of its own.
-fn run_errand(call: &Call) -> Outcome {
+/// Writes a mark, a task and an outgoing call in one commit, each with its own key.
+fn run_effect(call: &Call) -> Outcome {
     let id = call.parameter("id");
     mark(call, id, &json!("asked"))?;
     schedule(call, &[id, "-rang"].concat())?;
@@ -170,33 +171,33 @@ fn called(call: &Call, task: &FiredTask) -> TaskOutcome {
     if task.key == "again" && marked(call, &task.key)?.is_none() {
         let outgoing = OutgoingCall::new("bank", "POST", "/calls/again");
         if !call.effects().start(&Effect::new(outgoing, "called", &task.key, "{}".to_owned())) {
-            return Err(Stop::fault("it cannot be started anew"));
+            return Err(Stop::fault("the effect cannot be started again"));
         }
     }
     let outcome = match &task.outcome {
         Some(EffectOutcome::Answered(response)) => json!({ "answered": response.status }),
-        Some(EffectOutcome::NotSent(why)) => json!({ "not-sent": why }),
-        Some(EffectOutcome::Unknown(why)) => json!({ "unknown": why }),
+        Some(EffectOutcome::NotSent(reason)) => json!({ "not-sent": reason }),
+        Some(EffectOutcome::Unknown(reason)) => json!({ "unknown": reason }),
         None => return Err(Stop::fault("an effect without an outcome")),
     };
     mark(call, &task.key, &outcome)?;
     Ok(Verdict::Done)
 }
 
-/// Asks in rounds, then marks what was said.
+/// Asks questions in rounds, then marks the replies.
 fn ask(call: &Call) -> Outcome {
-    let wanted: Wanted = call.json()?;
-    let mut said = Vec::new();
-    for round in 0..wanted.rounds {
+    let input: CallInput = call.json()?;
+    let mut replies = Vec::new();
+    for round in 0..input.rounds {
         let mut waits = false;
-        for number in 0..wanted.questions {
-            let path = format!("{}/{round}/{number}", wanted.path);
-            let mut outgoing = OutgoingCall::new(&wanted.destination, "GET", &path).timeout_ms(wanted.timeout_ms);
-            if wanted.bytes > 0 {
-                outgoing = outgoing.json(format!("\"{}\"", "7".repeat(wanted.bytes)));
+        for number in 0..input.questions {
+            let path = format!("{}/{round}/{number}", input.path);
+            let mut outgoing = OutgoingCall::new(&input.destination, "GET", &path).timeout_ms(input.timeout_ms);
+            if input.bytes > 0 {
+                outgoing = outgoing.json(format!("\"{}\"", "7".repeat(input.bytes)));
             }
             match call.ask(&format!("{round}.{number}"), &outgoing) {
-                Some(reply) => said.push(reply_words(&reply)),
+                Some(reply) => replies.push(reply_json(&reply)),
                 None => waits = true,
             }
         }
@@ -204,11 +205,11 @@ fn ask(call: &Call) -> Outcome {
             return Err(Stop::Wait);
         }
     }
-    mark(call, call.parameter("id"), &json!(said))?;
-    Ok(Answer::ok(json::to_text(&said)?))
+    mark(call, call.parameter("id"), &json!(replies))?;
+    Ok(Answer::ok(json::to_text(&replies)?))
 }
 
-/// Into the journal, as it was sent; `?refuse` refuses afterwards.
+/// Appends the body to the journal. With `?refuse`, refuses afterwards.
 fn write_line(call: &Call) -> Outcome {
     let sent: Value = call.json()?;
     call.journal(&json::to_text(&sent)?);
@@ -219,7 +220,7 @@ fn write_line(call: &Call) -> Outcome {
 }
 
 fn put_hook(call: &Call) -> Outcome {
-    let Hook { url, signatures } = call.json()?;
+    let HookInput { url, signatures } = call.json()?;
     let signature = |(header, algorithm, key): (String, String, String)| Signature {
         header,
         prefix: String::new(),
@@ -243,10 +244,10 @@ fn test_hook(call: &Call) -> Outcome {
     Ok(Answer::ok(json::to_text(&sent)?))
 }
 
-fn reply_words(reply: &Result<Response, String>) -> Value {
+fn reply_json(reply: &Result<Response, String>) -> Value {
     match reply {
         Ok(response) => json!(response.status),
-        Err(why) => json!(why),
+        Err(reason) => json!(reason),
     }
 }
 
@@ -260,11 +261,11 @@ fn break_down(call: &Call) -> Outcome {
     }
 }
 
-/// Keeps what the task was told, under the `{id}` of the path that failed.
+/// Marks the payload of the task under the `{id}` of the failed request's path.
 fn failed(call: &Call, task: &FiredTask) -> TaskOutcome {
-    let told: Value = call.json()?;
-    let id = told.pointer("/parameters/0/1").and_then(Value::as_str).unwrap_or(&task.key);
-    mark(call, id, &told)?;
+    let payload: Value = call.json()?;
+    let id = payload.pointer("/parameters/0/1").and_then(Value::as_str).unwrap_or(&task.key);
+    mark(call, id, &payload)?;
     Ok(Verdict::Done)
 }
 
@@ -280,7 +281,7 @@ fn marked(call: &Call, id: &str) -> Result<Option<Value>, Stop> {
     found.map(|entry| serde_json::from_str(&entry.body).map_err(|error| Stop::fault(error.to_string()))).transpose()
 }
 
-/// Counts, so that what happens twice is seen.
+/// Writes a mark. It counts the writes, so that a test detects a repetition.
 fn mark(call: &Call, id: &str, what: &Value) -> Result<(), Stop> {
     let before = marked(call, id)?;
     let count = before.as_ref().and_then(|mark| mark.get("count")).and_then(Value::as_u64).unwrap_or(0);

@@ -1,6 +1,6 @@
-//! The smallest component that `wasmtime serve` runs: it reads nothing and answers 200 with two words.
+//! Minimal component for `wasmtime serve`: it reads nothing and responds with 200 and a short text.
 //!
-//! A peer of the benchmark: the cost of an HTTP request to a fresh instance, without a rule, a database or a disk.
+//! It is a peer of the benchmark: the cost of an HTTP request to a fresh instance, without rules, database or disk.
 #![cfg(target_arch = "wasm32")]
 
 use wasip2::{
@@ -15,17 +15,17 @@ struct Greeter;
 impl Guest for Greeter {
     fn handle(_request: IncomingRequest, outparam: ResponseOutparam) {
         let fields = Fields::new();
-        // With a length the body is not sent in chunks, which the load generator does not read.
+        // A content length avoids a chunked body, which the load generator cannot read.
         let _set = fields.append("content-length", GREETING.len().to_string().as_bytes());
         let response = OutgoingResponse::new(fields);
         let body = response.body();
         ResponseOutparam::set(outparam, Ok(response));
         let Ok(body) = body else { return };
         if let Ok(stream) = body.write() {
-            // A client that is gone needs no greeting.
-            let _gone = stream.blocking_write_and_flush(GREETING);
+            // An error means that the client has disconnected.
+            let _disconnected = stream.blocking_write_and_flush(GREETING);
         }
-        let _gone = OutgoingBody::finish(body, None);
+        let _disconnected = OutgoingBody::finish(body, None);
     }
 }
 

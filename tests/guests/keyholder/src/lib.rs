@@ -1,4 +1,4 @@
-//! A guest with keys on blockchains, that shows their addresses and nothing else.
+//! Test guest with blockchain keys. It returns their addresses.
 
 use serde_json::json;
 use tenon_plugin::{Answer, Call, Outcome, Plugin, Stop, get, json};
@@ -9,7 +9,7 @@ pub static PLUGIN: Plugin =
 tenon_plugin::export!(PLUGIN);
 
 fn show_account(call: &Call) -> Outcome {
-    let index = call.parameter("index").parse().map_err(|_| Stop::fault("an index is a number"))?;
+    let index = call.parameter("index").parse().map_err(|_| Stop::fault("the index must be a number"))?;
     let account = call.keyring().account(call.parameter("blockchain"), index);
     Ok(Answer::ok(json::to_text(&json!({ "address": account.address, "path": account.path }))?))
 }

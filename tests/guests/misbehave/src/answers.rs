@@ -1,7 +1,7 @@
-//! Answers that no host should pass on as they are.
+//! Answers that the host must not send unchanged.
 
 use crate::{
-    Misdeed, Outcome, commit,
+    Outcome, Route, commit,
     exports::tenon::plugin::handler::{Answer, Feed},
     refuse, response,
     rules::nested,
@@ -11,7 +11,7 @@ use crate::{
     },
 };
 
-pub const MISDEEDS: &[Misdeed] = &[
+pub const ROUTES: &[Route] = &[
     ("answer-100-mb", |_| refuse(200, format!("\"{}\"", "x".repeat(100 << 20)))),
     ("answer-20-mb", |_| refuse(200, format!("\"{}\"", "x".repeat(20 << 20)))),
     ("answer-not-json", |_| refuse(200, "{not json")),

@@ -1,13 +1,13 @@
-//! Too much of what is allowed in small numbers: host calls, bytes, lines, events, records.
+//! Excessive use of allowed operations: host calls, bytes, log lines, events, records.
 
 use std::hint::black_box;
 
 use crate::{
-    Misdeed, commit,
+    Route, commit,
     tenon::plugin::{events, ids, log, records},
 };
 
-pub const MISDEEDS: &[Misdeed] = &[
+pub const ROUTES: &[Route] = &[
     ("flood-calls", |_| {
         loop {
             black_box(records::get("things", "none"));

@@ -1,13 +1,13 @@
-//! Routes that keep to the rules, for tests of contention and of what is left after a misdeed.
+//! Routes that follow the rules, for tests of contention and of the state after a violation.
 
 use crate::{
-    Misdeed, Outcome, Request, commit, number, refuse,
+    Outcome, Request, Route, commit, number, refuse,
     tenon::plugin::{events, records},
 };
 
 const HOT: &str = "hot";
 
-pub const ROUTES: &[Misdeed] = &[
+pub const ROUTES: &[Route] = &[
     ("ok", |_| refuse(200, r#"{"ok":true}"#)),
     ("counter", |_| count(HOT, r#""colour":"green","#)),
     ("many", many),
@@ -15,7 +15,7 @@ pub const ROUTES: &[Misdeed] = &[
     ("grab-label", grab_label),
 ];
 
-/// Reads, adds one, writes, and emits the new count: a lost update would show.
+/// Reads, adds one, writes, and emits the new count, so that a test detects a lost update.
 fn count(id: &str, extra: &str) -> Outcome {
     let before = records::get("things", id);
     let count = before.as_ref().map_or(0, |entry| count_of(&entry.body)) + 1;
@@ -38,7 +38,8 @@ fn count_of(body: &str) -> u64 {
     digits.trim_end_matches('}').parse().unwrap_or(0)
 }
 
-/// Reads and writes `?count=500` records and the hot one: loses against short calls unless the host gives it its turn.
+/// Reads and writes `?count=500` records and the hot one. It conflicts with short calls until the host reserves a
+/// commit for it.
 fn many(request: &Request) -> Outcome {
     for item in 0..number(request, "count", 500) {
         count(&format!("many-{item}"), "")?;
@@ -46,7 +47,7 @@ fn many(request: &Request) -> Outcome {
     count(HOT, r#""colour":"green","#)
 }
 
-/// `?id=…`: the body of the record, or 404.
+/// Answers with the body of the record `?id=…`, or 404.
 fn read(request: &Request) -> Outcome {
     let id = request.query.iter().find(|pair| pair.name == "id").map_or("", |pair| &pair.value);
     match records::get("things", id) {
@@ -55,7 +56,8 @@ fn read(request: &Request) -> Outcome {
     }
 }
 
-/// Inserts a new record under the one label `?label=N`: of many such calls one wins, the others are told so.
+/// Inserts a new record with the unique label `?label=N`. Of concurrent calls with the same label, one commits and the
+/// others are refused.
 fn grab_label(request: &Request) -> Outcome {
     let label = number(request, "label", 1);
     let body = format!(r#"{{"label":"label-{label}"}}"#);

@@ -1,7 +1,7 @@
-//! A guest that breaks every rule that a plugin can break: one route for each, `POST /v1/{operation}`.
+//! Test guest that violates each rule of the contract, with one route for each violation: `POST /v1/{operation}`.
 //!
-//! Tests point at it to see that the host holds: nobody else is slowed, nothing is half applied, every end has its
-//! wording. Knows only the contract in `wit/`, not the SDK. [`MISDEEDS`] is the list.
+//! Tests use it to verify the isolation of the host: other plugins are not slowed, no change is applied in part, and
+//! every fault has an error body. It uses the contract in `wit/` without the SDK. [`ROUTES`] is the list.
 #![cfg(target_arch = "wasm32")]
 
 use exports::tenon::plugin::handler::{Answer, Guest, Request, Task, Verdict};
@@ -18,18 +18,18 @@ wit_bindgen::generate!({ path: "../../../wit", world: "plugin", generate_all });
 export!(Misbehave);
 
 type Outcome = Result<Answer, String>;
-/// The operation, which is the last segment of its path too, and what it does.
-type Misdeed = (&'static str, fn(&Request) -> Outcome);
+/// The operation, which is also the last segment of its path, and its handler.
+type Route = (&'static str, fn(&Request) -> Outcome);
 
-/// All of them, by room.
-const MISDEEDS: &[&[Misdeed]] =
-    &[resources::MISDEEDS, floods::MISDEEDS, rules::MISDEEDS, answers::MISDEEDS, world::MISDEEDS, honest::ROUTES];
+/// The routes of all modules.
+const ROUTES: &[&[Route]] =
+    &[resources::ROUTES, floods::ROUTES, rules::ROUTES, answers::ROUTES, world::ROUTES, honest::ROUTES];
 
 struct Misbehave;
 
 impl Guest for Misbehave {
     fn describe() -> String {
-        let routes: Vec<String> = MISDEEDS
+        let routes: Vec<String> = ROUTES
             .iter()
             .copied()
             .flatten()
@@ -46,22 +46,22 @@ impl Guest for Misbehave {
     }
 
     fn handle(request: Request) -> Outcome {
-        let misdeed = MISDEEDS.iter().copied().flatten().find(|(name, _)| *name == request.operation);
-        match misdeed {
-            Some((_, run)) => run(&request),
-            None => Err(format!("misbehave knows no operation {}", request.operation)),
+        let route = ROUTES.iter().copied().flatten().find(|(name, _)| *name == request.operation);
+        match route {
+            Some((_, handler)) => handler(&request),
+            None => Err(format!("misbehave has no operation {}", request.operation)),
         }
     }
 
     fn run(task: Task) -> Result<Verdict, String> {
-        Err(format!("misbehave knows no task {}", task.name))
+        Err(format!("misbehave has no task {}", task.name))
     }
 }
 
-/// A number of the query string: `?count=3`.
+/// Returns a number of the query string: `?count=3`.
 fn number(request: &Request, name: &str, default: u64) -> u64 {
-    let asked = request.query.iter().find(|pair| pair.name == name);
-    asked.and_then(|pair| pair.value.parse().ok()).unwrap_or(default)
+    let parameter = request.query.iter().find(|pair| pair.name == name);
+    parameter.and_then(|pair| pair.value.parse().ok()).unwrap_or(default)
 }
 
 fn response(status: u16, json: impl Into<String>) -> Response {

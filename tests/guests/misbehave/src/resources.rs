@@ -1,16 +1,16 @@
-//! Time, memory, stack, and sudden ends.
+//! Excessive use of time, memory and stack, and abnormal termination.
 
 use std::hint::black_box;
 
-use crate::{Misdeed, Outcome, Request, number, refuse, tenon::plugin::records};
+use crate::{Outcome, Request, Route, number, refuse, tenon::plugin::records};
 
-pub const MISDEEDS: &[Misdeed] = &[
+pub const ROUTES: &[Route] = &[
     ("loop", |_| {
         loop {
             black_box(());
         }
     }),
-    // In pieces of one megabyte, every page touched, until the host says no.
+    // Allocates and touches pieces of one megabyte until the host refuses.
     ("allocate", |_| {
         loop {
             black_box(vec![1u8; 1 << 20].leak());
@@ -25,7 +25,7 @@ pub const MISDEEDS: &[Misdeed] = &[
     ("slow", slow),
 ];
 
-/// Catches what an allocation of 40 MB that fails would end others with.
+/// Handles the failure of an allocation of 40 MB.
 fn survive_refused_memory(_: &Request) -> Outcome {
     let mut bytes: Vec<u8> = Vec::new();
     if bytes.try_reserve_exact(40 << 20).is_err() {
@@ -41,13 +41,13 @@ fn recurse(depth: u64) -> u64 {
     recurse(frame[0] + 1) + frame[31]
 }
 
-/// What it wrote must never be seen.
+/// Traps after a write, which must not be applied.
 fn trap_after_write(_: &Request) -> Outcome {
     let _ = records::insert("things", "trapped", r#"{"colour":"red"}"#);
     core::arch::wasm32::unreachable()
 }
 
-/// `?steps=N`, about one millisecond for a million. Honest, but long.
+/// Computes for `?steps=N`, about one millisecond for a million. Valid, but slow.
 fn slow(request: &Request) -> Outcome {
     for step in 0..number(request, "steps", 1_000_000) {
         black_box(step);

@@ -1,14 +1,14 @@
-//! Rules of the contract that a test of the plugin would have shown: each of them traps with a sentence.
+//! Violations that a test of the plugin detects: each of them traps with a message.
 
 use crate::{
-    Misdeed, Outcome, commit,
+    Outcome, Route, commit,
     tenon::plugin::{
         events, ids,
         records::{self, Comparison, Condition, Query, Sort, Value},
     },
 };
 
-pub const MISDEEDS: &[Misdeed] = &[
+pub const ROUTES: &[Route] = &[
     ("undeclared-event", |_| commit(format!("{:?}", events::emit("thing.exploded", "1", "{}")))),
     ("payload-not-json", |_| commit(format!("{:?}", events::emit("thing.changed", "1", "{not json")))),
     ("undeclared-collection", |_| commit(format!("{:?}", records::get("secrets", "1")))),
@@ -28,7 +28,7 @@ pub const MISDEEDS: &[Misdeed] = &[
     ("counter-of-sql", |_| commit(ids::next("'; DROP TABLE counters; --").to_string())),
 ];
 
-/// One text of JSON, so many arrays deep.
+/// Returns JSON of nested arrays with this number of levels.
 pub fn nested(levels: usize) -> String {
     let mut text = "[".repeat(levels);
     text.push_str(&"]".repeat(levels));

@@ -1,4 +1,4 @@
-//! Reaching for the outside: what WASI would give a program that is trusted. Each answers what it found.
+//! Access to the environment of the host through WASI. Each route answers with the values that it got.
 
 use std::{
     collections::hash_map::RandomState,
@@ -8,12 +8,12 @@ use std::{
     time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
 
-use crate::{Misdeed, refuse};
+use crate::{Route, refuse};
 
 static CALLS: AtomicU64 = AtomicU64::new(0);
 
-pub const MISDEEDS: &[Misdeed] = &[
-    // 200 with a time that must be the call's own, or a fault; never a second of waiting in the host.
+pub const ROUTES: &[Route] = &[
+    // Must answer 200 with the time of the call, or end in a fault, without waiting in the host.
     ("sleep", |_| {
         let before = Instant::now();
         std::thread::sleep(Duration::from_secs(30));
@@ -36,8 +36,8 @@ pub const MISDEEDS: &[Misdeed] = &[
         let connected = TcpStream::connect(("127.0.0.1", 9090)).is_ok();
         refuse(200, format!(r#"{{"connected":{connected}}}"#))
     }),
-    // The same for every run of one call; tests compare two calls and two replays.
+    // Must be equal in every run of a call. Tests compare two calls and two replays.
     ("random", |_| refuse(200, format!(r#"{{"value":"{:016x}"}}"#, RandomState::new().hash_one(1)))),
-    // Nothing is kept between calls: always 1.
+    // Must always answer 1, because no state is kept between calls.
     ("remember", |_| refuse(200, format!(r#"{{"calls":{}}}"#, CALLS.fetch_add(1, Ordering::Relaxed) + 1))),
 ];

@@ -1,6 +1,6 @@
-//! A guest that imports a ledger and credentials, which nobody granted it.
+//! Test guest that imports a ledger and credentials without a grant.
 //!
-//! Must never be loaded: the refusal has to name both. Would answer honestly if it were.
+//! The host must not load it, and its error has to name both interfaces. Its handler is valid.
 #![cfg(target_arch = "wasm32")]
 
 use exports::tenon::plugin::handler::{Answer, Guest, Request, Task, Verdict};

@@ -1,4 +1,4 @@
-//! A guest that hands out keys and tokens as a test asks for them, checks passwords, and shows who calls.
+//! Test guest that issues the requested keys and tokens, verifies passwords, and returns its caller.
 
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -31,9 +31,9 @@ pub static PLUGIN: Plugin = Plugin::new("porter", "1.0.0")
 
 tenon_plugin::export!(PLUGIN);
 
-/// What a test wants to be issued.
+/// Body of a request for a key or token.
 #[derive(Deserialize)]
-struct Wish {
+struct GrantInput {
     #[serde(default)]
     token: bool,
     #[serde(default)]
@@ -45,19 +45,19 @@ struct Wish {
     expires_in: Option<u64>,
     #[serde(default)]
     signs: bool,
-    /// "refuse" or "fail" after it was issued.
+    /// Result after the issue: "refuse" or "fail".
     #[serde(default)]
     then: String,
 }
 
 #[derive(Deserialize)]
-struct Password {
+struct PasswordInput {
     password: String,
     hash: Option<String>,
 }
 
 #[derive(Deserialize)]
-struct Hook {
+struct HookInput {
     url: String,
     key: String,
 }
@@ -74,49 +74,50 @@ fn me(call: &Call) -> Value {
 }
 
 fn show_door(call: &Call) -> Outcome {
-    let mut shown = me(call);
-    if let Some(shown) = shown.as_object_mut() {
-        shown.insert("path".to_owned(), json!(call.request().path));
-        shown.insert("ticket".to_owned(), json!(call.parameter("ticket")));
+    let mut caller = me(call);
+    if let Some(members) = caller.as_object_mut() {
+        members.insert("path".to_owned(), json!(call.request().path));
+        members.insert("ticket".to_owned(), json!(call.parameter("ticket")));
     }
-    Ok(Answer::ok(json::to_text(&shown)?))
+    Ok(Answer::ok(json::to_text(&caller)?))
 }
 
 fn issue(call: &Call) -> Outcome {
-    let wish: Wish = call.json()?;
+    let input: GrantInput = call.json()?;
     let pairs =
-        wish.attributes.iter().map(|(name, value)| tenon_plugin::Pair { name: name.clone(), value: value.clone() });
+        input.attributes.iter().map(|(name, value)| tenon_plugin::Pair { name: name.clone(), value: value.clone() });
     let grant = Grant {
-        label: wish.label,
+        label: input.label,
         attributes: pairs.collect(),
-        scopes: wish.scopes,
-        expires_at: wish.expires_in.map(|ms| call.now() + ms),
-        signs: wish.signs,
+        scopes: input.scopes,
+        expires_at: input.expires_in.map(|ms| call.now() + ms),
+        signs: input.signs,
     };
     let credentials = call.credentials();
-    let issued = if wish.token { credentials.issue_token(&grant) } else { credentials.issue_key(&grant) };
-    match wish.then.as_str() {
+    let issued = if input.token { credentials.issue_token(&grant) } else { credentials.issue_key(&grant) };
+    match input.then.as_str() {
         "refuse" => return Err(Refusal::new(409, "no", issued.secret).into()),
         "fail" => return Err(Stop::fault("broken on purpose")),
         _ => {}
     }
-    let found = wish.attributes.first().map_or(0, |(name, value)| credentials.find(name, value).len());
+    let found = input.attributes.first().map_or(0, |(name, value)| credentials.find(name, value).len());
     Ok(Answer::created(json::to_text(&json!({ "id": issued.id, "secret": issued.secret, "found": found }))?))
 }
 
-fn asked<'a>(call: &'a Call) -> (&'a str, &'a str) {
+fn requested_attribute<'a>(call: &'a Call) -> (&'a str, &'a str) {
     (call.query("name").unwrap_or_default(), call.query("value").unwrap_or_default())
 }
 
 fn find(call: &Call) -> Outcome {
-    let (name, value) = asked(call);
-    let found: Vec<Value> = call.credentials().find(name, value).iter().map(shown).collect();
+    let (name, value) = requested_attribute(call);
+    let found: Vec<Value> = call.credentials().find(name, value).iter().map(credential_json).collect();
     Ok(Answer::ok(json::to_text(&found)?))
 }
 
-fn shown(one: &Credential) -> Value {
-    json!({ "id": one.id, "kind": one.kind, "label": one.label, "created_at": one.created_at,
-            "expires_at": one.expires_at, "last_used_at": one.last_used_at })
+fn credential_json(credential: &Credential) -> Value {
+    json!({ "id": credential.id, "kind": credential.kind, "label": credential.label,
+            "created_at": credential.created_at, "expires_at": credential.expires_at,
+            "last_used_at": credential.last_used_at })
 }
 
 fn revoke(call: &Call) -> Outcome {
@@ -124,11 +125,11 @@ fn revoke(call: &Call) -> Outcome {
 }
 
 fn revoke_all(call: &Call) -> Outcome {
-    let (name, value) = asked(call);
+    let (name, value) = requested_attribute(call);
     Ok(Answer::ok(call.credentials().revoke_all(name, value).to_string()))
 }
 
-/// A new key in the place of all that are of the same room as the one that calls.
+/// Replaces all keys of the caller's room by a new one.
 fn rotate(call: &Call) -> Outcome {
     let attributes = call.principal().attributes.clone();
     call.credentials().revoke_all("room", call.attribute("room").unwrap_or_default());
@@ -138,17 +139,17 @@ fn rotate(call: &Call) -> Outcome {
 }
 
 fn hash_password(call: &Call) -> Outcome {
-    let Password { password, .. } = call.json()?;
+    let PasswordInput { password, .. } = call.json()?;
     Ok(Answer::ok(json::to_text(&call.credentials().hash_password(&password))?))
 }
 
 fn verify_password(call: &Call) -> Outcome {
-    let Password { password, hash } = call.json()?;
+    let PasswordInput { password, hash } = call.json()?;
     Ok(Answer::ok(call.credentials().verify_password(&password, hash.as_deref()).to_string()))
 }
 
 fn put_hook(call: &Call) -> Outcome {
-    let Hook { url, key } = call.json()?;
+    let HookInput { url, key } = call.json()?;
     let signature = Signature {
         header: "x-service-signature".to_owned(),
         prefix: String::new(),

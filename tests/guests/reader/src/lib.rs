@@ -1,6 +1,6 @@
-//! A guest that answers with a setting: `GET /v1/greeting` is `settings.greeting` of its section, or null.
+//! Test guest that answers `GET /v1/greeting` with `settings.greeting` of its section, or null.
 //!
-//! Tests change the setting and look at the next answer. Knows only the contract in `wit/`, not the SDK.
+//! Tests change the setting and check the next answer. It uses the contract in `wit/` without the SDK.
 #![cfg(target_arch = "wasm32")]
 
 use exports::tenon::plugin::handler::{Answer, Guest, Request, Task, Verdict};
@@ -28,6 +28,6 @@ impl Guest for Reader {
     }
 
     fn run(task: Task) -> Result<Verdict, String> {
-        Err(format!("reader knows no task {}", task.name))
+        Err(format!("reader has no task {}", task.name))
     }
 }

@@ -27,7 +27,7 @@ fn host() -> TestHost {
     }
     check_references(&document);
     let document: &'static str = document.to_string().leak();
-    TestHost::new(Box::leak(Box::new(PLUGIN.openapi(document)))).documented()
+    TestHost::new(Box::leak(Box::new(PLUGIN.openapi(document)))).validate_openapi()
 }
 
 fn ada() -> Value {

@@ -34,7 +34,7 @@ pub struct Fleet {
 
 impl Fleet {
     pub fn new() -> Fleet {
-        Fleet { host: TestHost::new(&PLUGIN).documented() }
+        Fleet { host: TestHost::new(&PLUGIN).validate_openapi() }
     }
 
     pub fn call(&self, call: TestCall) -> TestAnswer {

@@ -179,7 +179,7 @@ fn what_was_given_up_is_seen_and_recovered() {
     let (endpoint, event) = (path.rsplit('/').next().unwrap(), host.deliveries()[0].delivery.event.clone());
     let (outcome, answer) = ("status".to_owned(), "busy".to_owned());
     let attempt = Attempt { number: 0, at: host.now(), duration: 5, outcome, status: Some(503), answer };
-    host.note_attempt(endpoint, &event, attempt, "failed");
+    host.record_attempt(endpoint, &event, attempt, "failed");
     let attempts = read(&host, &format!("{path}/deliveries/{event}/attempts"));
     assert_eq!((&attempts[0]["response_status"], &attempts[0]["response_body"]), (&json!(503), &json!("busy")));
     let recover = |since: Value| host.call(TestCall::post(&format!("{path}/recover")).json(&since));

@@ -18,7 +18,7 @@ static PLUGIN: Plugin = Plugin::new("tracking", "0")
     ])
     .collections(crate::records::COLLECTIONS)
     .event_types(crate::api::tracking_numbers::EVENT_TYPES)
-    .words(errors::words);
+    .render_error(errors::words);
 
 fn report(title: &str) -> Report {
     Report { code: title.to_lowercase(), title: title.to_owned(), details: "As told".to_owned(), ..Report::default() }

@@ -53,7 +53,7 @@ fn no_value_of_a_linked_organization_breaks_it() {
     let (values, templates) = (values(), ["%", r#"{"phone":%}"#, r#"{"email":%}"#, r#"{"phone":"7","email":%}"#]);
     for path in ["/v1/linked-drivers", "/v1/linked-drivers/token"] {
         for body in templates.iter().flat_map(|template| values.iter().map(|value| template.replace('%', value))) {
-            let call = TestCall::post(path).plugin_of("fleet", "globex").text(&body);
+            let call = TestCall::post(path).plugin_for_organization("fleet", "globex").text(&body);
             let answer = host.call(call);
             let body: String = body.chars().take(300).collect();
             assert!([200, 204, 400, 404, 422].contains(&answer.status), "{} {path} {body}", answer.status);

@@ -1,14 +1,15 @@
-//! Every import of the contract, answered from memory. Reads see what is committed and what the call wrote, as on the real host;
-//! changes go into `working`.
+//! Implementation of each import of the contract in memory.
+//!
+//! Reads see the committed state and the call's own writes, as on the real host. Changes go into `working`.
 
-use super::super::chains::{sent, wished};
+use super::super::chains::{faucet_effect, send_effect};
 use super::super::{bounds, feed, search};
 use super::{Bound, TestHost, amount, parsed};
 use crate::host::{
-    Account, Attempt, ChainTransfer, Condition, Credential, DeliveryPage, Destination, DestinationRefusal, Effect,
-    Endpoint, EndpointState, Entry, FeedFilter, FeedPage, Following, Grant, Holding, Host, Issued, LedgerRefusal,
-    Level, Network, OutgoingCall, Page, Pair, Query, RecordRefusal, Response, Sending, Signed, SubscriptionRefusal,
-    Terms, Transaction, Transfer, Watching, Wish,
+    Account, Attempt, ChainTransfer, CoinRequest, Condition, Credential, DeliveryPage, Destination, DestinationRefusal,
+    Effect, Endpoint, EndpointState, Entry, FeedFilter, FeedPage, Following, Grant, Holding, Host, Issued,
+    LedgerRefusal, Level, Network, OutgoingCall, Page, Pair, Query, RecordRefusal, Response, Sending, Signed,
+    SubscriptionRefusal, Terms, Transaction, Transfer, Watching,
 };
 
 impl Host for TestHost {
@@ -22,7 +23,7 @@ impl Host for TestHost {
 
     fn records_get_many(&self, collection: &str, ids: &[String]) -> Vec<Option<Entry>> {
         let found: Vec<Option<Entry>> = ids.iter().map(|id| self.records_get(collection, id)).collect();
-        bounds::check_look(&found);
+        bounds::check_get_many(&found);
         found
     }
 
@@ -59,15 +60,15 @@ impl Host for TestHost {
     fn records_find(&self, collection: &str, query: &Query) -> Result<Page, RecordRefusal> {
         search::check_served(self.collection(collection), &query.conditions, &query.sort);
         let (tenant, state) = (self.tenant(), self.committed.borrow());
-        let of_tenant = state.records.iter().filter(|((owner, name, _), _)| *owner == tenant && name == collection);
-        search::page(of_tenant.map(|(_, entry)| entry), query)
+        let in_tenant = state.records.iter().filter(|((owner, name, _), _)| *owner == tenant && name == collection);
+        search::page(in_tenant.map(|(_, entry)| entry), query)
     }
 
     fn records_count(&self, collection: &str, conditions: &[Condition], limit: u32) -> u32 {
         search::check_served(self.collection(collection), conditions, &[]);
         let (tenant, state) = (self.tenant(), self.committed.borrow());
-        let of_tenant = state.records.iter().filter(|((owner, name, _), _)| *owner == tenant && name == collection);
-        let found = search::matching(of_tenant.map(|(_, entry)| entry), conditions).len();
+        let in_tenant = state.records.iter().filter(|((owner, name, _), _)| *owner == tenant && name == collection);
+        let found = search::matching(in_tenant.map(|(_, entry)| entry), conditions).len();
         u32::try_from(found).unwrap_or(limit).min(limit)
     }
 
@@ -87,8 +88,8 @@ impl Host for TestHost {
 
     fn ledger_balances(&self, account: &str) -> Vec<Holding> {
         let (tenant, state) = (self.tenant(), self.working.borrow());
-        let of_account = state.balances.iter().filter(|((owner, name, _), _)| *owner == tenant && name == account);
-        of_account.map(|((_, _, asset), amount)| Holding { asset: asset.clone(), amount: amount.to_string() }).collect()
+        let holdings = state.balances.iter().filter(|((owner, name, _), _)| *owner == tenant && name == account);
+        holdings.map(|((_, _, asset), amount)| Holding { asset: asset.clone(), amount: amount.to_string() }).collect()
     }
 
     fn ledger_post(&self, transfers: &[Transfer]) -> Result<(), LedgerRefusal> {
@@ -131,33 +132,33 @@ impl Host for TestHost {
     }
 
     fn events_list(&self, filter: &FeedFilter, after: Option<&str>, limit: u32) -> Option<FeedPage> {
-        feed::list(&self.committed.borrow().events, &self.tenant(), (filter, after, limit))
+        feed::list(&self.committed.borrow().events, &self.tenant(), filter, after, limit)
     }
 
     fn subscriptions_put(&self, endpoint: &Endpoint) -> Result<(), SubscriptionRefusal> {
         let tenant = self.writing_tenant();
-        self.working.borrow_mut().hooks.put(&tenant, endpoint, self.now.get(), || self.new_secret())
+        self.working.borrow_mut().webhooks.put(&tenant, endpoint, self.now.get(), || self.new_secret())
     }
 
     fn subscriptions_remove(&self, id: &str) -> bool {
-        self.working.borrow_mut().hooks.remove(&self.writing_tenant(), id)
+        self.working.borrow_mut().webhooks.remove(&self.writing_tenant(), id)
     }
 
     fn subscriptions_get(&self, id: &str) -> Option<EndpointState> {
-        self.working.borrow().hooks.get(&self.tenant(), id)
+        self.working.borrow().webhooks.get(&self.tenant(), id)
     }
 
     fn subscriptions_all(&self) -> Vec<EndpointState> {
-        self.working.borrow().hooks.all(&self.tenant())
+        self.working.borrow().webhooks.all(&self.tenant())
     }
 
     fn subscriptions_secret(&self, id: &str) -> Option<String> {
-        self.working.borrow().hooks.secret(&self.tenant(), id)
+        self.working.borrow().webhooks.secret(&self.tenant(), id)
     }
 
     fn subscriptions_rotate_secret(&self, id: &str) -> Option<String> {
         let secret = self.new_secret();
-        self.working.borrow_mut().hooks.rotate(&self.writing_tenant(), id, secret, self.now.get())
+        self.working.borrow_mut().webhooks.rotate(&self.writing_tenant(), id, secret, self.now.get())
     }
 
     fn subscriptions_deliveries(
@@ -167,29 +168,29 @@ impl Host for TestHost {
         after: Option<&str>,
         limit: u32,
     ) -> Option<DeliveryPage> {
-        self.committed.borrow().hooks.deliveries(&self.tenant(), endpoint, state, after, limit)
+        self.committed.borrow().webhooks.deliveries(&self.tenant(), endpoint, state, after, limit)
     }
 
     fn subscriptions_attempts(&self, endpoint: &str, event: &str) -> Option<Vec<Attempt>> {
-        self.committed.borrow().hooks.attempts(&self.tenant(), endpoint, event)
+        self.committed.borrow().webhooks.attempts(&self.tenant(), endpoint, event)
     }
 
     fn subscriptions_redeliver(&self, endpoint: &str, event: &str) -> bool {
         let (tenant, mut working) = (self.writing_tenant(), self.working.borrow_mut());
-        let mut known = working.events.iter().chain(&working.test_events);
-        let event = known.find(|known| known.tenant == tenant && known.id == event).cloned();
-        working.hooks.redeliver(&tenant, endpoint, event.as_ref(), self.now.get())
+        let mut events = working.events.iter().chain(&working.test_events);
+        let event = events.find(|candidate| candidate.tenant == tenant && candidate.id == event).cloned();
+        working.webhooks.redeliver(&tenant, endpoint, event.as_ref(), self.now.get())
     }
 
     fn subscriptions_recover(&self, endpoint: &str, since: u64) -> bool {
-        self.working.borrow_mut().hooks.recover(&self.writing_tenant(), endpoint, since, self.now.get())
+        self.working.borrow_mut().webhooks.recover(&self.writing_tenant(), endpoint, since, self.now.get())
     }
 
     fn subscriptions_send_test(&self, endpoint: &str, event_type: &str, payload: &str) -> Option<String> {
         self.subscriptions_get(endpoint)?;
         let event = self.event(event_type, endpoint, payload);
         let (id, mut working) = (event.id.clone(), self.working.borrow_mut());
-        working.hooks.deliver_to(&event, endpoint, self.now.get());
+        working.webhooks.deliver_to(&event, endpoint, self.now.get());
         working.test_events.push(event);
         Some(id)
     }
@@ -197,22 +198,22 @@ impl Host for TestHost {
     fn tasks_schedule(&self, name: &str, key: &str, at: u64, payload: &str) {
         self.check_task(name, key);
         parsed(payload);
-        self.working.borrow_mut().outside.schedule(&self.writing_tenant(), (name, key), at, payload);
+        self.working.borrow_mut().pending.schedule(&self.writing_tenant(), (name, key), at, payload);
     }
 
     fn tasks_cancel(&self, name: &str, key: &str) -> bool {
         self.check_task(name, key);
-        self.working.borrow_mut().outside.cancel(&self.writing_tenant(), name, key)
+        self.working.borrow_mut().pending.cancel_task(&self.writing_tenant(), name, key)
     }
 
     fn effects_start(&self, effect: &Effect) -> bool {
         self.check_effect(effect);
-        self.working.borrow_mut().outside.start(&self.writing_tenant(), effect)
+        self.working.borrow_mut().pending.start_effect(&self.writing_tenant(), effect)
     }
 
     fn effects_cancel(&self, then: &str, key: &str) -> bool {
         self.check_task(then, key);
-        self.working.borrow_mut().outside.stop(&self.writing_tenant(), then, key)
+        self.working.borrow_mut().pending.cancel_effect(&self.writing_tenant(), then, key)
     }
 
     fn questions_ask(&self, key: &str, call: &OutgoingCall) -> Option<Result<Response, String>> {
@@ -261,19 +262,19 @@ impl Host for TestHost {
     }
 
     fn keyring_account_of(&self, blockchain: &str, index: u32) -> Account {
-        self.with_blockchains(blockchain, |all, tenant| all.account_of(tenant, blockchain, index))
+        self.with_blockchains(blockchain, |chains, tenant| chains.account_of(tenant, blockchain, index))
     }
 
     fn keyring_read_address(&self, blockchain: &str, text: &str) -> Option<String> {
-        self.with_blockchains(blockchain, |all, _| all.read_address(blockchain, text))
+        self.with_blockchains(blockchain, |chains, _| chains.read_address(blockchain, text))
     }
 
     fn keyring_sign_message(&self, blockchain: &str, index: u32, message: &[u8]) -> Result<String, String> {
-        self.with_blockchains(blockchain, |all, tenant| all.sign_message(tenant, blockchain, index, message))
+        self.with_blockchains(blockchain, |chains, tenant| chains.sign_message(tenant, blockchain, index, message))
     }
 
     fn keyring_sign_typed_data(&self, blockchain: &str, index: u32, document: &str) -> Result<String, String> {
-        self.with_blockchains(blockchain, |all, tenant| all.sign_typed_data(tenant, blockchain, index, document))
+        self.with_blockchains(blockchain, |chains, tenant| chains.sign_typed_data(tenant, blockchain, index, document))
     }
 
     fn keyring_sign_transfer(
@@ -283,15 +284,19 @@ impl Host for TestHost {
         transfer: &ChainTransfer,
         terms: &Terms,
     ) -> Result<Signed, String> {
-        self.with_blockchains(blockchain, |all, tenant| all.sign_transfer(tenant, (blockchain, index), transfer, terms))
+        self.with_blockchains(blockchain, |chains, tenant| {
+            chains.sign_transfer(tenant, (blockchain, index), transfer, terms)
+        })
     }
 
     fn keyring_sign_transaction(&self, blockchain: &str, index: u32, unsigned: &str) -> Result<Signed, String> {
-        self.with_blockchains(blockchain, |all, tenant| all.sign_transaction(tenant, (blockchain, index), unsigned))
+        self.with_blockchains(blockchain, |chains, tenant| {
+            chains.sign_transaction(tenant, (blockchain, index), unsigned)
+        })
     }
 
     fn keyring_show_private_key(&self, blockchain: &str, index: u32) -> Option<String> {
-        self.with_blockchains(blockchain, |all, tenant| all.show_private_key(tenant, blockchain, index))
+        self.with_blockchains(blockchain, |chains, tenant| chains.show_private_key(tenant, blockchain, index))
     }
 
     fn chains_find_network(&self, blockchain: &str) -> Option<Network> {
@@ -300,30 +305,30 @@ impl Host for TestHost {
     }
 
     fn chains_current_terms(&self, blockchain: &str) -> Option<Result<Terms, String>> {
-        Some(self.with_blockchains(blockchain, |all, tenant| all.current_terms(tenant, blockchain)))
+        Some(self.with_blockchains(blockchain, |chains, tenant| chains.current_terms(tenant, blockchain)))
     }
 
     fn chains_balance(&self, blockchain: &str, address: &str, token: Option<&str>) -> Option<Result<String, String>> {
-        Some(self.with_blockchains(blockchain, |all, tenant| all.balance(tenant, blockchain, address, token)))
+        Some(self.with_blockchains(blockchain, |chains, tenant| chains.balance(tenant, blockchain, address, token)))
     }
 
     fn chains_sequence(&self, blockchain: &str, address: &str) -> Option<Result<u64, String>> {
-        Some(self.with_blockchains(blockchain, |all, tenant| all.sequence(tenant, blockchain, address)))
+        Some(self.with_blockchains(blockchain, |chains, tenant| chains.sequence(tenant, blockchain, address)))
     }
 
     fn chains_find_transaction(&self, blockchain: &str, hash: &str) -> Option<Result<Option<Transaction>, String>> {
-        Some(self.with_blockchains(blockchain, |all, tenant| all.find_transaction(tenant, blockchain, hash)))
+        Some(self.with_blockchains(blockchain, |chains, tenant| chains.find_transaction(tenant, blockchain, hash)))
     }
 
     fn chains_send(&self, sending: &Sending) -> bool {
         self.with_blockchains(&sending.blockchain, |_, _| ());
-        self.effects_start(&sent(sending))
+        self.effects_start(&send_effect(sending))
     }
 
-    fn chains_request_coins(&self, wish: &Wish) -> bool {
-        let faucet = self.chains_find_network(&wish.blockchain).is_some_and(|network| network.has_faucet);
-        assert!(faucet, "{} has no faucet", wish.blockchain);
-        self.effects_start(&wished(wish))
+    fn chains_request_coins(&self, request: &CoinRequest) -> bool {
+        let has_faucet = self.chains_find_network(&request.blockchain).is_some_and(|network| network.has_faucet);
+        assert!(has_faucet, "{} has no faucet", request.blockchain);
+        self.effects_start(&faucet_effect(request))
     }
 
     fn chains_follow(&self, following: &Following) {

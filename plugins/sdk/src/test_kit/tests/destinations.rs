@@ -1,4 +1,4 @@
-//! Destinations in memory, through a plugin that passes on whatever a test asks for.
+//! Tests of destinations in memory, with a plugin that forwards requests to the host.
 
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -14,7 +14,7 @@ static PARTNERS: Plugin = Plugin::new("partners", "0.1.0").routes(&[
 ]);
 
 #[derive(Deserialize)]
-struct Wanted {
+struct DestinationInput {
     url: String,
     kind: String,
     #[serde(default)]
@@ -24,14 +24,14 @@ struct Wanted {
 }
 
 fn put(call: &Call) -> Outcome {
-    let wanted: Wanted = call.json()?;
+    let input: DestinationInput = call.json()?;
     let pairs = |pairs: Vec<(String, String)>| pairs.into_iter().map(|(name, value)| Pair { name, value }).collect();
     let destination = Destination {
         name: call.parameter("name").to_owned(),
-        base_url: wanted.url,
-        kind: wanted.kind,
-        settings: pairs(wanted.settings),
-        secrets: pairs(wanted.secrets),
+        base_url: input.url,
+        kind: input.kind,
+        settings: pairs(input.settings),
+        secrets: pairs(input.secrets),
     };
     match call.destinations().put(&destination) {
         Ok(()) => Ok(Answer::created("{}".to_owned())),
@@ -63,21 +63,21 @@ fn put_on(host: &TestHost, body: &Value) -> u16 {
 }
 
 #[test]
-fn a_destination_is_kept_and_its_secrets_are_not_given_back() {
+fn destination_is_stored_and_its_secrets_are_not_returned() {
     let host = TestHost::new(&PARTNERS);
     let body = json!({"url": "https://bank.example/v1", "kind": "bearer", "secrets": [["token", "abc"]]});
     assert_eq!(put_on(&host, &body), 201);
-    let shown = host.call(TestCall::get("/partners/bank"));
-    assert_eq!(shown.json(), json!(["https://bank.example/v1", "bearer", 0]));
+    let answer = host.call(TestCall::get("/partners/bank"));
+    assert_eq!(answer.json(), json!(["https://bank.example/v1", "bearer", 0]));
     assert_eq!(host.destination("bank").unwrap().secrets.len(), 1);
-    let foreign = host.call(TestCall::get("/partners/bank").tenant("umbra/test"));
-    assert_eq!(foreign.json(), Value::Null);
+    let other_tenant = host.call(TestCall::get("/partners/bank").tenant("umbra/test"));
+    assert_eq!(other_tenant.json(), Value::Null);
     let remove = || host.call(TestCall::post("/partners/bank/remove")).json();
     assert_eq!((remove(), remove()), (json!(true), json!(false)));
 }
 
 #[test]
-fn what_the_host_would_refuse_is_refused() {
+fn invalid_destination_is_refused() {
     let host = TestHost::new(&PARTNERS);
     for (url, kind, expected) in [
         ("bank", "none", "not-a-url"),
@@ -89,8 +89,8 @@ fn what_the_host_would_refuse_is_refused() {
         let answer = host.call(TestCall::post("/partners/bank").json(&json!({"url": url, "kind": kind})));
         assert!(answer.refused && answer.body.contains(expected), "{url} {kind}: {}", answer.body);
     }
-    let wished = json!({"url": "http://bank.example", "kind": "none"});
-    let live = host.call(TestCall::post("/partners/bank").json(&wished).tenant("acme/live"));
+    let insecure = json!({"url": "http://bank.example", "kind": "none"});
+    let live = host.call(TestCall::post("/partners/bank").json(&insecure).tenant("acme/live"));
     assert!(live.body.contains("https-required"), "{}", live.body);
     assert!(host.destination("bank").is_none());
 }

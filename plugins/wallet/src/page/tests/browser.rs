@@ -26,7 +26,7 @@ impl Stage {
         let shop = server::start(move |asked| {
             visits.lock().push(asked.headers.get("referer").cloned());
             let headers = vec![("content-type".to_owned(), "text/html".to_owned())];
-            server::Answer { status: 200, headers, body: SHOP.to_owned() }
+            server::Response { status: 200, headers, body: SHOP.to_owned() }
         });
         let redirect_url = Some([shop.as_str(), "/thanks"].concat());
         let payment = Arc::new(Mutex::new(Payment { redirect_url, ..payment() }));
@@ -34,8 +34,8 @@ impl Stage {
         let origin = server::start(move |asked| {
             let payment = shown.lock().clone();
             let is_status = asked.path == "/pay/tok_1/status";
-            let answer = TestAnswer::of(if is_status { status(&payment) } else { show(&payment) }.unwrap());
-            server::Answer { status: answer.status, headers: answer.headers, body: answer.body }
+            let answer = TestAnswer::from_answer(if is_status { status(&payment) } else { show(&payment) }.unwrap());
+            server::Response { status: answer.status, headers: answer.headers, body: answer.body }
         });
         Stage { payment, origin, came_from }
     }
@@ -56,12 +56,12 @@ const SLOW: f64 = 10_000.0;
 
 /// Runs a test on a page that is there.
 fn visit(stage: &Stage, pace: f64, look: impl FnOnce(&mut Tab)) {
-    let Some(mut browser) = tenon_browser::lend() else { return };
+    let Some(mut browser) = tenon_browser::acquire() else { return };
     let mut tab = browser.tab();
-    tab.stretch_waits(pace);
-    tab.go(&stage.page());
+    tab.scale_timeouts(pace);
+    tab.navigate(&stage.page());
     look(&mut tab);
-    assert_eq!(tab.complaints(), [] as [&str; 0]);
+    assert_eq!(tab.console_errors(), [] as [&str; 0]);
 }
 
 fn seen(tab: &mut Tab, selector: &str) -> String {
@@ -83,7 +83,7 @@ fn a_camera_reads_the_address_in_both_schemes() {
     visit(&Stage::new(), SLOW, |tab| {
         for scheme in ["light", "dark"] {
             tab.set_scheme(scheme);
-            let picture = tab.picture("#code");
+            let picture = tab.screenshot("#code");
             let shade = |x, y| picture.shades[y * picture.width + x];
             let mut image = rqrr::PreparedImage::prepare_from_greyscale(picture.width, picture.height, shade);
             assert_eq!(image.detect_grids()[0].decode().unwrap().1, payment().address, "{scheme}");
@@ -104,7 +104,7 @@ fn the_status_changes_by_itself_and_nothing_jumps() {
         stage.becomes(Status::Expired);
         tab.wait_for("document.title.startsWith('This payment link has expired')");
         assert_eq!(tab.value("document.querySelector('#pay').checkVisibility()"), false);
-        assert_eq!(tab.shift(), 0.0);
+        assert_eq!(tab.layout_shift(), 0.0);
     });
 }
 
@@ -127,7 +127,7 @@ fn who_wants_to_stay_stays() {
     let stage = Stage::new();
     stage.becomes(Status::Paid);
     visit(&stage, SLOW, |tab| {
-        assert_eq!(tab.stops(), ["onward", "stay"]);
+        assert_eq!(tab.tab_stops(), ["onward", "stay"]);
         tab.value("window.left = []; window.clearTimeout = (timer) => left.push(timer); 0");
         tab.value("document.querySelector('#stay').focus()");
         tab.press("Enter");
@@ -144,10 +144,10 @@ fn what_has_to_be_sent_is_copied_with_the_keyboard() {
         let origin = tab.text("location.origin");
         let clipboard =
             serde_json::json!({ "origin": origin, "permission": { "name": "clipboard-write" }, "setting": "granted" });
-        tab.ask("Browser.setPermission", &clipboard);
+        tab.command("Browser.setPermission", &clipboard);
         // Headless, there is no clipboard to look into: what the page gives to it is kept.
         tab.value("navigator.clipboard.writeText = async (text) => { window.copied = text }");
-        assert_eq!(tab.stops(), ["Copy amount", "Copy address"]);
+        assert_eq!(tab.tab_stops(), ["Copy amount", "Copy address"]);
         for (label, copied, said) in
             [("Copy amount", "25".to_owned(), "Amount copied"), ("Copy address", payment().address, "Address copied")]
         {
@@ -169,9 +169,9 @@ fn everything_has_a_name_and_can_be_read() {
         visit(&stage, SLOW, |tab| {
             for scheme in ["light", "dark"] {
                 tab.set_scheme(scheme);
-                assert_eq!(tab.faint_texts(), [] as [&str; 0], "{scheme}");
+                assert_eq!(tab.low_contrast_texts(), [] as [&str; 0], "{scheme}");
             }
-            assert_eq!(tab.nameless(), [] as [&str; 0]);
+            assert_eq!(tab.unnamed_elements(), [] as [&str; 0]);
             assert_eq!(tab.text("document.documentElement.lang"), "en");
         });
     }
@@ -197,11 +197,11 @@ fn long_and_foreign_texts_fit_a_small_screen() {
 
 #[test]
 fn without_scripts_there_is_all_but_what_needs_them() {
-    let Some(mut browser) = tenon_browser::lend() else { return };
+    let Some(mut browser) = tenon_browser::acquire() else { return };
     let stage = Stage::new();
     let mut tab = browser.tab();
-    tab.switch_scripts_off();
-    tab.go(&stage.page());
+    tab.disable_scripts();
+    tab.navigate(&stage.page());
     assert_eq!(seen(&mut tab, "#address"), payment().address);
     assert_eq!(tab.value("document.querySelector('.copy').checkVisibility()"), false);
     assert_eq!(tab.text("document.querySelector('noscript meta').content"), "15");

@@ -16,7 +16,7 @@ const LINKS: &str = r#"{"acme": ["globex"]}"#;
 fn visit(globex: &TestHost, call: &OutgoingCall) -> Response {
     let Content::Json(body) = &call.content else { panic!("{call:?}") };
     let visit = TestCall::new(&call.method, &call.path).text(body).tenant("globex/test");
-    let answer = globex.call(visit.plugin_of("fleet", "acme"));
+    let answer = globex.call(visit.plugin_for_organization("fleet", "acme"));
     match answer.status {
         204 => Response { status: 204, headers: Vec::new(), content: Content::Empty },
         status => response(status, &answer.json()),
@@ -239,7 +239,7 @@ fn only_this_plugin_for_a_linked_organization_is_answered() {
             from(ask()),
             from(as_driver(ask(), &id)),
             // Another plugin, and this one on behalf of nobody, or of another than it is said to be.
-            ask().plugin_of("wallet", "globex"),
+            ask().plugin_for_organization("wallet", "globex"),
             ask().plugin("fleet"),
             ask().plugin("fleet@globex"),
             from(ask().plugin("fleet")),
@@ -255,7 +255,9 @@ fn only_this_plugin_for_a_linked_organization_is_answered() {
         }
         assert!(host.issued().is_empty());
     }
-    let linked = TestCall::post("/v1/linked-drivers").json(&json!({ "phone": PHONE })).plugin_of("fleet", "globex");
+    let linked = TestCall::post("/v1/linked-drivers")
+        .json(&json!({ "phone": PHONE }))
+        .plugin_for_organization("fleet", "globex");
     assert_eq!(host.call(linked).status, 204);
 }
 

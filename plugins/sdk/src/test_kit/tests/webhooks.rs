@@ -1,4 +1,4 @@
-//! Endpoints of webhooks in memory, through a plugin that passes on whatever a test asks for.
+//! Tests of webhook endpoints in memory, with a plugin that forwards requests to the host.
 
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -28,7 +28,7 @@ static HOOKS: Plugin = Plugin::new("hooks", "0.1.0")
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Wanted {
+struct EndpointInput {
     url: Option<String>,
     types: Vec<String>,
     subjects: Vec<String>,
@@ -38,16 +38,16 @@ struct Wanted {
 }
 
 fn put(call: &Call) -> Outcome {
-    let wanted: Wanted = call.json()?;
-    let key = wanted.key.unwrap_or_else(|| "endpoint".to_owned());
+    let input: EndpointInput = call.json()?;
+    let key = input.key.unwrap_or_else(|| "endpoint".to_owned());
     let signature = |algorithm| Signature { header: "signature".to_owned(), prefix: String::new(), algorithm, key };
     let endpoint = Endpoint {
         id: call.parameter("id").to_owned(),
-        url: wanted.url.unwrap_or_else(|| "https://hooks.example.com/a".to_owned()),
-        event_types: wanted.types,
-        subjects: wanted.subjects,
-        enabled: !wanted.disabled,
-        signatures: wanted.algorithm.map(signature).into_iter().collect(),
+        url: input.url.unwrap_or_else(|| "https://hooks.example.com/a".to_owned()),
+        event_types: input.types,
+        subjects: input.subjects,
+        enabled: !input.disabled,
+        signatures: input.algorithm.map(signature).into_iter().collect(),
         note: "{}".to_owned(),
     };
     match call.subscriptions().put(&endpoint) {
@@ -116,16 +116,16 @@ fn host() -> TestHost {
     TestHost::new(&HOOKS)
 }
 
-fn ask(host: &TestHost, method: &str, path: &str) -> Value {
+fn send(host: &TestHost, method: &str, path: &str) -> Value {
     host.call(TestCall::new(method, path)).json()
 }
 
-fn endpoint(host: &TestHost, id: &str, wanted: Value) -> TestAnswer {
-    host.call(TestCall::post(&format!("/endpoints/{id}")).json(&wanted))
+fn put_endpoint(host: &TestHost, id: &str, input: Value) -> TestAnswer {
+    host.call(TestCall::post(&format!("/endpoints/{id}")).json(&input))
 }
 
-/// Endpoint and subject of everything that is on its way.
-fn under_way(host: &TestHost) -> Vec<(String, String)> {
+/// Returns endpoint and subject of each delivery.
+fn delivered_subjects(host: &TestHost) -> Vec<(String, String)> {
     host.deliveries().into_iter().map(|entry| (entry.endpoint, entry.delivery.subject)).collect()
 }
 
@@ -135,35 +135,34 @@ fn attempt(at: u64) -> Attempt {
 }
 
 #[test]
-fn an_event_is_on_its_way_to_every_endpoint_that_wants_it() {
+fn event_is_delivered_to_every_subscribed_endpoint() {
     let host = host();
-    endpoint(&host, "all", json!({}));
-    endpoint(&host, "typed", json!({"types": ["note.read"]}));
-    endpoint(&host, "about-a", json!({"subjects": ["a"], "disabled": true}));
-    host.call(TestCall::post("/endpoints/foreign").json(&json!({})).tenant("umbra/test"));
-    let id = ask(&host, "POST", "/events/a");
-    ask(&host, "POST", "/events/b");
+    put_endpoint(&host, "all", json!({}));
+    put_endpoint(&host, "typed", json!({"types": ["note.read"]}));
+    put_endpoint(&host, "about-a", json!({"subjects": ["a"], "disabled": true}));
+    host.call(TestCall::post("/endpoints/other-tenant").json(&json!({})).tenant("umbra/test"));
+    let id = send(&host, "POST", "/events/a");
+    send(&host, "POST", "/events/b");
     let pairs = [("about-a", "a"), ("all", "a"), ("all", "b")];
-    assert_eq!(under_way(&host), pairs.map(|(endpoint, subject)| (endpoint.to_owned(), subject.to_owned())));
+    assert_eq!(delivered_subjects(&host), pairs.map(|(endpoint, subject)| (endpoint.to_owned(), subject.to_owned())));
     let first = &host.deliveries()[0];
     assert_eq!((json!(first.delivery.event), &first.payload, first.tenant.as_str()), (id, &json!({"n": 1}), TENANT));
     assert_eq!(first.delivery.state, "pending");
 }
 
 #[test]
-fn what_was_emitted_before_an_endpoint_is_not_for_it() {
+fn new_endpoint_gets_earlier_events_only_by_redelivery() {
     let host = host();
-    let event = ask(&host, "POST", "/events/a");
-    endpoint(&host, "late", json!({}));
+    let event = send(&host, "POST", "/events/a");
+    put_endpoint(&host, "late", json!({}));
     assert_eq!(host.deliveries(), []);
-    // Unless somebody asks for it.
-    assert_eq!(ask(&host, "POST", &format!("/endpoints/late/{}/redeliver", event.as_str().unwrap())), true);
+    assert_eq!(send(&host, "POST", &format!("/endpoints/late/{}/redeliver", event.as_str().unwrap())), true);
     assert_eq!(host.deliveries()[0].delivery.next_at, Some(host.now()));
-    assert_eq!(ask(&host, "POST", "/endpoints/late/event_0/redeliver"), false);
+    assert_eq!(send(&host, "POST", "/endpoints/late/event_0/redeliver"), false);
 }
 
 #[test]
-fn an_address_that_may_not_be_called_is_refused() {
+fn invalid_url_is_refused() {
     let table = [
         ("nonsense", "not-a-url"),
         ("https://", "not-a-url"),
@@ -179,20 +178,20 @@ fn an_address_that_may_not_be_called_is_refused() {
     ];
     let host = host();
     for (url, code) in table {
-        let answer = endpoint(&host, "a", json!({ "url": url }));
+        let answer = put_endpoint(&host, "a", json!({ "url": url }));
         assert_eq!((answer.status, answer.json()["code"].as_str()), (422, Some(code)), "{url}");
     }
-    assert_eq!(endpoint(&host, "a", json!({"algorithm": "md5"})).json()["code"], "malformed");
+    assert_eq!(put_endpoint(&host, "a", json!({"algorithm": "md5"})).json()["code"], "malformed");
     assert_eq!(
-        endpoint(&host, "a", json!({"algorithm": "hmac-sha512", "key": "password"})).json()["code"],
+        put_endpoint(&host, "a", json!({"algorithm": "hmac-sha512", "key": "password"})).json()["code"],
         "malformed"
     );
-    assert_eq!(endpoint(&host, "a", json!({"algorithm": "hmac-sha512", "key": "api-key"})).status, 201);
-    assert_eq!(endpoint(&host, "a", json!({"url": "http://hooks.example.com/a?b=c"})).status, 201);
+    assert_eq!(put_endpoint(&host, "a", json!({"algorithm": "hmac-sha512", "key": "api-key"})).status, 201);
+    assert_eq!(put_endpoint(&host, "a", json!({"url": "http://hooks.example.com/a?b=c"})).status, 201);
 }
 
 #[test]
-fn a_live_tenant_needs_https() {
+fn live_tenant_requires_https() {
     let put = |url: &str| {
         let call = TestCall::post("/endpoints/a").json(&json!({ "url": url })).tenant("acme/live");
         host().call(call).status
@@ -201,42 +200,42 @@ fn a_live_tenant_needs_https() {
 }
 
 #[test]
-fn a_secret_stays_until_it_is_rotated() {
+fn secret_changes_only_by_rotation() {
     let host = host();
-    let secret = endpoint(&host, "a", json!({})).json();
+    let secret = put_endpoint(&host, "a", json!({})).json();
     assert!(secret.as_str().unwrap().starts_with("whsec_"));
-    assert_eq!(endpoint(&host, "a", json!({"disabled": true})).json(), secret);
-    assert_ne!(endpoint(&host, "b", json!({})).json(), secret);
-    let rotated = ask(&host, "POST", "/endpoints/a/rotate");
+    assert_eq!(put_endpoint(&host, "a", json!({"disabled": true})).json(), secret);
+    assert_ne!(put_endpoint(&host, "b", json!({})).json(), secret);
+    let rotated = send(&host, "POST", "/endpoints/a/rotate");
     assert_ne!(rotated, secret);
-    assert_eq!(endpoint(&host, "a", json!({})).json(), rotated);
-    assert_eq!(ask(&host, "POST", "/endpoints/none/rotate"), Value::Null);
+    assert_eq!(put_endpoint(&host, "a", json!({})).json(), rotated);
+    assert_eq!(send(&host, "POST", "/endpoints/none/rotate"), Value::Null);
 }
 
 #[test]
-fn deliveries_come_in_pages_the_newest_first() {
+fn deliveries_are_paged_newest_first() {
     let host = host();
-    endpoint(&host, "a", json!({}));
+    put_endpoint(&host, "a", json!({}));
     for subject in ["1", "2", "3"] {
-        ask(&host, "POST", &format!("/events/{subject}"));
+        send(&host, "POST", &format!("/events/{subject}"));
     }
-    let page = ask(&host, "GET", "/endpoints/a/deliveries");
+    let page = send(&host, "GET", "/endpoints/a/deliveries");
     assert_eq!(page[0], json!(["3", "2"]));
-    let rest = ask(&host, "GET", &format!("/endpoints/a/deliveries?after={}", page[1].as_str().unwrap()));
+    let rest = send(&host, "GET", &format!("/endpoints/a/deliveries?after={}", page[1].as_str().unwrap()));
     assert_eq!(rest, json!([["1"], null]));
-    assert_eq!(ask(&host, "GET", "/endpoints/a/deliveries?after=nonsense"), Value::Null);
-    assert_eq!(ask(&host, "GET", "/endpoints/none/deliveries"), Value::Null);
+    assert_eq!(send(&host, "GET", "/endpoints/a/deliveries?after=nonsense"), Value::Null);
+    assert_eq!(send(&host, "GET", "/endpoints/none/deliveries"), Value::Null);
 }
 
 #[test]
-fn what_was_given_up_is_recovered_since_a_time() {
+fn recovery_retries_deliveries_that_failed_since_a_time() {
     let host = host();
-    endpoint(&host, "a", json!({}));
-    let event = ask(&host, "POST", "/events/1");
+    put_endpoint(&host, "a", json!({}));
+    let event = send(&host, "POST", "/events/1");
     let event = event.as_str().unwrap();
-    host.note_attempt("a", event, attempt(host.now()), "failed");
-    assert_eq!(ask(&host, "GET", &format!("/endpoints/a/{event}/attempts")), json!([1]));
-    assert_eq!(ask(&host, "GET", "/endpoints/a/event_0/attempts"), Value::Null);
+    host.record_attempt("a", event, attempt(host.now()), "failed");
+    assert_eq!(send(&host, "GET", &format!("/endpoints/a/{event}/attempts")), json!([1]));
+    assert_eq!(send(&host, "GET", "/endpoints/a/event_0/attempts"), Value::Null);
     let recover = |since: u64| host.call(TestCall::post("/endpoints/a/recover").json(&since)).json();
     assert_eq!((recover(host.now() + 1), host.deliveries()[0].delivery.state.as_str()), (json!(true), "failed"));
     assert_eq!((recover(host.now()), host.deliveries()[0].delivery.state.as_str()), (json!(true), "retrying"));
@@ -244,32 +243,32 @@ fn what_was_given_up_is_recovered_since_a_time() {
 }
 
 #[test]
-fn a_test_event_goes_to_its_endpoint_alone_and_is_no_event_of_the_tenant() {
+fn test_event_has_one_delivery_and_is_not_in_the_feed() {
     let host = host();
-    endpoint(&host, "a", json!({"types": ["note.written"]}));
-    endpoint(&host, "b", json!({}));
-    assert!(ask(&host, "POST", "/endpoints/a/test").is_string());
-    assert_eq!(under_way(&host), [("a".to_owned(), "a".to_owned())]);
+    put_endpoint(&host, "a", json!({"types": ["note.written"]}));
+    put_endpoint(&host, "b", json!({}));
+    assert!(send(&host, "POST", "/endpoints/a/test").is_string());
+    assert_eq!(delivered_subjects(&host), [("a".to_owned(), "a".to_owned())]);
     assert_eq!(host.events(), []);
-    assert_eq!(ask(&host, "POST", "/endpoints/none/test"), Value::Null);
+    assert_eq!(send(&host, "POST", "/endpoints/none/test"), Value::Null);
 }
 
 #[test]
-fn what_the_host_disabled_a_put_enables_and_a_removal_forgets() {
+fn put_enables_a_disabled_endpoint_and_removal_deletes_its_deliveries() {
     let host = host();
-    endpoint(&host, "a", json!({}));
-    ask(&host, "POST", "/events/1");
+    put_endpoint(&host, "a", json!({}));
+    send(&host, "POST", "/events/1");
     host.disable_endpoint("a", "answered 410");
-    assert_eq!(ask(&host, "GET", "/endpoints/a"), json!([true, "answered 410"]));
-    endpoint(&host, "a", json!({}));
-    assert_eq!(ask(&host, "GET", "/endpoints/a"), json!([true, null]));
-    assert_eq!(ask(&host, "POST", "/endpoints/a/remove"), true);
-    assert_eq!((ask(&host, "GET", "/endpoints/a"), host.deliveries()), (Value::Null, Vec::new()));
-    assert_eq!(ask(&host, "POST", "/endpoints/a/remove"), false);
+    assert_eq!(send(&host, "GET", "/endpoints/a"), json!([true, "answered 410"]));
+    put_endpoint(&host, "a", json!({}));
+    assert_eq!(send(&host, "GET", "/endpoints/a"), json!([true, null]));
+    assert_eq!(send(&host, "POST", "/endpoints/a/remove"), true);
+    assert_eq!((send(&host, "GET", "/endpoints/a"), host.deliveries()), (Value::Null, Vec::new()));
+    assert_eq!(send(&host, "POST", "/endpoints/a/remove"), false);
 }
 
 #[test]
-fn the_manifest_carries_the_envelopes() {
+fn manifest_contains_the_envelopes() {
     let manifest: Value = serde_json::from_str(&HOOKS.describe()).unwrap();
     assert_eq!(manifest["envelope"], json!({"id": "{event-id}", "data": "{payload}"}));
     assert_eq!(manifest["event-types"][0].get("envelope"), None);

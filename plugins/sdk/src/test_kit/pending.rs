@@ -1,7 +1,7 @@
-//! Timers, effects and questions in memory: what a test looks at, answers, and lets fall due.
+//! Timers, effects and questions in memory.
 //!
-//! Nothing happens by itself: [`TestHost::run_due`] runs what is due, [`TestHost::attempt`] begins an effect,
-//! [`TestHost::settle`] says what became of it.
+//! Nothing runs by itself: [`TestHost::run_due`] runs due tasks, [`TestHost::attempt`] begins an attempt of an effect,
+//! and [`TestHost::settle`] reports its outcome.
 
 use std::collections::BTreeMap;
 
@@ -10,14 +10,14 @@ use crate::bindings::exports::tenon::plugin::handler::{Outcome, Task, Verdict};
 use crate::bindings::tenon::plugin::types::{Content, Principal, Response};
 use crate::host::{Effect, OutgoingCall};
 
-/// The host gives up after so many runs that faulted; the last run is marked as such.
+/// Maximum runs of a task that ends in a fault. The last run is marked as such.
 pub const TASK_RUNS_MAX: u32 = 9;
 const KEY_BYTES_MAX: usize = 128;
 const DELAYS_MAX: usize = 32;
 const QUESTIONS_MAX: usize = 16;
 const ROUNDS_MAX: usize = 4;
 
-/// A timer that waits.
+/// A task that waits for its time.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WaitingTask {
     pub tenant: String,
@@ -27,7 +27,7 @@ pub struct WaitingTask {
     pub at: u64,
     /// One JSON text.
     pub payload: String,
-    /// Of an effect that is settled.
+    /// Outcome of the settled effect. Timers have none.
     pub outcome: Option<Outcome>,
     attempts: u32,
 }
@@ -37,98 +37,100 @@ pub struct WaitingTask {
 pub struct StartedEffect {
     pub tenant: String,
     pub effect: Effect,
-    /// An attempt has begun: it cannot be taken back any more.
+    /// Whether an attempt has begun, so that the effect can no longer be cancelled.
     pub attempted: bool,
 }
 
-/// By tenant, name and key.
-type Place = (String, String, String);
+/// Tenant, name and key of a task.
+type TaskKey = (String, String, String);
 
 #[derive(Clone, Default)]
-pub(super) struct Outside {
-    tasks: BTreeMap<Place, WaitingTask>,
-    /// Told to their tasks beside `tasks`: an effect may have the name and key of a timer.
-    settled: BTreeMap<Place, WaitingTask>,
-    effects: BTreeMap<Place, StartedEffect>,
+pub(super) struct PendingWork {
+    tasks: BTreeMap<TaskKey, WaitingTask>,
+    /// Tasks of settled effects. They are separate from `tasks`, because an effect may have the name and key of a
+    /// timer.
+    settled: BTreeMap<TaskKey, WaitingTask>,
+    effects: BTreeMap<TaskKey, StartedEffect>,
 }
 
-impl Outside {
+impl PendingWork {
     pub fn schedule(&mut self, tenant: &str, (name, key): (&str, &str), at: u64, payload: &str) {
         let waiting = new_task(tenant, (name, key), at, payload, None);
-        self.tasks.insert(place(tenant, name, key), waiting);
+        self.tasks.insert(task_key(tenant, name, key), waiting);
     }
 
-    pub fn cancel(&mut self, tenant: &str, name: &str, key: &str) -> bool {
-        self.tasks.remove(&place(tenant, name, key)).is_some()
+    pub fn cancel_task(&mut self, tenant: &str, name: &str, key: &str) -> bool {
+        self.tasks.remove(&task_key(tenant, name, key)).is_some()
     }
 
-    pub fn start(&mut self, tenant: &str, effect: &Effect) -> bool {
-        let place = place(tenant, &effect.then, &effect.key);
-        if self.effects.contains_key(&place) || self.settled.contains_key(&place) {
+    pub fn start_effect(&mut self, tenant: &str, effect: &Effect) -> bool {
+        let entry_key = task_key(tenant, &effect.then, &effect.key);
+        if self.effects.contains_key(&entry_key) || self.settled.contains_key(&entry_key) {
             return false;
         }
         let started = StartedEffect { tenant: tenant.to_owned(), effect: effect.clone(), attempted: false };
-        self.effects.insert(place, started);
+        self.effects.insert(entry_key, started);
         true
     }
 
-    pub fn stop(&mut self, tenant: &str, then: &str, key: &str) -> bool {
-        let place = place(tenant, then, key);
-        let may_go = self.effects.get(&place).is_some_and(|started| !started.attempted);
-        may_go && self.effects.remove(&place).is_some()
+    pub fn cancel_effect(&mut self, tenant: &str, then: &str, key: &str) -> bool {
+        let entry_key = task_key(tenant, then, key);
+        let can_be_cancelled = self.effects.get(&entry_key).is_some_and(|started| !started.attempted);
+        can_be_cancelled && self.effects.remove(&entry_key).is_some()
     }
 
-    fn due(&self, now: u64) -> Option<(Place, WaitingTask)> {
+    fn due(&self, now: u64) -> Option<(TaskKey, WaitingTask)> {
         let all = self.tasks.iter().chain(&self.settled);
         let first = all.filter(|(_, task)| task.at <= now).min_by_key(|(_, task)| task.at);
-        first.map(|(place, task)| (place.clone(), task.clone()))
+        first.map(|(entry_key, task)| (entry_key.clone(), task.clone()))
     }
 
-    fn put(&mut self, place: Place, task: WaitingTask) {
-        let shelf = if task.outcome.is_some() { &mut self.settled } else { &mut self.tasks };
-        shelf.insert(place, task);
+    fn put(&mut self, entry_key: TaskKey, task: WaitingTask) {
+        let store = if task.outcome.is_some() { &mut self.settled } else { &mut self.tasks };
+        store.insert(entry_key, task);
     }
 
-    fn remove(&mut self, place: &Place, task: &WaitingTask) {
-        let shelf = if task.outcome.is_some() { &mut self.settled } else { &mut self.tasks };
-        shelf.remove(place);
+    fn remove(&mut self, entry_key: &TaskKey, task: &WaitingTask) {
+        let store = if task.outcome.is_some() { &mut self.settled } else { &mut self.tasks };
+        store.remove(entry_key);
     }
 }
 
-/// What the running call has asked, and what stands behind the destinations.
+/// Questions of the running call, and the implementation of the destinations.
 #[derive(Default)]
 pub(super) struct Questions {
     #[allow(clippy::type_complexity, reason = "a function of a test")]
     answers: Option<Box<dyn Fn(&OutgoingCall) -> Result<Response, String>>>,
     replies: BTreeMap<String, (OutgoingCall, Result<Response, String>)>,
-    asked: BTreeMap<String, OutgoingCall>,
+    unanswered: BTreeMap<String, OutgoingCall>,
 }
 
 impl Questions {
     pub fn begin(&mut self) {
         self.replies.clear();
-        self.asked.clear();
+        self.unanswered.clear();
     }
 
     pub fn ask(&mut self, key: &str, call: &OutgoingCall) -> Option<Result<Response, String>> {
-        let known = self.replies.get(key).map(|(asked, _)| asked).or_else(|| self.asked.get(key));
-        assert!(known.is_none_or(|known| known == call), "question {key} was asked before with another call");
+        let earlier = self.replies.get(key).map(|(asked, _)| asked).or_else(|| self.unanswered.get(key));
+        assert!(earlier.is_none_or(|earlier| earlier == call), "question {key} was asked before with another call");
         if let Some((_, reply)) = self.replies.get(key) {
             return Some(reply.clone());
         }
-        self.asked.insert(key.to_owned(), call.clone());
+        self.unanswered.insert(key.to_owned(), call.clone());
         assert!(
-            self.asked.len() + self.replies.len() <= QUESTIONS_MAX,
+            self.unanswered.len() + self.replies.len() <= QUESTIONS_MAX,
             "a call asks at most {QUESTIONS_MAX} questions"
         );
         None
     }
 
-    /// Answers what was asked in this round.
+    /// Answers the questions of this round.
     fn answer(&mut self) {
-        assert!(!self.asked.is_empty(), "the plugin waits, and has asked nothing");
-        for (key, call) in std::mem::take(&mut self.asked) {
-            let answers = self.answers.as_ref().unwrap_or_else(|| panic!("no test answers {}", call.destination));
+        assert!(!self.unanswered.is_empty(), "the plugin waits, but has asked no question");
+        for (key, call) in std::mem::take(&mut self.unanswered) {
+            let answers = self.answers.as_ref();
+            let answers = answers.unwrap_or_else(|| panic!("no TestHost::answers for {}", call.destination));
             let reply = answers(&call);
             self.replies.insert(key, (call, reply));
         }
@@ -136,75 +138,77 @@ impl Questions {
 }
 
 impl TestHost {
-    /// What answers the plugin's questions.
+    /// Sets the function that answers the plugin's questions.
     pub fn answers(self, answers: impl Fn(&OutgoingCall) -> Result<Response, String> + 'static) -> TestHost {
         self.questions.borrow_mut().answers = Some(Box::new(answers));
         self
     }
 
-    /// Timers that wait, in the order of tenant, name and key.
+    /// Returns the waiting timers, ordered by tenant, name and key.
     pub fn tasks(&self) -> Vec<WaitingTask> {
-        self.committed.borrow().outside.tasks.values().cloned().collect()
+        self.committed.borrow().pending.tasks.values().cloned().collect()
     }
 
-    /// Puts a timer of the default tenant in place.
+    /// Schedules a timer of the default tenant.
     pub fn put_task(&self, name: &str, key: &str, at: u64, payload: &str) {
         self.check_task(name, key);
-        self.committed.borrow_mut().outside.schedule(super::TENANT, (name, key), at, payload);
+        self.committed.borrow_mut().pending.schedule(super::TENANT, (name, key), at, payload);
     }
 
-    /// Effects that were started and are not settled, in the order of tenant, task and key.
+    /// Returns the effects that were started and are not settled, ordered by tenant, task and key.
     pub fn effects(&self) -> Vec<StartedEffect> {
-        self.committed.borrow().outside.effects.values().cloned().collect()
+        self.committed.borrow().pending.effects.values().cloned().collect()
     }
 
     /// Begins an attempt of an effect of the default tenant, as the host does soon after the commit.
     pub fn attempt(&self, then: &str, key: &str) {
-        let (mut state, place) = (self.committed.borrow_mut(), place(super::TENANT, then, key));
-        let started = state.outside.effects.get_mut(&place);
-        started.unwrap_or_else(|| panic!("no effect {then} {key} is on its way")).attempted = true;
+        let (mut state, entry_key) = (self.committed.borrow_mut(), task_key(super::TENANT, then, key));
+        let started = state.pending.effects.get_mut(&entry_key);
+        started.unwrap_or_else(|| panic!("no effect {then} {key} is in progress")).attempted = true;
     }
 
-    /// Says what became of an effect, whichever tenant has started it; its task is due at once.
+    /// Reports the outcome of an effect of any tenant. Its task is due at once.
     pub fn settle(&self, then: &str, key: &str, outcome: Outcome) {
         let (now, mut state) = (self.now(), self.committed.borrow_mut());
-        let known = state.outside.effects.keys().find(|(_, name, of)| name == then && of == key).cloned();
-        let place = known.unwrap_or_else(|| panic!("no effect {then} {key} is on its way"));
-        let context = state.outside.effects.remove(&place).map(|started| started.effect.context).unwrap_or_default();
-        let task = new_task(&place.0, (then, key), now, &context, Some(outcome));
-        state.outside.settled.insert(place, task);
+        let found = state.pending.effects.keys().find(|(_, name, id)| name == then && id == key).cloned();
+        let entry_key = found.unwrap_or_else(|| panic!("no effect {then} {key} is in progress"));
+        let context =
+            state.pending.effects.remove(&entry_key).map(|started| started.effect.context).unwrap_or_default();
+        let task = new_task(&entry_key.0, (then, key), now, &context, Some(outcome));
+        state.pending.settled.insert(entry_key, task);
     }
 
-    /// Runs everything that is due, in the order of time, and what becomes due by it. Gives how many runs there were. Ends
-    /// the test where a task faults.
+    /// Runs all due tasks in order of time, including tasks that become due meanwhile, and returns the number of runs.
+    /// Fails the test if a task ends in a fault.
     pub fn run_due(&self) -> usize {
         let mut runs = 0;
         while let Some(result) = self.run_one() {
-            result.unwrap_or_else(|fault| panic!("a task faulted: {fault}"));
+            result.unwrap_or_else(|fault| panic!("a task ended in a fault: {fault}"));
             runs += 1;
-            assert!(runs < 10_000, "tasks beget tasks without end");
+            assert!(runs < 10_000, "tasks schedule tasks endlessly");
         }
         runs
     }
 
-    /// Runs the first task that is due. `Err` is a fault: it is tried again a second later, at last marked as the last.
+    /// Runs the first due task. `Err` is a fault: the task is retried a second later, and its last run is marked as
+    /// such.
     pub fn run_one(&self) -> Option<Result<(), String>> {
-        let (place, mut waiting) = self.committed.borrow().outside.due(self.now())?;
-        self.committed.borrow_mut().outside.remove(&place, &waiting);
-        let task = fired(&waiting, self.now());
+        let (entry_key, mut waiting) = self.committed.borrow().pending.due(self.now())?;
+        self.committed.borrow_mut().pending.remove(&entry_key, &waiting);
+        let task = to_task(&waiting, self.now());
         let verdict = self.run_rounds(&task);
         self.end(matches!(verdict, Ok(Verdict::Done)));
         match verdict {
             Ok(Verdict::Done) => {}
             Ok(Verdict::Later(at)) => {
                 (waiting.at, waiting.attempts) = (at.max(self.now() + 1), 0);
-                self.committed.borrow_mut().outside.put(place, waiting);
+                self.committed.borrow_mut().pending.put(entry_key, waiting);
             }
             Ok(Verdict::Wait) => panic!("a task waits for the {ROUNDS_MAX}th time"),
             Err(fault) => {
                 (waiting.at, waiting.attempts) = (self.now() + 1_000, waiting.attempts + 1);
                 if waiting.attempts < TASK_RUNS_MAX {
-                    self.committed.borrow_mut().outside.put(place, waiting);
+                    self.committed.borrow_mut().pending.put(entry_key, waiting);
                 }
                 return Some(Err(fault));
             }
@@ -226,7 +230,7 @@ impl TestHost {
         Ok(Verdict::Wait)
     }
 
-    /// Calls until nothing is waited for.
+    /// Repeats a call until it waits for no reply.
     pub(super) fn in_rounds<T>(&self, principal: &Principal, mut call: impl FnMut() -> (T, bool)) -> T {
         self.questions.borrow_mut().begin();
         let randomness = self.randomness();
@@ -242,21 +246,24 @@ impl TestHost {
         panic!("a call waits for the {ROUNDS_MAX}th time");
     }
 
-    /// What the contract says of names and keys.
+    /// Checks the contract's rules for names and keys of tasks.
     pub(super) fn check_task(&self, name: &str, key: &str) {
         let declared = self.plugin().tasks.iter().any(|task| task.name == name);
         assert!(declared, "task {name} is not declared in the manifest");
-        assert!((1..=KEY_BYTES_MAX).contains(&key.len()), "the key of a task has 1 to {KEY_BYTES_MAX} bytes: {key:?}");
+        assert!(
+            (1..=KEY_BYTES_MAX).contains(&key.len()),
+            "the key of a task must have 1 to {KEY_BYTES_MAX} bytes: {key:?}"
+        );
     }
 
     pub(super) fn check_effect(&self, effect: &Effect) {
         self.check_task(&effect.then, &effect.key);
-        assert!(effect.delays.len() <= DELAYS_MAX, "an effect has at most {DELAYS_MAX} delays");
+        assert!(effect.delays.len() <= DELAYS_MAX, "an effect must have at most {DELAYS_MAX} delays");
         serde_json::from_str::<serde::de::IgnoredAny>(&effect.context).expect("the context of an effect is JSON");
     }
 }
 
-/// An answer with a JSON body, for tests that answer questions and settle effects.
+/// Returns a response with a JSON body, for tests that answer questions and settle effects.
 pub fn response(status: u16, body: &serde_json::Value) -> Response {
     Response { status, headers: Vec::new(), content: Content::Json(body.to_string()) }
 }
@@ -266,7 +273,7 @@ fn new_task(tenant: &str, (name, key): (&str, &str), at: u64, payload: &str, out
     WaitingTask { tenant, name, key, at, payload: payload.to_owned(), outcome, attempts: 0 }
 }
 
-fn fired(waiting: &WaitingTask, now: u64) -> Task {
+fn to_task(waiting: &WaitingTask, now: u64) -> Task {
     let environment = waiting.tenant.rsplit_once('/').map_or("", |(_, environment)| environment);
     Task {
         name: waiting.name.clone(),
@@ -287,6 +294,6 @@ fn fired(waiting: &WaitingTask, now: u64) -> Task {
     }
 }
 
-fn place(tenant: &str, name: &str, key: &str) -> Place {
+fn task_key(tenant: &str, name: &str, key: &str) -> TaskKey {
     (tenant.to_owned(), name.to_owned(), key.to_owned())
 }

@@ -1,11 +1,11 @@
-//! Timers, effects and questions of the host in memory.
+//! Tests of timers, effects and questions in memory.
 
 use serde_json::json;
 
 use crate::effects::{Effect, OutgoingCall};
 use crate::tasks::{FiredTask, Outcome, TaskOutcome, Verdict, task};
 use crate::test_kit::{TASK_RUNS_MAX, TestCall, TestHost, response};
-use crate::{Answer, Call, Collection, Content, Outcome as Answered, Plugin, Stop, delete, get, json, post};
+use crate::{Answer, Call, Collection, Content, Outcome as HandlerResult, Plugin, Stop, delete, get, json, post};
 
 static CLOCKS: Plugin = Plugin::new("clocks", "0.1.0")
     .routes(&[
@@ -21,12 +21,12 @@ static CLOCKS: Plugin = Plugin::new("clocks", "0.1.0")
     .tasks(&[task("ring", ring), task("paid", paid), task("fail", fail)])
     .collections(&[Collection::new("alarms", &[])]);
 
-fn set(call: &Call) -> Answered {
+fn set(call: &Call) -> HandlerResult {
     call.tasks().schedule("ring", call.parameter("id"), call.now() + 1_000, r#"{"tone":"high"}"#);
     Ok(Answer::empty())
 }
 
-fn cancel(call: &Call) -> Answered {
+fn cancel(call: &Call) -> HandlerResult {
     Ok(Answer::ok(call.tasks().cancel("ring", call.parameter("id")).to_string()))
 }
 
@@ -37,13 +37,13 @@ fn ring(call: &Call, task: &FiredTask) -> TaskOutcome {
     Ok(Verdict::Done)
 }
 
-fn pay(call: &Call) -> Answered {
+fn pay(call: &Call) -> HandlerResult {
     let outgoing = OutgoingCall::new("bank", "POST", "/payments").json("{}".to_owned());
     let effect = Effect::new(outgoing, "paid", call.parameter("id"), "{}".to_owned()).delays_ms(&[100]);
     Ok(Answer::ok(call.effects().start(&effect).to_string()))
 }
 
-fn stop(call: &Call) -> Answered {
+fn stop(call: &Call) -> HandlerResult {
     Ok(Answer::ok(call.effects().cancel("paid", call.parameter("id")).to_string()))
 }
 
@@ -57,31 +57,31 @@ fn fail(_: &Call, task: &FiredTask) -> TaskOutcome {
     if task.last { Ok(Verdict::Done) } else { Err(Stop::fault("broken")) }
 }
 
-fn price(call: &Call) -> Answered {
+fn price(call: &Call) -> HandlerResult {
     let outgoing = OutgoingCall::new("shop", "GET", "/price");
     match call.ask_and_wait(call.parameter("id"), &outgoing)? {
-        Ok(reply) => Ok(Answer::ok(reply.status.to_string())),
-        Err(why) => Ok(Answer::new(502, json::to_text(&why)?)),
+        Ok(response) => Ok(Answer::ok(response.status.to_string())),
+        Err(reason) => Ok(Answer::new(502, json::to_text(&reason)?)),
     }
 }
 
-/// The id that was asked about, and the one that is drawn when there is a reply.
-fn order(call: &Call) -> Answered {
-    let drawn = call.uuid();
-    let outgoing = OutgoingCall::new("shop", "POST", &["/", &drawn].concat());
-    let reply = call.ask_and_wait("order", &outgoing)?.map_err(Stop::fault)?;
-    let Content::Json(text) = reply.content else { return Err(Stop::fault("no reply")) };
-    let asked: serde_json::Value = json::from_text(&text)?;
-    let asked = asked["path"].as_str().unwrap_or_default().trim_start_matches('/');
-    Ok(Answer::ok(json::to_text(&json!({ "asked": asked, "drawn": drawn }))?))
+/// Answers with the id of the question and the id that the round after the reply generates.
+fn order(call: &Call) -> HandlerResult {
+    let generated = call.uuid();
+    let outgoing = OutgoingCall::new("shop", "POST", &["/", &generated].concat());
+    let response = call.ask_and_wait("order", &outgoing)?.map_err(Stop::fault)?;
+    let Content::Json(text) = response.content else { return Err(Stop::fault("the response is not JSON")) };
+    let body: serde_json::Value = json::from_text(&text)?;
+    let sent = body["path"].as_str().unwrap_or_default().trim_start_matches('/');
+    Ok(Answer::ok(json::to_text(&json!({ "sent": sent, "generated": generated }))?))
 }
 
-fn caller(call: &Call) -> Answered {
+fn caller(call: &Call) -> HandlerResult {
     let principal = call.principal();
     Ok(Answer::ok(json::to_text(&[&principal.kind, &principal.subject])?))
 }
 
-fn endless(call: &Call) -> Answered {
+fn endless(call: &Call) -> HandlerResult {
     for key in ["a", "b", "c", "d", "e"] {
         call.ask_and_wait(key, &OutgoingCall::new("shop", "GET", "/price"))?.map_err(Stop::fault)?;
     }
@@ -93,7 +93,7 @@ fn host() -> TestHost {
 }
 
 #[test]
-fn a_task_runs_once_when_it_is_due_and_not_before() {
+fn task_runs_once_when_it_is_due() {
     let host = host();
     host.call(TestCall::post("/alarms/a"));
     assert_eq!((host.run_due(), host.tasks().len()), (0, 1));
@@ -103,7 +103,7 @@ fn a_task_runs_once_when_it_is_due_and_not_before() {
 }
 
 #[test]
-fn a_cancelled_task_does_not_run() {
+fn cancelled_task_does_not_run() {
     let host = host();
     host.call(TestCall::post("/alarms/a"));
     assert_eq!(host.call(TestCall::delete("/alarms/a")).body, "true");
@@ -112,7 +112,7 @@ fn a_cancelled_task_does_not_run() {
 }
 
 #[test]
-fn a_task_that_faults_is_marked_as_the_last_in_the_end() {
+fn last_retry_of_a_task_is_marked() {
     let host = host();
     host.put_task("fail", "a", 0, "{}");
     let mut faults = 0;
@@ -124,7 +124,7 @@ fn a_task_that_faults_is_marked_as_the_last_in_the_end() {
 }
 
 #[test]
-fn an_effect_is_started_once_and_its_outcome_told() {
+fn effect_is_started_once_and_its_outcome_is_passed_to_its_task() {
     let host = host();
     assert_eq!(host.call(TestCall::post("/payments/p")).body, "true");
     assert_eq!(host.call(TestCall::post("/payments/p")).body, "false");
@@ -134,7 +134,7 @@ fn an_effect_is_started_once_and_its_outcome_told() {
 }
 
 #[test]
-fn an_effect_is_taken_back_until_an_attempt_of_it_has_begun() {
+fn effect_can_be_cancelled_before_its_first_attempt() {
     let host = host();
     host.call(TestCall::post("/payments/p"));
     assert_eq!(host.call(TestCall::delete("/payments/p")).body, "true");
@@ -145,7 +145,7 @@ fn an_effect_is_taken_back_until_an_attempt_of_it_has_begun() {
 }
 
 #[test]
-fn a_question_is_answered_in_a_second_round() {
+fn question_is_answered_in_a_second_round() {
     let host = host().answers(|call| match call.path.as_str() {
         "/price" => Ok(response(200, &json!({ "price": "5" }))),
         _ => Err("dns".to_owned()),
@@ -154,25 +154,25 @@ fn a_question_is_answered_in_a_second_round() {
 }
 
 #[test]
-fn every_round_of_a_call_draws_the_same_ids() {
+fn every_round_of_a_call_generates_the_same_ids() {
     let host = host().answers(|call| Ok(response(200, &json!({ "path": call.path }))));
     let answer = host.call(TestCall::post("/orders/a"));
-    let [asked, drawn] = ["asked", "drawn"].map(|name| answer.json()[name].clone());
-    assert_eq!(asked, drawn);
-    assert_ne!(host.call(TestCall::post("/orders/a")).json()["drawn"], drawn);
+    let [sent, generated] = ["sent", "generated"].map(|name| answer.json()[name].clone());
+    assert_eq!(sent, generated);
+    assert_ne!(host.call(TestCall::post("/orders/a")).json()["generated"], generated);
 }
 
 #[test]
-fn a_plugin_that_calls_is_told_from_a_key() {
+fn caller_that_is_a_plugin_has_its_own_kind() {
     let host = host();
     assert_eq!(host.call(TestCall::get("/callers")).json(), json!(["api-key", "key_test"]));
     assert_eq!(host.call(TestCall::get("/callers").plugin("books")).json(), json!(["plugin", "plugin:books"]));
-    let visitor = host.call(TestCall::get("/callers").plugin_of("books", "acme"));
-    assert_eq!(visitor.json(), json!(["plugin", "plugin:books@acme"]));
+    let linked = host.call(TestCall::get("/callers").plugin_for_organization("books", "acme"));
+    assert_eq!(linked.json(), json!(["plugin", "plugin:books@acme"]));
 }
 
 #[test]
 #[should_panic(expected = "waits for the 4th time")]
-fn rounds_are_bounded() {
+fn number_of_rounds_is_limited() {
     host().answers(|_| Ok(response(200, &json!({})))).call(TestCall::get("/endless"));
 }
