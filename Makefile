@@ -41,10 +41,10 @@ plugins-release: setup ## build the plugins optimised, to install them: target-p
 guests: setup ## build the misbehaving components that tests need
 	$(GUEST) -p clockwork -p porter -p keyholder -p misbehave -p chameleon -p outsider -p reader
 
-bench: plugins-release ## measure against the peers, write target/bench.json and the README's table; short run: ARGS=--quick; see docs/benchmarks.md
+bench: plugins-release ## measure against the peers, write target/bench.json and the table of docs/benchmarks.md; short run: ARGS=--quick
 	$(CARGO) build --profile plugin-release $(WASM) -p greeter
 	$(CARGO) build --release -p tenon -p tenon-bench -p tenon-native
-	$(BUILT)/release/bench --readme README.md $(ARGS)
+	$(BUILT)/release/bench --table docs/benchmarks.md $(ARGS)
 
 soak: soak-kill9 soak-tests ## the long versions: hours; its two parts can be run in pieces
 
