@@ -1,4 +1,4 @@
-//! Cached answers over real HTTP. Clients cannot distinguish them; only the metric shows them.
+//! Cached answers over HTTP. Clients cannot distinguish them. Only a metric counts them.
 
 use serde_json::json;
 use tenon_bench::guests;
@@ -11,19 +11,19 @@ async fn cached_answers(host: &TestHost) -> u64 {
     values.filter_map(|line| line.rsplit(' ').next()?.parse::<u64>().ok()).sum()
 }
 
-async fn created(client: &TestClient, path: &str, body: serde_json::Value) -> String {
+async fn create(client: &TestClient, path: &str, body: serde_json::Value) -> String {
     client.post(path, body).await.expect(201).text_at("/id")
 }
 
-async fn order(client: &TestClient) -> String {
-    created(client, "/v1/orders", json!({"pickup": "1 Dock St", "dropoff": "2 Mill Rd", "notes": "ring twice"})).await
+async fn create_order(client: &TestClient) -> String {
+    create(client, "/v1/orders", json!({"pickup": "1 Dock St", "dropoff": "2 Mill Rd", "notes": "ring twice"})).await
 }
 
 #[tokio::test]
 async fn equal_request_is_answered_without_a_call() {
     let host = TestHost::fleet().await;
     let acme = host.client("fleet", "acme").await;
-    let path = format!("/v1/orders/{}", order(&acme).await);
+    let path = format!("/v1/orders/{}", create_order(&acme).await);
     let first = acme.get(&path).await.expect(200);
     let second = acme.get(&path).await.expect(200);
     assert_eq!(second.body, first.body);
@@ -33,10 +33,10 @@ async fn equal_request_is_answered_without_a_call() {
 }
 
 #[tokio::test]
-async fn changed_record_is_shown_by_the_next_answer() {
+async fn next_answer_contains_the_changed_record() {
     let host = TestHost::fleet().await;
     let acme = host.client("fleet", "acme").await;
-    let path = format!("/v1/orders/{}", order(&acme).await);
+    let path = format!("/v1/orders/{}", create_order(&acme).await);
     for round in 0..20 {
         let notes = format!("round {round}");
         acme.put(&path, json!({"notes": notes})).await.check(200);
@@ -49,13 +49,13 @@ async fn changed_record_is_shown_by_the_next_answer() {
 }
 
 #[tokio::test]
-async fn answer_follows_the_records_that_it_refers_to() {
+async fn answer_reflects_changes_of_referenced_records() {
     let host = TestHost::fleet().await;
     let acme = host.client("fleet", "acme").await;
     let driver =
-        created(&acme, "/v1/drivers", json!({"name": "Ada", "email": "ada@example.com", "phone": "+15550001"})).await;
+        create(&acme, "/v1/drivers", json!({"name": "Ada", "email": "ada@example.com", "phone": "+15550001"})).await;
     let order =
-        created(&acme, "/v1/orders", json!({"pickup": "1 Dock St", "dropoff": "2 Mill Rd", "driver": driver})).await;
+        create(&acme, "/v1/orders", json!({"pickup": "1 Dock St", "dropoff": "2 Mill Rd", "driver": driver})).await;
     let path = format!("/v1/orders/{order}");
     assert_eq!(acme.get(&path).await.expect(200).text_at("/driver_assigned/name"), "Ada");
     acme.put(&format!("/v1/drivers/{driver}"), json!({"name": "Grace"})).await.check(200);
@@ -66,12 +66,12 @@ async fn answer_follows_the_records_that_it_refers_to() {
 }
 
 #[tokio::test]
-async fn list_shows_what_was_added_and_removed() {
+async fn list_reflects_added_and_removed_records() {
     let host = TestHost::fleet().await;
     let acme = host.client("fleet", "acme").await;
     let listed = async || acme.get("/v1/contacts").await.expect(200).json().as_array().expect("a list").len();
     assert_eq!((listed().await, listed().await), (0, 0));
-    let id = created(&acme, "/v1/contacts", json!({"name": "Ada", "type": "customer"})).await;
+    let id = create(&acme, "/v1/contacts", json!({"name": "Ada", "type": "customer"})).await;
     assert_eq!((listed().await, listed().await), (1, 1));
     acme.delete(&format!("/v1/contacts/{id}")).await.check(200);
     assert_eq!(listed().await, 0);
@@ -79,22 +79,22 @@ async fn list_shows_what_was_added_and_removed() {
 }
 
 #[tokio::test]
-async fn absent_record_is_found_once_it_is_there() {
+async fn absent_record_is_found_after_it_is_created() {
     let host = TestHost::fleet().await;
     let acme = host.client("fleet", "acme").await;
     for _ in 0..2 {
         acme.get("/v1/orders/mine-1").await.check(404);
     }
-    created(&acme, "/v1/orders", json!({"pickup": "1 Dock St", "dropoff": "2 Mill Rd", "internal_id": "mine-1"})).await;
+    create(&acme, "/v1/orders", json!({"pickup": "1 Dock St", "dropoff": "2 Mill Rd", "internal_id": "mine-1"})).await;
     acme.get("/v1/orders/mine-1").await.check(200);
     host.stop().await;
 }
 
 #[tokio::test]
-async fn no_other_tenant_gets_the_answer() {
+async fn cached_answer_is_not_returned_to_another_tenant() {
     let host = TestHost::fleet().await;
     let (acme, globex) = (host.client("fleet", "acme").await, host.client("fleet", "globex").await);
-    let path = format!("/v1/orders/{}", order(&acme).await);
+    let path = format!("/v1/orders/{}", create_order(&acme).await);
     for _ in 0..2 {
         acme.get(&path).await.check(200);
         globex.get(&path).await.check(404);
@@ -103,10 +103,10 @@ async fn no_other_tenant_gets_the_answer() {
 }
 
 #[tokio::test]
-async fn answer_that_depends_on_the_time_is_computed_each_time() {
+async fn time_dependent_answer_is_not_cached() {
     let host = TestHost::fleet().await;
     let acme = host.client("fleet", "acme").await;
-    let path = format!("/v1/orders/{}?with_eta=true", order(&acme).await);
+    let path = format!("/v1/orders/{}?with_eta=true", create_order(&acme).await);
     for _ in 0..3 {
         acme.get(&path).await.check(200);
     }
@@ -115,10 +115,10 @@ async fn answer_that_depends_on_the_time_is_computed_each_time() {
 }
 
 #[tokio::test]
-async fn new_version_answers_for_itself() {
+async fn new_generation_does_not_use_cached_answers_of_the_old_one() {
     let host = TestHost::fleet().await;
     let acme = host.client("fleet", "acme").await;
-    let path = format!("/v1/orders/{}", order(&acme).await);
+    let path = format!("/v1/orders/{}", create_order(&acme).await);
     for _ in 0..2 {
         acme.get(&path).await.check(200);
     }

@@ -1,4 +1,5 @@
-//! The program `tenon` under another name, built together with the test binary: see `support::host`.
+//! The program `tenon` under another name. Hosts inside the test binary compile components with it (see
+//! `support::host`).
 
 use std::process::ExitCode;
 

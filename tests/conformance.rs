@@ -1,8 +1,8 @@
-//! Programs of others against the real host: a released client of the fleet interface goes through a working day, and every
-//! document of an interface is tried with requests that are made from it.
+//! Third-party programs against the real host: a released client of the fleet interface, and a generator of requests
+//! from each OpenAPI document.
 //!
-//! Nothing of these programs is part of the tree: `make conformance` fetches them into target/conformance. Where they are
-//! missing, the tests say so and are skipped.
+//! `make conformance` fetches these programs into target/conformance. Tests whose program is missing print a line and
+//! are skipped.
 
 mod documents;
 mod fleet_sdk;
@@ -11,11 +11,11 @@ use std::path::PathBuf;
 
 use tenon_bench::guests::workspace_root;
 
-/// Where it was fetched to. `None`: it was not, and the test is over.
-fn fetched(what: &str) -> Option<PathBuf> {
-    let folder = workspace_root().join("target/conformance").join(what);
+/// Returns the folder of a fetched program, or `None` if it is missing and the test must be skipped.
+fn fetched(name: &str) -> Option<PathBuf> {
+    let folder = workspace_root().join("target/conformance").join(name);
     if !folder.join("fetched").is_file() {
-        eprintln!("skipped: there is no {}; `make conformance` fetches it", folder.display());
+        eprintln!("skipped: {} is missing; `make conformance` fetches it", folder.display());
         return None;
     }
     Some(folder)

@@ -1,5 +1,5 @@
-//! Many writers on one record over HTTP: nobody fails, nothing is lost, long calls are not starved, and the history that
-//! the callers saw is one that calls made one after another could have had.
+//! Many writers on one record over HTTP: no call fails, no write is lost, long calls are not starved, and the observed
+//! history is serializable.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -19,7 +19,7 @@ async fn read(client: &TestClient) -> u64 {
     if answer.status == 404 { 0 } else { answer.expect(200).json()["count"].as_u64().expect("a count") }
 }
 
-/// Each writer counts so often, one call after another; what it saw must grow.
+/// Increments the counter `times` times, one call after another. The observed counts must increase.
 async fn write(client: TestClient, times: usize) -> Vec<u64> {
     let mut seen = Vec::new();
     for _ in 0..times {
@@ -36,27 +36,27 @@ async fn check_writers(writers: usize, times: usize) {
     let mut counts: Vec<u64> = seen.drain(..).flat_map(|one| one.expect("a writer that did not fail")).collect();
     counts.sort_unstable();
     let total = (writers * times) as u64;
-    assert_eq!(counts, (1..=total).collect::<Vec<u64>>(), "each count was given out once");
+    assert_eq!(counts, (1..=total).collect::<Vec<u64>>(), "each count was returned once");
     assert_eq!(read(&acme).await, total);
-    let told: Vec<Value> = host.events().await.into_iter().map(|event| event.body["count"].clone()).collect();
-    assert_eq!(told, (1..=total).map(Value::from).collect::<Vec<_>>(), "one event for each, in their order");
+    let emitted: Vec<Value> = host.events().await.into_iter().map(|event| event.body["count"].clone()).collect();
+    assert_eq!(emitted, (1..=total).map(Value::from).collect::<Vec<_>>(), "one event for each count, in order");
     host.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn of_64_writers_on_one_record_none_fails() {
+async fn no_call_of_64_writers_on_one_record_fails() {
     check_writers(64, soak::rounds(10, 1_000)).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn of_256_writers_on_one_record_none_fails() {
+async fn no_call_of_256_writers_on_one_record_fails() {
     check_writers(256, soak::rounds(3, 300)).await;
 }
 
-/// It reads and writes 501 records, the hot one last: every short call that commits meanwhile makes it lose. They go on
-/// until it is through, so if it were starved, this would end at its deadline.
+/// The long call reads and writes 501 records, the contended one last, so every short call that commits meanwhile
+/// conflicts with it. The writers continue until it has committed. A starved call would exceed its deadline.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_call_of_500_records_gets_through_against_64_writers() {
+async fn call_of_500_records_commits_against_64_writers() {
     let host = TestHost::misbehave().await;
     let acme = host.client("misbehave", "acme").await;
     let (long_calls, running) = (soak::rounds(3, 100), AtomicUsize::new(1));
@@ -82,13 +82,13 @@ async fn a_call_of_500_records_gets_through_against_64_writers() {
     host.stop().await;
 }
 
-/// Who was answered sees at least what it was told, and never again less than it once saw: on one record, that and
-/// counts that are given out once is what a serial history looks like from outside.
+/// A client reads at least what was acknowledged to it, and never less than it read before. Together with unique
+/// counts, this is a serial history on one record.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn everybody_reads_what_was_acknowledged_and_never_less() {
+async fn reads_are_monotonic_and_include_acknowledged_writes() {
     let host = TestHost::misbehave().await;
     let acme = host.client("misbehave", "acme").await;
-    let actor = |acme: TestClient, times: usize| async move {
+    let client = |acme: TestClient, times: usize| async move {
         let mut least = 0;
         for _ in 0..times {
             let before = read(&acme).await;
@@ -99,16 +99,17 @@ async fn everybody_reads_what_was_acknowledged_and_never_less() {
         }
     };
     let times = soak::rounds(8, 500);
-    for outcome in join_all((0..16).map(|_| tokio::spawn(actor(acme.clone(), times)))).await {
-        outcome.expect("an actor that saw a serial history");
+    for outcome in join_all((0..16).map(|_| tokio::spawn(client(acme.clone(), times)))).await {
+        outcome.expect("a client that observed a serial history");
     }
     assert_eq!(read(&acme).await, 16 * times as u64);
     host.stop().await;
 }
 
-/// A refusal is checked like a commit: of many that want one label, exactly one gets it, whatever they saw.
+/// A refusal is validated like a commit. If many calls request one label, exactly one gets it, whatever they read
+/// before.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn of_many_that_want_one_label_one_gets_it() {
+async fn only_one_of_many_concurrent_calls_gets_a_unique_label() {
     let host = TestHost::misbehave().await;
     let acme = host.client("misbehave", "acme").await;
     for label in 1..=soak::rounds(5, 200) {

@@ -1,4 +1,4 @@
-//! `kill -9`: what was acknowledged is there, what was not is not, and the next start serves.
+//! `kill -9`: acknowledged changes survive, changes happen once, and the next start serves.
 
 #![allow(clippy::disallowed_methods, reason = "load that runs beside the test")]
 
@@ -33,7 +33,7 @@ fn plan(folder: &Path, plugin: PluginSection) -> ProgramPlan {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn nothing_acknowledged_is_lost_and_nothing_happens_twice_when_the_process_is_killed() {
+async fn acknowledged_changes_survive_kills_and_happen_once() {
     let folder = tempfile::tempdir().unwrap();
     let rounds = soak::rounds(3, 100);
     let program = plan(folder.path(), crash::fleet());
@@ -46,31 +46,33 @@ async fn nothing_acknowledged_is_lost_and_nothing_happens_twice_when_the_process
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn tasks_and_outgoing_calls_happen_once_each_when_the_process_is_killed() {
+async fn tasks_and_outgoing_calls_survive_kills_and_happen_once() {
     let folder = tempfile::tempdir().unwrap();
     let program = ProgramPlan { plugins: Vec::new(), ..plan(folder.path(), crash::fleet()) };
     let rounds = soak::rounds(3, 100);
     let plan = CrashPlan { program, rounds, actors: 32, kill_after_ms: (200, 1_000), first_round: 0 };
-    let report = crash::run_errands(&plan).await.unwrap();
+    let report = crash::run_effects(&plan).await.unwrap();
     assert!(report.acknowledged > 0 && report.repeated > 0, "it was not killed under load: {report:?}");
-    let told = &report.told;
-    assert_eq!(told.answered + told.unknown + told.not_sent, report.acknowledged, "one outcome for each: {report:?}");
+    let outcomes = &report.outcomes;
+    let delivered = outcomes.answered + outcomes.unknown + outcomes.not_sent;
+    assert_eq!(delivered, report.acknowledged, "one outcome for each: {report:?}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn payments_end_the_same_on_both_sides_when_platform_and_partner_are_killed_in_turn() {
+async fn payments_agree_on_both_sides_when_platform_and_partner_are_killed_in_turn() {
     let folder = tempfile::tempdir().unwrap();
     let program = ProgramPlan { plugins: Vec::new(), ..plan(folder.path(), crash::fleet()) };
     let rounds = soak::rounds(4, 100);
     let plan = CrashPlan { program, rounds, actors: 16, kill_after_ms: (200, 1_000), first_round: 0 };
     let report = crash::run_payments(&plan).await.unwrap();
-    assert!(report.ends.completed > 0 && report.repeated > 0, "it was not killed under load: {report:?}");
-    let ends = &report.ends;
-    assert_eq!(ends.completed + ends.rejected + ends.timed_out, report.acknowledged, "one end for each: {report:?}");
+    assert!(report.results.completed > 0 && report.repeated > 0, "it was not killed under load: {report:?}");
+    let results = &report.results;
+    let ended = results.completed + results.rejected + results.timed_out;
+    assert_eq!(ended, report.acknowledged, "one result for each: {report:?}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn wallets_keep_their_books_and_pay_once_when_the_process_is_killed_and_blockchains_misbehave() {
+async fn wallet_balances_and_payments_survive_kills_and_faulty_blockchains() {
     let folder = tempfile::tempdir().unwrap();
     let program = ProgramPlan { plugins: Vec::new(), ..plan(folder.path(), crash::fleet()) };
     let rounds = soak::rounds(3, 100);
@@ -78,11 +80,11 @@ async fn wallets_keep_their_books_and_pay_once_when_the_process_is_killed_and_bl
     let report = crash::run_wallets(&plan, crash::seed_or(1)).await.unwrap_or_else(|error| panic!("{error:#}"));
     assert!(report.acknowledged > 0 && report.repeated > 0, "it was not killed under load: {report:?}");
     for end in ["DEPOSIT success", "WITHDRAW success", "WITHDRAW failed", "SWAP success"] {
-        assert!(report.ends.contains_key(end), "no {end}: {report:?}");
+        assert!(report.results.contains_key(end), "no {end}: {report:?}");
     }
 }
 
-/// Deploys one version after the other until the process is gone; the last one that was confirmed.
+/// Deploys one version after another until the process is killed. Returns the last confirmed version.
 async fn deploy_until_killed(program: &Program, first: u32) -> u32 {
     let mut number = first;
     loop {
@@ -96,7 +98,7 @@ async fn deploy_until_killed(program: &Program, first: u32) -> u32 {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn confirmed_deploy_serves_after_the_process_was_killed_between_two_steps_of_the_next() {
+async fn confirmed_deploy_survives_a_kill_during_the_next_deploy() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("chameleon.wasm");
     fs::write(&file, guests::chameleon_version("1.0.0").unwrap()).unwrap();
@@ -105,25 +107,25 @@ async fn confirmed_deploy_serves_after_the_process_was_killed_between_two_steps_
     let key = program.create_key("chameleon", "acme").unwrap();
     let mut confirmed = 0;
     for round in 0..soak::rounds(4, 100) as u64 {
-        let killer = program.killer().unwrap();
+        let kill_handle = program.kill_handle().unwrap();
         let killed = tokio::spawn(async move {
             tokio::time::sleep(std::time::Duration::from_millis(150 + (round * 137) % 700)).await;
-            killer.kill();
+            kill_handle.kill();
         });
         confirmed = deploy_until_killed(&program, confirmed + 1).await;
         killed.await.unwrap();
         program = Program::start(program.kill().unwrap()).await.unwrap();
         let version = program.client(&key).call("GET", "/v1/version", &serde_json::Value::Null).await.unwrap();
         let serves = version["version"].as_str().unwrap().to_owned();
-        // The next one may have been written down already, and nobody was there to be told.
+        // The next deploy may have been committed without a response.
         let allowed = [confirmed, confirmed + 1].map(|number| format!("1.{number}.0"));
         assert!(allowed.contains(&serves), "{serves} serves, {confirmed} was confirmed");
         confirmed = if serves == allowed[1] { confirmed + 1 } else { confirmed };
     }
 }
 
-/// Places orders until it is told to stop, or nobody answers.
-async fn place_orders(mut client: Client, running: Arc<AtomicBool>) {
+/// Creates orders until `running` is false or the host does not respond.
+async fn create_orders(mut client: Client, running: Arc<AtomicBool>) {
     let order = json!({"pickup": "1 Dock St", "dropoff": "2 Mill Rd"});
     while running.load(Relaxed) && client.call("POST", "/v1/orders", &order).await.is_ok() {}
 }
@@ -137,7 +139,7 @@ async fn open_stream(program: &Program, key: &str, last: Option<&String>) -> Raw
     stream
 }
 
-/// Ids of the events that came whole: what was cut is nothing to a reader.
+/// Returns the ids of the complete events. A reader ignores a truncated event.
 fn whole_events(text: &str) -> Vec<String> {
     let (whole, _) = text.rsplit_once("\n\n").unwrap_or_default();
     whole.lines().filter_map(|line| line.strip_prefix("id: ")).map(str::to_owned).collect()
@@ -150,7 +152,7 @@ async fn stored_events(program: &Program) -> Vec<String> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_reader_whose_streams_are_cut_by_kills_sees_every_event_once_and_in_order() {
+async fn stream_reader_receives_every_event_once_and_in_order_across_kills() {
     let folder = tempfile::tempdir().unwrap();
     let mut program = Program::start(plan(folder.path(), crash::fleet())).await.unwrap();
     let key = program.create_key("fleet", "acme").unwrap();
@@ -159,7 +161,7 @@ async fn a_reader_whose_streams_are_cut_by_kills_sees_every_event_once_and_in_or
         let stream = open_stream(&program, &key, seen.last()).await;
         let running = Arc::new(AtomicBool::new(true));
         let writers: Vec<_> =
-            (0..16).map(|_| tokio::spawn(place_orders(program.client(&key), running.clone()))).collect();
+            (0..16).map(|_| tokio::spawn(create_orders(program.client(&key), running.clone()))).collect();
         let reader = tokio::spawn(stream.read_to_end());
         tokio::time::sleep(Duration::from_millis(200 + (round * 137) % 700)).await;
         let stopped = program.kill().unwrap();
@@ -167,9 +169,9 @@ async fn a_reader_whose_streams_are_cut_by_kills_sees_every_event_once_and_in_or
         for writer in writers {
             writer.await.unwrap();
         }
-        let came = whole_events(&reader.await.unwrap());
-        assert!(!came.is_empty(), "it was not killed under load");
-        seen.extend(came);
+        let received = whole_events(&reader.await.unwrap());
+        assert!(!received.is_empty(), "it was not killed under load");
+        seen.extend(received);
         program = Program::start(stopped).await.unwrap();
     }
     let stored = stored_events(&program).await;

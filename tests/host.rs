@@ -1,32 +1,33 @@
-//! The host against bad guests, bad input and bad operators.
+//! The real host under misbehaving guests, invalid input, and operator errors.
 
+mod admin_listener;
 mod audit;
 mod backup;
+mod command_line;
 mod commands;
-mod credentials;
 mod damage;
 mod destinations;
-mod encrypted;
+mod error_bodies;
+mod failed_starts;
 mod fairness;
 mod journal;
 pub mod keys;
-mod misdeeds;
+mod maintenance;
+mod misbehaving_guests;
 mod nesting;
-mod networks;
 pub mod oauth;
-mod opening;
-mod operators;
-mod printed;
+mod overload;
+mod plugin_credentials;
 mod profiles;
-mod refused;
+mod program_output;
+mod rejected_components;
 mod requests;
-mod rush;
 mod seeds;
 mod signals;
 mod signing;
-mod starting;
+mod simulated_chains;
+mod startup;
+mod tls;
 mod upgrade;
-mod upkeep;
+mod wasi;
 mod webhooks;
-mod wording;
-mod world;

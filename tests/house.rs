@@ -1,7 +1,7 @@
-//! The rules of the house that a program can check, read from the sources of the host.
+//! The rules of CONTRIBUTING.md that a program can check, applied to the sources.
 //!
-//! Owns the table of rooms and the list of business words. A failure says which line breaks which rule, and why the
-//! rule is there. What only a reader can judge stands in CONTRIBUTING.md.
+//! Owns the table of allowed dependencies between modules and the list of business words. A failure names the line, the
+//! rule it breaks, and the reason of the rule.
 
 use std::{
     fs,
@@ -10,12 +10,14 @@ use std::{
 
 use tenon_bench::guests::workspace_root;
 
+mod import_cycles;
 mod source;
+mod vocabulary;
 
 use source::{Source, words};
 
-/// A room of the host with the rooms that it may use. Every room may also use `GROUND`.
-const ROOMS: &[(&str, &[&str])] = &[
+/// The modules of the host with the modules that each may use. Every module may also use `FOUNDATION`.
+const MODULES: &[(&str, &[&str])] = &[
     ("http", &["plugin", "auth", "changes"]),
     ("admin", &["plugin", "auth", "changes"]),
     ("tasks", &["plugin", "destinations", "commit", "changes", "db"]),
@@ -33,16 +35,16 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("changes", &[]),
 ];
 
-/// Above all rooms: they put the host together and may name everything.
+/// Modules that assemble the host. They may use everything.
 const TOP: &[&str] = &["main", "lib", "boot", "cli"];
 
-/// Below all rooms. Every room may use them. Each uses only those before it.
-const GROUND: &[&str] = &[
+/// Modules that every module may use. Each uses only those before it.
+const FOUNDATION: &[&str] = &[
     "limits",
     "clock",
-    "failure",
+    "host_error",
     "log",
-    "stop",
+    "shutdown",
     "regular_file",
     "manifest",
     "fair",
@@ -53,10 +55,10 @@ const GROUND: &[&str] = &[
     "config",
 ];
 
-/// Plain values without behaviour, which any room may name.
+/// Modules of plain values without behaviour, which any module may use.
 const VALUES: &[&str] = &["auth::key"];
 
-/// What the plugins are about. The host knows none of it.
+/// Business terms of the plugins. The host contains none of them.
 const BUSINESS_WORDS: &[&str] = &[
     "order",
     "orders",
@@ -82,143 +84,203 @@ const BUSINESS_WORDS: &[&str] = &[
     "waypoint",
 ];
 
-/// Whether such a word means something else here: the order in which things come.
-fn is_innocent(identifier: &str) -> bool {
+/// Returns whether the identifier uses "order" in the sense of a sequence.
+fn is_sequence_order(identifier: &str) -> bool {
     let phrases = ["order_by", "order_of", "in_order", "byte_order"];
     identifier == "order" || phrases.iter().any(|phrase| identifier.contains(phrase))
 }
 
-/// Names that say nothing about what a room owns.
-const EMPTY_NAMES: &[&str] = &["util", "utils", "common", "helper", "helpers", "types", "core", "manager", "misc"];
+/// Names that do not say what a module owns.
+const MEANINGLESS_NAMES: &[&str] =
+    &["util", "utils", "common", "helper", "helpers", "types", "core", "manager", "misc"];
 
 const LINES_MAX: usize = 600;
 
+const FILES_IN_CYCLE_MAX: usize = 3;
+
+/// Folders whose identifiers and comments are checked.
+const VOCABULARY_FOLDERS: &[&str] = &[
+    "host",
+    "plugins/sdk",
+    "tests/bench",
+    "tests/browser",
+    "tests/conformance",
+    "tests/crash",
+    "tests/docs",
+    "tests/effects",
+    "tests/guests",
+    "tests/host",
+    "tests/house",
+    "tests/native",
+    "tests/support",
+    "tests/swap",
+    "tests/tasks",
+    "tests/webhooks",
+];
+
 #[test]
-fn host_knows_no_business_word() {
-    let mut broken = Vec::new();
+fn host_contains_no_business_words() {
+    let mut violations = Vec::new();
     for file in host_files() {
         for (line, identifier) in Source::read(&file).identifiers() {
-            let named = words(&identifier).into_iter().find(|word| BUSINESS_WORDS.contains(&word.as_str()));
-            if let Some(word) = named.filter(|_| !is_innocent(&identifier)) {
-                broken.push(format!("{}:{line}: `{identifier}` names `{word}`", shown(&file)));
+            let found = words(&identifier).into_iter().find(|word| BUSINESS_WORDS.contains(&word.as_str()));
+            if let Some(word) = found.filter(|_| !is_sequence_order(&identifier)) {
+                violations.push(format!("{}:{line}: `{identifier}` contains `{word}`", relative_path(&file)));
             }
         }
     }
-    assert_holds(
-        &broken,
-        "The host knows no business word: what it does for one plugin it does for all of them. Move the rule into \
-         the plugin, or name what the host really handles (a record, an event, a thing).",
+    assert_none(
+        &violations,
+        "The host contains no business words, because its code serves every plugin. Move the rule into the plugin, or \
+         name what the host really handles (a record, an event).",
     );
 }
 
 #[test]
-fn rooms_use_only_what_lies_below_them() {
-    let mut broken = Vec::new();
-    let has_rooms = workspace_root().join("host/src");
-    for file in host_files().into_iter().filter(|file| file.starts_with(&has_rooms)) {
-        let room = room_of(&file);
+fn modules_use_only_modules_below_them() {
+    let mut violations = Vec::new();
+    let host_root = workspace_root().join("host/src");
+    for file in host_files().into_iter().filter(|file| file.starts_with(&host_root)) {
+        let module = top_module(&file);
         for (line, path) in Source::read(&file).crate_paths() {
-            if !may_use(&room, &path) {
-                broken.push(format!("{}:{line}: `{room}` uses `crate::{}`", shown(&file), path.join("::")));
+            if !may_use(&module, &path) {
+                let path = path.join("::");
+                violations.push(format!("{}:{line}: `{module}` uses `crate::{path}`", relative_path(&file)));
             }
         }
     }
-    assert_holds(
-        &broken,
-        "Rooms point one way: boot → http → plugin → capability → commit → db → changes. Whoever points back cannot be read or \
-         tested alone. Pass a value or a closure down instead, or move the thing to the room that owns it. A new room \
-         gets a line in the table of tests/house.rs.",
+    assert_none(
+        &violations,
+        "Modules depend on each other in one direction: boot → http → plugin → capability → commit → db → changes. A \
+         module that uses one above it cannot be read or tested alone. Pass a value or a closure down instead, or move \
+         the item to the module that owns it. Add a new module to the table of tests/house.rs.",
     );
 }
 
 #[test]
-fn every_file_says_what_it_owns() {
-    let silent: Vec<String> = host_files()
-        .into_iter()
-        // What a `tests.rs` owns, the file above it says.
-        .filter(|file| !file.ends_with("tests.rs") && is_silent(&fs::read_to_string(file).unwrap()))
-        .map(|file| shown(&file))
-        .collect();
-    assert_holds(&silent, "A file opens with `//!`: what it owns, what it never does, its invariants.");
+fn no_import_cycle_has_more_than_three_files() {
+    let root = workspace_root().join("host/src");
+    let cycles = import_cycles::find(&root, &host_files());
+    let name = |cycle: &Vec<Vec<String>>| cycle.iter().map(|module| module.join("/")).collect::<Vec<_>>().join(", ");
+    let long: Vec<String> = cycles.iter().filter(|cycle| cycle.len() > FILES_IN_CYCLE_MAX).map(name).collect();
+    assert_none(
+        &long,
+        "At most three files import each other. Move what several of them use into a file below, or pass a value down.",
+    );
 }
 
-fn is_silent(text: &str) -> bool {
+#[test]
+fn identifiers_use_the_terms_of_the_field() {
+    let files = files_below(VOCABULARY_FOLDERS);
+    let found = files.iter().flat_map(|file| vocabulary::banned_identifiers(file, &relative_path(file)));
+    let violations: Vec<String> = found.collect();
+    assert_none(&violations, "This term is not in use. CONTRIBUTING.md (\"Words\") has the term to use.");
+}
+
+#[test]
+fn comments_begin_with_their_subject() {
+    let files = files_below(VOCABULARY_FOLDERS);
+    let found = files.iter().flat_map(|file| vocabulary::comments_without_subject(file, &relative_path(file)));
+    let violations: Vec<String> = found.collect();
+    assert_none(&violations, "Name the subject first: \"Returns the oldest row\", not \"What is oldest\".");
+}
+
+#[test]
+fn every_file_has_a_header() {
+    let missing: Vec<String> = host_files()
+        .into_iter()
+        // The file above a `tests.rs` documents it.
+        .filter(|file| !file.ends_with("tests.rs") && lacks_header(&fs::read_to_string(file).unwrap()))
+        .map(|file| relative_path(&file))
+        .collect();
+    assert_none(&missing, "A file opens with `//!`: what it owns, what it never does, its invariants.");
+}
+
+fn lacks_header(text: &str) -> bool {
     text.lines().count() > 1 && !text.starts_with("//!")
 }
 
 #[test]
-fn every_room_has_a_name_that_says_something() {
-    let empty: Vec<String> = host_files()
-        .into_iter()
-        .filter(|file| file.iter().any(|part| EMPTY_NAMES.contains(&part.to_string_lossy().trim_end_matches(".rs"))))
-        .map(|file| shown(&file))
-        .collect();
-    assert_holds(&empty, "No room is called util, common, helper, types, core or manager: name what it owns.");
+fn no_module_has_a_meaningless_name() {
+    let is_meaningless = |file: &PathBuf| {
+        file.iter().any(|part| MEANINGLESS_NAMES.contains(&part.to_string_lossy().trim_end_matches(".rs")))
+    };
+    let violations: Vec<String> =
+        host_files().iter().filter(|file| is_meaningless(file)).map(|file| relative_path(file)).collect();
+    assert_none(&violations, "No module is called util, common, helper, types, core or manager: name what it owns.");
 }
 
 #[test]
-fn no_file_is_too_long_to_be_read() {
+fn no_file_is_too_long() {
     let long: Vec<String> = host_files()
         .into_iter()
         .filter_map(|file| Some((fs::read_to_string(&file).ok()?.lines().count(), file)))
         .filter(|(lines, _)| *lines > LINES_MAX)
-        .map(|(lines, file)| format!("{}: {lines} lines", shown(&file)))
+        .map(|(lines, file)| format!("{}: {lines} lines", relative_path(&file)))
         .collect();
-    assert_holds(&long, "A file stays around 150 lines, and is split before 600.");
+    assert_none(&long, "A file has around 150 lines, and is split before 600.");
 }
 
 #[test]
-fn no_sentence_holds_the_blanks_of_a_lost_line_break() {
+fn no_string_contains_the_indentation_of_its_next_line() {
     let gap = " ".repeat(12);
-    let mut broken = Vec::new();
+    let mut violations = Vec::new();
     for file in host_files() {
         let text = fs::read_to_string(&file).unwrap();
         let code = text.lines().enumerate().filter(|(_, line)| !line.trim_start().starts_with("//"));
-        let holes = code.filter(|(_, line)| line.trim().contains(&gap));
-        broken.extend(holes.map(|(at, _)| format!("{}:{}", shown(&file), at + 1)));
+        let gaps = code.filter(|(_, line)| line.trim().contains(&gap));
+        violations.extend(gaps.map(|(index, _)| format!("{}:{}", relative_path(&file), index + 1)));
     }
-    assert_holds(&broken, "A text that goes on in the next line ends with `\\`, or readers get its indentation.");
+    assert_none(
+        &violations,
+        "A string that continues on the next line ends with `\\`, or it contains the indentation.",
+    );
 }
 
-fn may_use(room: &str, path: &[String]) -> bool {
+fn may_use(module: &str, path: &[String]) -> bool {
     let Some(target) = path.first().map(String::as_str) else { return true };
-    let is_module = ROOMS.iter().any(|(name, _)| *name == target) || GROUND.contains(&target) || TOP.contains(&target);
+    let is_listed = MODULES.iter().any(|(name, _)| *name == target);
+    let is_module = is_listed || FOUNDATION.contains(&target) || TOP.contains(&target);
     let is_value = path.get(1).is_some_and(|second| VALUES.contains(&format!("{target}::{second}").as_str()));
-    if TOP.contains(&room) || target == room || is_value || !is_module {
-        return is_module || target == room || is_value || TOP.contains(&room);
+    if TOP.contains(&module) || target == module || is_value || !is_module {
+        return is_module || target == module || is_value || TOP.contains(&module);
     }
-    let depth = |name: &str| GROUND.iter().position(|known| *known == name);
-    if let Some(own) = depth(room) {
+    let depth = |name: &str| FOUNDATION.iter().position(|known| *known == name);
+    if let Some(own) = depth(module) {
         return depth(target).is_some_and(|other| other < own);
     }
-    let below = ROOMS.iter().find(|(name, _)| *name == room).map_or(&[] as &[&str], |(_, below)| below);
-    GROUND.contains(&target) || below.contains(&target)
+    let below = MODULES.iter().find(|(name, _)| *name == module).map_or(&[] as &[&str], |(_, below)| below);
+    FOUNDATION.contains(&target) || below.contains(&target)
 }
 
 #[test]
-fn the_table_of_rooms_is_read_as_it_is_meant() {
-    let uses = |room: &str, path: &str| may_use(room, &path.split("::").map(str::to_owned).collect::<Vec<_>>());
+fn module_table_is_enforced() {
+    let uses = |module: &str, path: &str| may_use(module, &path.split("::").map(str::to_owned).collect::<Vec<_>>());
     assert!(uses("boot", "http::serve") && uses("http", "plugin::routes") && uses("commit", "db::Database"));
     assert!(uses("db", "changes::change_set::ChangeSet") && !uses("changes", "db::Database"));
     assert!(uses("config", "outbound::AddressRule") && !uses("outbound", "config::Config"));
     assert!(uses("db", "limits::IDS_MAX") && uses("db", "db::model"));
     assert!(!uses("db", "commit::committer::Committer") && !uses("plugin", "http") && !uses("limits", "db"));
-    assert!(!uses("http", "cellar::wine"), "a room that the table does not know");
+    assert!(!uses("http", "cellar::wine"), "a module that is not in the table");
 }
 
-/// "plugin" for host/src/plugin.rs and for host/src/plugin/call.rs.
-fn room_of(file: &Path) -> String {
+/// Returns "plugin" for host/src/plugin.rs and for host/src/plugin/call.rs.
+fn top_module(file: &Path) -> String {
     let inside = file.strip_prefix(workspace_root().join("host/src")).unwrap_or(file);
     let first = inside.iter().next().map(|part| part.to_string_lossy().into_owned()).unwrap_or_default();
     first.trim_end_matches(".rs").to_owned()
 }
 
 fn host_files() -> Vec<PathBuf> {
+    files_below(&["host/src", "host/keyring/src", "host/chains/src"])
+}
+
+/// Returns the Rust files below the folders, sorted.
+fn files_below(folders: &[&str]) -> Vec<PathBuf> {
     let mut found = Vec::new();
-    let mut folders =
-        ["host/src", "host/keyring/src", "host/chains/src"].map(|folder| workspace_root().join(folder)).to_vec();
+    let mut folders: Vec<PathBuf> = folders.iter().map(|folder| workspace_root().join(folder)).collect();
     while let Some(folder) = folders.pop() {
-        for entry in fs::read_dir(&folder).expect("the sources of the host can be listed").flatten() {
+        for entry in fs::read_dir(&folder).expect("the sources can be listed").flatten() {
             let path = entry.path();
             if path.is_dir() {
                 folders.push(path);
@@ -231,10 +293,10 @@ fn host_files() -> Vec<PathBuf> {
     found
 }
 
-fn shown(file: &Path) -> String {
+fn relative_path(file: &Path) -> String {
     file.strip_prefix(workspace_root()).unwrap_or(file).display().to_string()
 }
 
-fn assert_holds(broken: &[String], rule: &str) {
-    assert!(broken.is_empty(), "{rule}\n  {}\n", broken.join("\n  "));
+fn assert_none(violations: &[String], rule: &str) {
+    assert!(violations.is_empty(), "{rule}\n  {}\n", violations.join("\n  "));
 }

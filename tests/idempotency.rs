@@ -1,4 +1,5 @@
-//! `Idempotency-Key` over real HTTP: storms of equal keys have one effect, and the answer outlives what comes after.
+//! `Idempotency-Key` over HTTP: concurrent requests with equal keys have one effect, and the recorded answer survives
+//! later changes.
 
 use serde_json::{Value, json};
 use tenon_bench::{guests, soak};
@@ -20,13 +21,13 @@ fn is_replayed(answer: &Response) -> bool {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_storm_of_equal_keys_has_one_effect_and_one_answer() {
+async fn concurrent_requests_with_one_key_have_one_effect_and_one_answer() {
     let host = TestHost::fleet().await;
     let acme = host.client("fleet", "acme").await;
     for round in 1..=soak::rounds(4, 200) {
-        let key = format!("storm-{round}");
-        let storm = (0..50).map(|_| acme.post_once("/v1/orders", &key, order()));
-        let answers = futures_util::future::join_all(storm).await;
+        let key = format!("key-{round}");
+        let requests = (0..50).map(|_| acme.post_once("/v1/orders", &key, order()));
+        let answers = futures_util::future::join_all(requests).await;
         let first = answers.iter().filter(|answer| !is_replayed(answer)).count();
         assert_eq!(first, 1, "round {round}: {first} answers claim to be the first");
         for answer in &answers {
@@ -38,17 +39,16 @@ async fn a_storm_of_equal_keys_has_one_effect_and_one_answer() {
     host.stop().await;
 }
 
-/// Different keys at once, each several times: as many effects as keys.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn storms_of_different_keys_do_not_disturb_one_another() {
+async fn concurrent_requests_with_different_keys_have_one_effect_for_each_key() {
     let host = TestHost::misbehave().await;
     let acme = host.client("misbehave", "acme").await;
     let key = |nth: usize| format!("key-{}", nth % 20);
-    let storm = (0..100).map(|nth| {
+    let requests = (0..100).map(|nth| {
         let (acme, key) = (acme.clone(), key(nth));
         async move { (key.clone(), acme.post_once("/v1/counter", &key, json!({})).await.expect(200).text()) }
     });
-    let mut answers = futures_util::future::join_all(storm).await;
+    let mut answers = futures_util::future::join_all(requests).await;
     answers.sort();
     answers.dedup();
     assert_eq!(answers.len(), 20, "one answer for each key: {answers:?}");
@@ -57,7 +57,7 @@ async fn storms_of_different_keys_do_not_disturb_one_another() {
 }
 
 #[tokio::test]
-async fn the_same_key_with_another_request_is_a_mismatch() {
+async fn same_key_with_another_request_is_a_mismatch() {
     let host = TestHost::fleet().await;
     let acme = host.client("fleet", "acme").await;
     let first = acme.post_once("/v1/orders", "k", order()).await.expect(201);
@@ -82,14 +82,14 @@ async fn the_same_key_with_another_request_is_a_mismatch() {
 }
 
 #[tokio::test]
-async fn a_refusal_is_not_kept() {
+async fn refusal_is_not_recorded() {
     let host = TestHost::fleet().await;
     let acme = host.client("fleet", "acme").await;
     let wrong = json!({"pickup": "1 Dock St"});
     for _ in 0..2 {
         assert!(!is_replayed(&acme.post_once("/v1/orders", "k", wrong.clone()).await.expect(422)));
     }
-    assert!(host.kept_answers().await.is_empty());
+    assert!(host.idempotency_records().await.is_empty());
     let corrected = acme.post_once("/v1/orders", "k", order()).await.expect(201);
     assert!(!is_replayed(&corrected));
     assert_eq!(acme.post_once("/v1/orders", "k", order()).await.expect(201).body, corrected.body);
@@ -97,7 +97,7 @@ async fn a_refusal_is_not_kept() {
 }
 
 #[tokio::test]
-async fn a_fault_is_not_kept() {
+async fn fault_is_not_recorded() {
     let host = TestHost::misbehave().await;
     let acme = host.client("misbehave", "acme").await;
     for path in ["/v1/trap-after-write", "/v1/error-after-write"] {
@@ -105,14 +105,13 @@ async fn a_fault_is_not_kept() {
             assert!(!is_replayed(&acme.post_once(path, "k", json!({})).await.expect(500)));
         }
     }
-    assert!(host.kept_answers().await.is_empty());
+    assert!(host.idempotency_records().await.is_empty());
     let _ = acme.post_once("/v1/counter", "k", json!({})).await.expect(200);
     host.stop().await;
 }
 
-/// Whatever the caller repeats is what it was told, even when the resource is gone by now.
 #[tokio::test]
-async fn a_kept_answer_survives_what_happens_to_its_resource() {
+async fn idempotency_record_survives_changes_of_its_resource() {
     let host = TestHost::fleet().await;
     let acme = host.client("fleet", "acme").await;
     let first = acme.post_once("/v1/orders", "k", order()).await.expect(201);
@@ -123,7 +122,7 @@ async fn a_kept_answer_survives_what_happens_to_its_resource() {
 }
 
 #[tokio::test]
-async fn a_kept_answer_survives_a_restart() {
+async fn idempotency_record_survives_a_restart() {
     let host = TestHost::fleet().await;
     let key = host.key("fleet", "acme").await;
     let first = host.client_of(&key).post_once("/v1/orders", "k", order()).await.expect(201);
@@ -136,7 +135,7 @@ async fn a_kept_answer_survives_a_restart() {
 }
 
 #[tokio::test]
-async fn a_kept_answer_survives_a_swap() {
+async fn idempotency_record_survives_a_swap() {
     let host = TestHost::fleet().await;
     let acme = host.client("fleet", "acme").await;
     let first = acme.post_once("/v1/orders", "k", order()).await.expect(201);
@@ -157,7 +156,7 @@ async fn serving(host: &TestHost) -> Value {
 }
 
 #[tokio::test]
-async fn a_rotated_key_finds_the_answers_of_the_one_before() {
+async fn rotated_key_finds_the_idempotency_records_of_its_predecessor() {
     let host = TestHost::fleet().await;
     let old = host.create_key(json!({"plugin": "fleet", "tenant": "acme", "environment": "test"})).await;
     let follows = json!({"plugin": "fleet", "tenant": "acme", "environment": "test", "owner": old["id"]});
@@ -171,9 +170,9 @@ async fn a_rotated_key_finds_the_answers_of_the_one_before() {
     host.stop().await;
 }
 
-/// Neither organizations, nor environments, nor two owners within one of them.
+/// Callers differ by organization, by environment, or by the owner of their API key.
 #[tokio::test]
-async fn equal_keys_of_different_callers_never_meet() {
+async fn equal_keys_of_different_callers_are_independent() {
     let host = TestHost::fleet().await;
     let mut ids = Vec::new();
     for (organization, environment) in [("acme", "test"), ("acme", "test"), ("acme", "live"), ("rival", "test")] {
@@ -185,13 +184,13 @@ async fn equal_keys_of_different_callers_never_meet() {
     }
     ids.sort_unstable();
     ids.dedup();
-    assert_eq!((ids.len(), host.kept_answers().await.len()), (4, 4));
+    assert_eq!((ids.len(), host.idempotency_records().await.len()), (4, 4));
     host.stop().await;
 }
 
-/// A key in a request that only looks is not taken: what it saw may have changed.
+/// A key in a read-only request is ignored, because the data may have changed.
 #[tokio::test]
-async fn reading_keeps_nothing() {
+async fn read_only_request_is_not_recorded() {
     let host = TestHost::fleet().await;
     let acme = host.client("fleet", "acme").await;
     let headers = [("idempotency-key", "k")];
@@ -202,14 +201,14 @@ async fn reading_keeps_nothing() {
     host.stop().await;
 }
 
-/// Who has the file has neither the answer nor the idempotency key that opens it.
+/// The database file reveals neither the answer nor the idempotency key that decrypts it.
 #[tokio::test]
-async fn a_kept_answer_cannot_be_read_in_the_file() {
+async fn idempotency_record_is_encrypted_in_the_file() {
     let host = TestHost::fleet().await;
     let acme = host.client("fleet", "acme").await;
     let idempotency_key = "4f1c0a52-a-key-that-nobody-guesses";
     let id = acme.post_once("/v1/orders", idempotency_key, order()).await.expect(201).text_at("/id");
-    let [sealed]: [Vec<u8>; 1] = host.kept_answers().await.try_into().expect("one answer");
+    let [sealed]: [Vec<u8>; 1] = host.idempotency_records().await.try_into().expect("one answer");
     assert!(sealed.len() > 500, "the whole answer is in it");
     for word in [id.as_str(), "1 Dock St", "application/json", "status"] {
         assert!(!contains(&sealed, word), "{word} can be read");

@@ -1,5 +1,5 @@
-//! Two organizations, and test and live of one of them: whatever one tries with the other's ids, on every route with an
-//! id, looks exactly as if the id did not exist, and changes nothing.
+//! Isolation between organizations and between the environments of one organization: on every route with an id, an id
+//! of another tenant is answered exactly like an unknown id and changes nothing.
 
 use serde_json::{Value, json};
 
@@ -8,15 +8,15 @@ use crate::{
     support::{Response, TestClient, TestHost},
 };
 
-/// Who must never meet: another organization, and the other environment of the same one.
-const STRANGERS: [(&str, &str); 3] = [("rival", "test"), ("rival", "live"), ("acme", "live")];
+/// Tenants that must not see the owner's data: another organization, and the other environment of the same one.
+const OTHER_TENANTS: [(&str, &str); 3] = [("rival", "test"), ("rival", "live"), ("acme", "live")];
 
 async fn client(host: &TestHost, (organization, environment): (&str, &str)) -> TestClient {
     let description = json!({"plugin": "fleet", "tenant": organization, "environment": environment});
     host.client_of(host.create_key(description).await["key"].as_str().expect("a key"))
 }
 
-/// An owner with an order (that has a name of its own and a customer) and a driver.
+/// A client with an order (with an internal id and a customer) and a driver.
 struct Owner {
     client: TestClient,
     stock: Stock,
@@ -26,7 +26,7 @@ struct Owner {
 const OWN_NAME: &str = "A-1";
 
 impl Owner {
-    async fn of(host: &TestHost) -> Owner {
+    async fn new(host: &TestHost) -> Owner {
         let client = client(host, ("acme", "test")).await;
         let stock = Stock::of(&client).await;
         let named = json!({"internal_id": OWN_NAME, "pickup": "a", "dropoff": "b",
@@ -35,44 +35,44 @@ impl Owner {
         Owner { client, stock, customer }
     }
 
-    /// Everything that the owner can see.
-    async fn sees(&self) -> Vec<String> {
+    /// Returns the owner's resources as responses.
+    async fn resources(&self) -> Vec<String> {
         let driver = format!("/v1/drivers/{}", self.stock.driver);
-        let mut seen = Vec::new();
+        let mut responses = Vec::new();
         for path in ["/v1/orders", &driver, "/v1/webhook-endpoints"] {
-            seen.push(self.client.get(path).await.expect(200).text());
+            responses.push(self.client.get(path).await.expect(200).text());
         }
-        seen
+        responses
     }
 }
 
-/// Status, headers and body, without what differs between any two answers.
-fn without_request_id(answer: &Response) -> (u16, Vec<(String, String)>, String) {
-    let id = answer.header("x-request-id").expect("X-Request-Id");
-    let told = |name: &str| !["date", "x-request-id"].contains(&name);
-    let headers = answer.headers.iter().filter(|(name, _)| told(name.as_str()));
-    let headers = headers.map(|(name, value)| (name.to_string(), value.to_str().expect("a text").to_owned()));
-    (answer.status, headers.collect(), answer.text().replace(id, ""))
+/// Returns status, headers and body without the parts that differ between any two responses.
+fn without_request_id(response: &Response) -> (u16, Vec<(String, String)>, String) {
+    let id = response.header("x-request-id").expect("X-Request-Id");
+    let is_compared = |name: &str| !["date", "x-request-id"].contains(&name);
+    let headers = response.headers.iter().filter(|(name, _)| is_compared(name.as_str()));
+    let headers = headers.map(|(name, value)| (name.to_string(), value.to_str().expect("a string").to_owned()));
+    (response.status, headers.collect(), response.text().replace(id, ""))
 }
 
 #[tokio::test]
-async fn a_foreign_id_is_an_unknown_id_on_every_route() {
+async fn id_of_another_tenant_is_answered_like_an_unknown_id_on_every_route() {
     let host = TestHost::fleet().await;
-    let owner = Owner::of(&host).await;
-    let (before, events) = (owner.sees().await, host.events().await);
-    for stranger in STRANGERS {
-        let stranger = client(&host, stranger).await;
+    let owner = Owner::new(&host).await;
+    let (before, events) = (owner.resources().await, host.events().await);
+    for other in OTHER_TENANTS {
+        let other = client(&host, other).await;
         for route in routes().iter().filter(|route| route.has_id()) {
             let ids = owner.stock.all().into_iter().chain([owner.customer.as_str(), OWN_NAME]);
             for id in ids {
-                let foreign = try_id(&stranger, route, id).await;
-                let unknown = try_id(&stranger, route, &unknown_like(id)).await;
+                let foreign = try_id(&other, route, id).await;
+                let unknown = try_id(&other, route, &unknown_like(id)).await;
                 assert_eq!(foreign.status, 404, "{} {id}: {}", route.operation, foreign.text());
                 assert_eq!(without_request_id(&foreign), without_request_id(&unknown), "{} {id}", route.operation);
             }
         }
     }
-    assert_eq!((owner.sees().await, host.events().await), (before, events));
+    assert_eq!((owner.resources().await, host.events().await), (before, events));
     host.stop().await;
 }
 
@@ -80,7 +80,7 @@ async fn try_id(client: &TestClient, route: &Route, id: &str) -> Response {
     client.send(&route.method, &route.at(id), &JSON, route.body(&Stock::empty())).await
 }
 
-/// Of the same form and length, and of nobody.
+/// Returns an unknown id of the same form and length.
 fn unknown_like(id: &str) -> String {
     match id.split_once('_') {
         Some((prefix, _)) => format!("{prefix}_0000000000"),
@@ -88,11 +88,11 @@ fn unknown_like(id: &str) -> String {
     }
 }
 
-/// The wrong body is not looked at before the id, or its answer would tell who exists.
+/// The id is checked before the body. Otherwise the response to an invalid body would reveal which ids exist.
 #[tokio::test]
-async fn a_wrong_body_does_not_tell_a_foreign_id_from_an_unknown_one() {
+async fn invalid_body_does_not_distinguish_an_id_of_another_tenant_from_an_unknown_one() {
     let host = TestHost::fleet().await;
-    let owner = Owner::of(&host).await;
+    let owner = Owner::new(&host).await;
     let rival = client(&host, ("rival", "test")).await;
     for route in routes().iter().filter(|route| route.has_id() && route.takes_body()) {
         for body in ["{}", "[]", "{", r#"{"meta":5,"latitude":900,"status":"x"}"#] {
@@ -107,11 +107,11 @@ async fn a_wrong_body_does_not_tell_a_foreign_id_from_an_unknown_one() {
 }
 
 #[tokio::test]
-async fn lists_and_finds_show_nothing_of_others() {
+async fn lists_and_searches_contain_nothing_of_other_tenants() {
     let host = TestHost::fleet().await;
-    let owner = Owner::of(&host).await;
-    for stranger in STRANGERS {
-        let stranger = client(&host, stranger).await;
+    let owner = Owner::new(&host).await;
+    for other in OTHER_TENANTS {
+        let other = client(&host, other).await;
         let queries = [
             String::new(),
             "?status=created".to_owned(),
@@ -121,52 +121,51 @@ async fn lists_and_finds_show_nothing_of_others() {
             "?created_at=2000-01-01,2100-01-01".to_owned(),
         ];
         for query in queries {
-            assert_eq!(stranger.get(&format!("/v1/orders{query}")).await.expect(200).text(), "[]", "{query}");
+            assert_eq!(other.get(&format!("/v1/orders{query}")).await.expect(200).text(), "[]", "{query}");
         }
     }
     host.stop().await;
 }
 
 #[tokio::test]
-async fn what_is_unique_for_one_is_free_for_others() {
+async fn unique_values_of_one_tenant_are_free_for_others() {
     let host = TestHost::fleet().await;
-    let owner = Owner::of(&host).await;
+    let owner = Owner::new(&host).await;
     let driver = json!({"name": "Ada", "email": "ada@example.com", "phone": "+65 1"});
     let _ = owner.client.post("/v1/drivers", driver.clone()).await.expect(422);
-    for stranger in STRANGERS {
-        let stranger = client(&host, stranger).await;
-        let _ = stranger.post("/v1/drivers", driver.clone()).await.expect(201);
-        let _ = stranger.post("/v1/drivers", driver.clone()).await.expect(422);
+    for other in OTHER_TENANTS {
+        let other = client(&host, other).await;
+        let _ = other.post("/v1/drivers", driver.clone()).await.expect(201);
+        let _ = other.post("/v1/drivers", driver.clone()).await.expect(422);
     }
     host.stop().await;
 }
 
-/// A customer is found by email: each organization finds its own.
+/// A customer is found by email, within its own tenant only.
 #[tokio::test]
-async fn a_customer_is_never_that_of_somebody_else() {
+async fn customer_of_another_tenant_is_never_used() {
     let host = TestHost::fleet().await;
-    let owner = Owner::of(&host).await;
-    for stranger in STRANGERS {
-        let stranger = client(&host, stranger).await;
+    let owner = Owner::new(&host).await;
+    for other in OTHER_TENANTS {
+        let other = client(&host, other).await;
         let order = |customer: Value| json!({"pickup": "a", "dropoff": "b", "customer": customer});
         let same_email = order(json!({"email": "ada@example.com"}));
-        let found = stranger.post("/v1/orders", same_email).await.expect(201).json();
+        let found = other.post("/v1/orders", same_email).await.expect(201).json();
         assert_ne!(found["customer"]["id"], owner.customer.as_str());
         assert_ne!(found["customer"]["name"], "Ada");
         for foreign in
             [json!(owner.customer), json!({"id": owner.customer}), json!(owner.customer.replace("contact", "customer"))]
         {
-            let foreign = stranger.post("/v1/orders", order(foreign)).await;
-            let unknown = stranger.post("/v1/orders", order(json!("contact_0000000000"))).await.expect(404);
+            let foreign = other.post("/v1/orders", order(foreign)).await;
+            let unknown = other.post("/v1/orders", order(json!("contact_0000000000"))).await.expect(404);
             assert_eq!(without_request_id(&foreign), without_request_id(&unknown));
         }
     }
     host.stop().await;
 }
 
-/// Even an event stands under the organization and environment of its key.
 #[tokio::test]
-async fn events_stand_under_the_tenant_that_caused_them() {
+async fn events_belong_to_the_tenant_that_caused_them() {
     let host = TestHost::fleet().await;
     for tenant in [("acme", "test"), ("acme", "live"), ("rival", "test")] {
         let client = client(&host, tenant).await;

@@ -1,6 +1,6 @@
-//! The one test binary: the house's rules, and the real program with real components.
+//! The only test binary: tests of the real program with real components, and checks of the sources.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
-#![allow(clippy::disallowed_methods)] // tests spawn what they then wait for
+#![allow(clippy::disallowed_methods)] // Tests wait for the tasks that they spawn.
 
 mod cached;
 mod clearing;

@@ -1,33 +1,33 @@
-//! What every test stands on: a host of its own, and clients that speak HTTP to it.
+//! Shared test fixtures: a host for each test, HTTP clients, and receivers of outgoing calls.
 //!
-//! The host is the real one, started inside of the test on ports of its own, with a folder that is removed afterwards.
-//! Only its clock is the test's.
+//! The host is the real one. It runs inside the test process on its own ports, and its folder is removed afterwards.
+//! Only its clock can be replaced by the test.
 
-mod between;
 mod certificate;
-mod claims;
 mod client;
-pub mod compiled;
-mod faulty;
+pub mod compiled_code;
+mod coverage_claims;
+mod faulty_proxy;
+mod faulty_receiver;
+mod finish_guard;
 mod host;
 mod poll;
 mod random;
-mod raw;
+mod raw_connection;
 mod receiver;
-mod rows;
-mod text;
-mod unfinished;
+mod stored_rows;
+mod text_guest;
 
-pub use between::FaultyProxy;
 pub use certificate::TestCertificate;
-pub use claims::{check_claims, check_folder, operation_of};
 pub use client::{Response, TestClient};
-pub use faulty::FaultyReceiver;
+pub use coverage_claims::{check_claims, check_folder, operation_of};
+pub use faulty_proxy::FaultyProxy;
+pub use faulty_receiver::FaultyReceiver;
+pub use finish_guard::FinishGuard;
 pub use host::{TestHost, TestHostBuilder, component, shipped_section};
 pub use poll::eventually;
 pub use random::Random;
-pub use raw::RawConnection;
-pub use receiver::{Arrived, Reply, TestReceiver};
-pub use rows::StoredEvent;
-pub use text::TextGuest;
-pub use unfinished::Unfinished;
+pub use raw_connection::RawConnection;
+pub use receiver::{ReceivedRequest, ReceiverResponse, TestReceiver};
+pub use stored_rows::StoredEvent;
+pub use text_guest::TextGuest;

@@ -1,17 +1,16 @@
-//! Plugins are replaced while requests run through them: the whole pipeline over the real host, seen as its callers
-//! and its operators see it.
+//! Swaps of plugins while requests run, on the real host, observed by clients and operators.
 
-mod asked;
 mod bombs;
 mod burst;
 mod chameleons;
-mod data;
 mod files;
 mod journal;
 mod load;
-mod many;
-mod refused;
+mod many_swaps;
+mod operator_requests;
+mod rejected_components;
 mod settings;
+mod stored_data;
 mod traffic;
-mod two;
+mod two_plugins;
 mod writers;

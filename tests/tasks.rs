@@ -1,6 +1,6 @@
-//! Durable timers over HTTP: what is scheduled runs at its time, once, whatever happens in between.
+//! Durable timers over HTTP: a scheduled task runs once when it is due, across faults and restarts.
 
-mod follow;
+mod after_fault;
 mod operators;
 mod timers;
 
@@ -12,21 +12,21 @@ use crate::support::{TestClient, TestHost, TestHostBuilder, component, eventuall
 /// 2026-05-07T08:30:00Z
 const START_MS: u64 = 1_778_142_600_000;
 
-/// The guest with tasks. `lines`: what else its section says.
+/// Returns a host with the guest that has tasks. `lines` are added to the section of the guest.
 fn clockwork(lines: &str) -> TestHostBuilder {
     let grants = r#"grants = ["records", "events", "tasks", "effects", "questions", "subscriptions", "journal"]"#;
     TestHost::builder().plugin("clockwork", component("clockwork"), &format!("{grants}\n{lines}"))
 }
 
-/// On a clock that the test moves.
-async fn still_host(lines: &str) -> (TestHost, TestClient) {
+/// Starts a host with a manual clock.
+async fn host_with_manual_clock(lines: &str) -> (TestHost, TestClient) {
     let host = clockwork(lines).clock(Clock::manual(START_MS)).start().await;
     let client = host.client("clockwork", "acme").await;
     (host, client)
 }
 
-async fn alarm(client: &TestClient, id: &str, wish: Value) {
-    client.post(&format!("/v1/alarms/{id}"), wish).await.check(204);
+async fn set_alarm(client: &TestClient, id: &str, body: Value) {
+    client.post(&format!("/v1/alarms/{id}"), body).await.check(204);
 }
 
 async fn find_mark(client: &TestClient, id: &str) -> Option<Value> {
@@ -34,18 +34,18 @@ async fn find_mark(client: &TestClient, id: &str) -> Option<Value> {
     (found.status == 200).then(|| found.json())
 }
 
-/// What a task came to, once it did.
-async fn mark(client: &TestClient, id: &str) -> Value {
+/// Waits until a task has written its mark and returns it.
+async fn wait_for_mark(client: &TestClient, id: &str) -> Value {
     eventually(id, async || find_mark(client, id).await).await
 }
 
-/// The same once it was written so often.
-async fn mark_number(client: &TestClient, id: &str, count: u64) -> Value {
+/// Waits until a mark has been written `count` times and returns it.
+async fn wait_for_mark_count(client: &TestClient, id: &str, count: u64) -> Value {
     let what = format!("{id}, {count} times");
     eventually(&what, async || find_mark(client, id).await.filter(|mark| mark["count"] == json!(count))).await
 }
 
-/// How many runs of tasks have come to this, as operators count them.
+/// Returns the number of task runs with this outcome, from the metrics.
 pub async fn runs(host: &TestHost, outcome: &str) -> u64 {
     let text = host.operator().get("/metrics").await.expect(200).text();
     let name = format!("tenon_task_runs_total{{outcome=\"{outcome}\"}} ");
@@ -53,6 +53,6 @@ pub async fn runs(host: &TestHost, outcome: &str) -> u64 {
 }
 
 async fn wait_for_runs(host: &TestHost, outcome: &str, count: u64) {
-    let what = format!("{count} runs that came to {outcome}");
+    let what = format!("{count} runs with outcome {outcome}");
     eventually(&what, async || (runs(host, outcome).await >= count).then_some(())).await;
 }

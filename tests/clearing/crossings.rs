@@ -19,7 +19,7 @@ use clearing::rules::{
     step::{Effect, Message, Reply, Timer},
 };
 use serde_json::Value;
-use tenon::admin::wire::Moment;
+use tenon::admin::wire::TimestampText;
 
 use super::{
     coverage::Side,
@@ -148,8 +148,9 @@ async fn check_timers<R: Ruled>(stage: &Stage, payments: &[(R, Story<R::Told>)])
     let mut expected: BTreeMap<String, String> = BTreeMap::new();
     for (ruled, _) in payments {
         let timers = ruled.done().timers.iter();
-        expected
-            .extend(timers.map(|(timer, at)| (format!("{}:{}", timer.name(), ruled.uetr()), Moment(*at).to_string())));
+        expected.extend(
+            timers.map(|(timer, at)| (format!("{}:{}", timer.name(), ruled.uetr()), TimestampText(*at).to_string())),
+        );
     }
     assert_eq!(waiting, expected);
 }

@@ -15,7 +15,7 @@ use super::{
     routes::{ACCOUNTS, HOOKS},
     stage::Stage,
 };
-use crate::support::{Arrived, RawConnection, Reply, Response, TestReceiver};
+use crate::support::{RawConnection, ReceivedRequest, ReceiverResponse, Response, TestReceiver};
 
 const FEED: &str = "/v1/clearing/events";
 
@@ -41,7 +41,7 @@ fn ids(stream: &RawConnection) -> Vec<String> {
 
 /// The signature is that of Standard Webhooks: over id, time and body, with the secret that was shown once.
 #[track_caller]
-pub fn check_signature(secret: &str, arrived: &Arrived) {
+pub fn check_signature(secret: &str, arrived: &ReceivedRequest) {
     let key = STANDARD.decode(secret.strip_prefix("whsec_").expect("a secret")).expect("base64");
     let mut mac = Hmac::<Sha256>::new_from_slice(&key).expect("a key");
     mac.update(format!("{}.{}.", arrived.id(), arrived.header("webhook-timestamp")).as_bytes());
@@ -121,7 +121,7 @@ async fn each_event_is_told_by_both_sides_three_ways_in_the_same_bytes() {
     let stage = Stage::both().await.covers(&["event *", "list-events: 200"]);
     let mut told = Vec::new();
     for side in [Bank, Hub] {
-        let receiver = TestReceiver::start(Reply::Status(204)).await;
+        let receiver = TestReceiver::start(ReceiverResponse::Status(204)).await;
         let hook = stage.staff(side).post(HOOKS, json!({"url": receiver.url()})).await.expect(201);
         told.push((side, receiver, hook.text_at("/secret"), open(&stage, stage.staff(side), "", "").await));
     }
@@ -129,7 +129,7 @@ async fn each_event_is_told_by_both_sides_three_ways_in_the_same_bytes() {
     for (side, receiver, secret, mut stream) in told {
         let arrived = receiver.wait_for(expected().len()).await;
         let feed = stage.staff(side).get(FEED).await.expect(200);
-        let events: Vec<Value> = arrived.iter().map(Arrived::json).collect();
+        let events: Vec<Value> = arrived.iter().map(ReceivedRequest::json).collect();
         check_payloads(&events, side);
         check_payloads(feed.json()["events"].as_array().unwrap(), side);
         for arrived in arrived {

@@ -16,7 +16,7 @@ use super::{
     messages::{ACCOUNT, AUTHORISE, AUTHORISE_SYNC, DEBIT, PROXY, TRANSFER, payment, uetr},
     stage::Stage,
 };
-use crate::support::{FaultyProxy, Reply, component, eventually};
+use crate::support::{FaultyProxy, ReceiverResponse, component, eventually};
 
 const SEED: u64 = 0x5eed_2026;
 /// The bank's own system is asked, and its rules where it has no answer.
@@ -102,14 +102,15 @@ fn text<'a>(shown: &'a Value, member: &str) -> &'a str {
 }
 
 /// The bank's own system: most are approved, some are not, some make it stumble. The same whenever it is asked.
-fn ask_bank(asked: &Value) -> Reply {
-    let rejected = |reason: &str| Reply::Json(200, json!({"transaction_status": "REJECTED", "status_reason": reason}));
+fn ask_bank(asked: &Value) -> ReceiverResponse {
+    let rejected =
+        |reason: &str| ReceiverResponse::Json(200, json!({"transaction_status": "REJECTED", "status_reason": reason}));
     match asked["uetr"].as_str().map(|uetr| uetr[24..].parse::<u64>().unwrap() % 13) {
         Some(3) => rejected("NOCM"),
-        Some(5) => Reply::Nothing,
-        Some(7) => Reply::Status(500),
+        Some(5) => ReceiverResponse::Never,
+        Some(7) => ReceiverResponse::Status(500),
         None if asked["creditor_account_proxy"] != PROXY => rejected("BE23"),
-        _ => Reply::Json(200, json!({"transaction_status": "APPROVED", "account_number": ACCOUNT})),
+        _ => ReceiverResponse::Json(200, json!({"transaction_status": "APPROVED", "account_number": ACCOUNT})),
     }
 }
 
@@ -125,8 +126,8 @@ async fn both_sides_agree_where_the_banks_own_system_is_asked() {
 
 async fn agree(settings: &str, seed: u64, payments: u64) {
     let stage = Stage::both_now(settings).await;
-    stage.peer.reply(Reply::Of(ask_bank));
-    stage.peer.reply_at("/outcomes", Reply::Status(204));
+    stage.peer.respond_with(ReceiverResponse::FromBody(ask_bank));
+    stage.peer.respond_at("/outcomes", ReceiverResponse::Status(204));
     stage.bank.post("/v1/clearing/accounts", json!({"account_number": CLOSED, "status": "closed"})).await.check(201);
     let proxy = FaultyProxy::start(stage.host.base(), seed).await;
     stage.reach_through(proxy.base()).await;
@@ -144,13 +145,13 @@ async fn agree(settings: &str, seed: u64, payments: u64) {
     proxy.set_calm(false);
     stage.settle_all().await;
     let stage = stage.reopen(|| ()).await;
-    proxy.lead_to(stage.host.base());
+    proxy.set_target(stage.host.base());
     stage.reach_through(proxy.base()).await;
     proxy.set_calm(true);
-    proxy.is_over().await;
+    proxy.wait_for_duplicates().await;
     stage.quiet().await;
 
-    let happened = proxy.happened();
+    let happened = proxy.fault_counts();
     assert!(happened.len() == 11 && happened.values().all(|count| *count > 0), "{happened:?}");
     let (hub, bank) = (stage.shown_by(Hub).await, stage.shown_by(Bank).await);
     assert_eq!(hub.len(), payments as usize);
@@ -207,7 +208,7 @@ async fn check_answers(stage: &Stage, bank: &Shown) {
 /// Where the bank's own system decides, it is notified of the end of each payment, always with the same body.
 fn check_notices(stage: &Stage, bank: &Shown) {
     let mut notified: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
-    for arrived in stage.peer.arrived().iter().filter(|arrived| arrived.line == "POST /core/outcomes") {
+    for arrived in stage.peer.received().iter().filter(|arrived| arrived.line == "POST /core/outcomes") {
         let body = arrived.json();
         let parts = ["tenant", "outcome", "uetr"].map(|name| text(&body, name));
         assert_eq!(arrived.header("idempotency-key"), format!("bank-notified:{}", parts.join(":")));

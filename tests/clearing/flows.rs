@@ -339,7 +339,7 @@ async fn the_trace_of_a_payment_goes_with_each_message_of_it() {
     stage.to_hub.post(AUTHORISED, minimal(AUTHORISED)).await.check(202);
     stage.settle("APPROVED").await;
     stage.told("/credit-transfer-completion", 1).await;
-    assert!(stage.peer.arrived().iter().all(|arrived| arrived.header("traceparent") == TRACE));
+    assert!(stage.peer.received().iter().all(|arrived| arrived.header("traceparent") == TRACE));
     stage.finish().await;
 
     let stage = Stage::bank("").await;

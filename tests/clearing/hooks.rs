@@ -10,7 +10,7 @@ use super::{
     routes::{HOOKS, NOBODY},
     stage::Stage,
 };
-use crate::support::{Reply, TestReceiver, eventually};
+use crate::support::{ReceiverResponse, TestReceiver, eventually};
 
 /// One attempt for each delivery.
 const IMPATIENT: &str = "[plugins.clearing.webhooks]\nschedule-ms = []";
@@ -45,7 +45,7 @@ async fn an_endpoint_is_made_changed_paused_and_deleted() {
         "rotate-webhook: 200",
         "delete-webhook: 200",
     ]);
-    let receiver = TestReceiver::start(Reply::Status(200)).await;
+    let receiver = TestReceiver::start(ReceiverResponse::Status(200)).await;
     let body = json!({"url": receiver.url(), "description": "ours", "events": ["inbound.direct_debit.received"]});
     let made = stage.bank.post(HOOKS, body).await.expect(201).json();
     let (hook, secret) =
@@ -67,7 +67,7 @@ async fn an_endpoint_is_made_changed_paused_and_deleted() {
     assert_eq!(act(&stage.bank, &hook, "disable").await["status"], "disabled");
     debit(&stage, 3).await;
     assert_eq!(delivery_in(&stage.bank, &hook, "pending").await["uetr"], json!(uetr(3)));
-    assert_eq!(receiver.arrived().len(), 2);
+    assert_eq!(receiver.received().len(), 2);
     assert_eq!(act(&stage.bank, &hook, "enable").await["status"], "enabled");
     assert_eq!(receiver.wait_for(3).await[2].json()["data"]["uetr"], json!(uetr(3)));
     let other = json!({"events": ["inbound.credit_transfer.received"], "description": null});
@@ -79,7 +79,7 @@ async fn an_endpoint_is_made_changed_paused_and_deleted() {
     debit(&stage, 4).await;
     assert_eq!(stage.bank.delete(&hook).await.expect(200).json(), json!({"id": shown["id"], "deleted": true}));
     refused(&stage.bank.get(&hook).await, 404, "INBOUND_NOT_FOUND");
-    assert_eq!(receiver.arrived().len(), 3);
+    assert_eq!(receiver.received().len(), 3);
     stage.finish().await;
 }
 
@@ -92,7 +92,7 @@ async fn what_was_given_up_is_listed_recovered_and_sent_once_more_on_demand() {
         "redeliver-event: 200",
         "test-webhook: 200",
     ]);
-    let receiver = TestReceiver::start(Reply::Status(500)).await;
+    let receiver = TestReceiver::start(ReceiverResponse::Status(500)).await;
     let made = stage.bank.post(HOOKS, json!({"url": receiver.url()})).await.expect(201);
     let hook = format!("{HOOKS}/{}", made.text_at("/id"));
     debit(&stage, 1).await;
@@ -108,7 +108,7 @@ async fn what_was_given_up_is_listed_recovered_and_sent_once_more_on_demand() {
         (&attempt["number"], &attempt["outcome"], &attempt["response_status"]),
         (&json!(1), &json!("status"), &json!(500))
     );
-    receiver.reply(Reply::Status(200));
+    receiver.respond_with(ReceiverResponse::Status(200));
     stage.bank.post(&format!("{hook}/recover"), json!({"since": "2026-05-07"})).await.check(200);
     let delivered = delivery_in(&stage.bank, &hook, "delivered").await;
     assert_eq!((&delivered["id"], &delivered["attempts"]), (&failed["id"], &json!(2)));
@@ -161,7 +161,7 @@ async fn what_is_wrong_with_an_endpoint_is_told_by_name() {
 #[tokio::test(flavor = "multi_thread")]
 async fn endpoints_and_events_of_somebody_else_are_not_found_and_not_touched() {
     let stage = Stage::both().await;
-    let receiver = TestReceiver::start(Reply::Status(200)).await;
+    let receiver = TestReceiver::start(ReceiverResponse::Status(200)).await;
     let made = stage.bank.post(HOOKS, json!({"url": receiver.url()})).await.expect(201);
     let (hook, before) = (format!("{HOOKS}/{}", made.text_at("/id")), made.json());
     debit(&stage, 1).await;
@@ -193,6 +193,6 @@ async fn endpoints_and_events_of_somebody_else_are_not_found_and_not_touched() {
         (&after["url"], &after["status"], &after["updated_at"]),
         (&before["url"], &before["status"], &before["updated_at"])
     );
-    assert_eq!(receiver.arrived().len(), 1);
+    assert_eq!(receiver.received().len(), 1);
     stage.finish().await;
 }

@@ -1,5 +1,5 @@
 //! The journal of both sides: a line for every message, by which each can show the other what was said, and in which nobody's
-//! data stands (docs/clearing.md: What holds).
+//! data stands (docs/clearing.md: Guarantees).
 
 use std::collections::BTreeSet;
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use futures_util::{StreamExt, stream};
 use serde_json::{Value, json};
-use tenon::admin::wire::Moment;
+use tenon::admin::wire::TimestampText;
 
 use super::{coverage::Side, stage::Stage};
 use crate::support::eventually;
@@ -16,7 +16,7 @@ impl Stage {
     /// Once no timer is due, and no message on its way that is not waiting for its next attempt.
     pub async fn rest(&self) {
         eventually("rest", async || {
-            let now = Moment(self.host.clock.now()).to_string();
+            let now = TimestampText(self.host.clock.now()).to_string();
             // A timer may start a message, a message no timer that is due at once.
             for kind in ["timer", "effect"] {
                 let is_due = |task: &Value| task["due_at"].as_str().is_some_and(|due| due <= now.as_str());

@@ -8,19 +8,22 @@ use super::{
     messages::{ACCOUNT, AUTHORISE, AUTHORISE_SYNC, COMPLETE, DEBIT, TRANSFER, UETR, message, minimal, uetr},
     stage::Stage,
 };
-use crate::support::{Arrived, Reply};
+use crate::support::{ReceivedRequest, ReceiverResponse};
 
 const OUTCOMES: &str = "/core/outcomes";
 const BANK_DECIDES: &str = "decide = \"ask\"";
 
-fn decision(outcome: &str) -> Reply {
-    Reply::Json(200, json!({"transaction_status": outcome, "status_reason": "AC06", "account_number": ACCOUNT}))
+fn decision(outcome: &str) -> ReceiverResponse {
+    ReceiverResponse::Json(
+        200,
+        json!({"transaction_status": outcome, "status_reason": "AC06", "account_number": ACCOUNT}),
+    )
 }
 
 impl Stage {
     async fn bank_deciding() -> Stage {
         let stage = Stage::bank(BANK_DECIDES).await;
-        stage.peer.reply_at("/core/decisions", decision("APPROVED"));
+        stage.peer.respond_at("/core/decisions", decision("APPROVED"));
         stage
     }
 
@@ -29,8 +32,8 @@ impl Stage {
         self.rest().await;
     }
 
-    fn outcomes(&self) -> Vec<Arrived> {
-        let arrived = self.peer.arrived().into_iter();
+    fn outcomes(&self) -> Vec<ReceivedRequest> {
+        let arrived = self.peer.received().into_iter();
         arrived.filter(|arrived| arrived.line.ends_with(OUTCOMES)).collect()
     }
 
@@ -77,7 +80,7 @@ async fn the_bank_is_notified_of_each_final_outcome_with_an_idempotency_key() {
     stage.take(COMPLETE, json!({"uetr": uetr(2), "transaction_status": "REJECTED", "status_reason": "AB01"})).await;
     stage.take(TRANSFER, json!({"uetr": uetr(3)})).await;
     stage.take(DEBIT, json!({"uetr": uetr(4)})).await;
-    stage.peer.reply_at("/core/decisions", decision("REJECTED"));
+    stage.peer.respond_at("/core/decisions", decision("REJECTED"));
     stage.take(DEBIT, json!({"uetr": uetr(5)})).await;
     let expected = [
         (1, "post", json!("2026-05-07"), Value::Null, json!(ACCOUNT)),
@@ -102,11 +105,11 @@ async fn the_bank_is_notified_of_each_final_outcome_with_an_idempotency_key() {
 #[tokio::test(flavor = "multi_thread")]
 async fn notification_survives_a_restart_and_is_repeated_unchanged() {
     let stage = Stage::bank_deciding().await;
-    stage.peer.reply_at(OUTCOMES, Reply::Status(503));
+    stage.peer.respond_at(OUTCOMES, ReceiverResponse::Status(503));
     stage.take(DEBIT, json!({})).await;
     assert_eq!(stage.bank.transaction(UETR).await["bank_notification"], "underway");
     let stage = stage.reopen(|| ()).await;
-    stage.peer.reply_at(OUTCOMES, Reply::Status(200));
+    stage.peer.respond_at(OUTCOMES, ReceiverResponse::Status(200));
     stage.pass_ms(1_000).await;
     stage.until(Bank, UETR, "bank_notification", "delivered").await;
     let arrived = stage.outcomes();
@@ -123,7 +126,7 @@ async fn notification_survives_a_restart_and_is_repeated_unchanged() {
 #[tokio::test(flavor = "multi_thread")]
 async fn undelivered_notification_ends_on_the_operators_list() {
     let stage = Stage::bank_deciding().await;
-    stage.peer.reply_at(OUTCOMES, Reply::Status(503));
+    stage.peer.respond_at(OUTCOMES, ReceiverResponse::Status(503));
     stage.take(DEBIT, json!({})).await;
     assert_eq!(stage.concerned(Bank, "undelivered").await, 0);
     // The first round, and then the longest pause of the second again and again.
@@ -142,7 +145,7 @@ async fn undelivered_notification_ends_on_the_operators_list() {
     stage.pass_ms(86_400_000).await;
     assert_eq!(stage.outcomes().len(), attempts, "and no more");
 
-    stage.peer.reply_at(OUTCOMES, Reply::Status(200));
+    stage.peer.respond_at(OUTCOMES, ReceiverResponse::Status(200));
     let redelivery = format!("/v1/clearing/transactions/{UETR}/redelivery");
     stage.bank.post(&redelivery, json!({})).await.check(202);
     stage.rest().await;
@@ -155,7 +158,7 @@ async fn undelivered_notification_ends_on_the_operators_list() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_notification_that_is_refused_is_listed_at_once() {
     let stage = Stage::bank_deciding().await;
-    stage.peer.reply_at(OUTCOMES, Reply::Status(409));
+    stage.peer.respond_at(OUTCOMES, ReceiverResponse::Status(409));
     stage.take(DEBIT, json!({})).await;
     assert_eq!((stage.outcomes().len(), stage.concerned(Bank, "undelivered").await), (1, json!(1)));
     assert_eq!(stage.given_up().await.len(), 1);
@@ -165,7 +168,7 @@ async fn a_notification_that_is_refused_is_listed_at_once() {
 #[tokio::test(flavor = "multi_thread")]
 async fn bank_that_did_not_answer_is_notified_of_the_release() {
     let stage = Stage::bank("decide = \"ask\"\nbank-ms = 100").await;
-    stage.peer.reply_at("/core/decisions", Reply::Nothing);
+    stage.peer.respond_at("/core/decisions", ReceiverResponse::Never);
     stage.to_bank.post(AUTHORISE, minimal(AUTHORISE)).await.check(202);
     stage.until(Bank, UETR, "bank_notification", "delivered").await;
     let body = stage.outcomes()[0].json();
@@ -176,9 +179,9 @@ async fn bank_that_did_not_answer_is_notified_of_the_release() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_synchronous_authorisation_that_is_never_answered_is_released_and_stays_rejected() {
     let stage = Stage::bank("decide = \"ask\"\n[plugins.clearing.limits]\ndeadline-ms = 1_000").await;
-    stage.peer.reply(Reply::Nothing);
+    stage.peer.respond_with(ReceiverResponse::Never);
     stage.to_bank.post(AUTHORISE_SYNC, minimal(AUTHORISE_SYNC)).await.check(429);
-    stage.peer.reply(Reply::Status(200));
+    stage.peer.respond_with(ReceiverResponse::Status(200));
     stage.rest().await;
     assert_eq!(stage.outcomes().len(), 0, "a repeat may still be approved");
     stage.pass_ms(31_000).await;
@@ -186,7 +189,7 @@ async fn a_synchronous_authorisation_that_is_never_answered_is_released_and_stay
     let (arrived, key) = (stage.outcomes(), format!("bank-notified:bank/test:release:{UETR}"));
     assert_eq!((arrived.len(), arrived[0].header("idempotency-key")), (1, &*key));
     assert_eq!((&arrived[0].json()["outcome"], &arrived[0].json()["tenant"]), (&json!("release"), &json!("bank/test")));
-    stage.peer.reply_at("/core/decisions", decision("APPROVED"));
+    stage.peer.respond_at("/core/decisions", decision("APPROVED"));
     let again = stage.to_bank.post(AUTHORISE_SYNC, minimal(AUTHORISE_SYNC)).await.expect(200).json();
     assert_eq!(again["transaction_status"], "REJECTED");
     stage.finish().await;

@@ -16,7 +16,7 @@ use super::{
     },
     stage::Stage,
 };
-use crate::support::Reply;
+use crate::support::ReceiverResponse;
 
 const ANSWER: &str = "/credit-transfer-authorisation-response";
 const DECISIONS: &str = "/core/decisions";
@@ -39,7 +39,7 @@ impl Stage {
     }
 
     fn answers(&self) -> usize {
-        self.peer.arrived().iter().filter(|arrived| arrived.line.ends_with("-response")).count()
+        self.peer.received().iter().filter(|arrived| arrived.line.ends_with("-response")).count()
     }
 
     /// The operator mends the setting while the host is down, and time passes.
@@ -128,7 +128,7 @@ async fn a_decision_and_its_deadline_never_both_win_over_a_restart() {
         assert_eq!(stage.at_bank().await["state"], state, "after {down_ms} ms");
         stage.pass_ms(300_000).await;
         assert_eq!(stage.at_bank().await["state"], state, "{down_ms}");
-        assert_eq!(stage.answers(), 1, "one response: {:?}", stage.peer.arrived());
+        assert_eq!(stage.answers(), 1, "one response: {:?}", stage.peer.received());
         stage.finish().await;
     }
 }
@@ -238,13 +238,13 @@ async fn debits_at_once_take_no_more_than_there_is_even_from_an_older_account() 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_response_is_repeated_until_it_is_taken() {
     let stage = Stage::bank("").await;
-    stage.peer.reply_at(ANSWER, Reply::Status(503));
+    stage.peer.respond_at(ANSWER, ReceiverResponse::Status(503));
     stage.send(AUTHORISE, json!({})).await;
     stage.pass_ms(999).await;
     assert_eq!(stage.answers(), 1);
     stage.pass_ms(1).await;
     assert_eq!((stage.answers(), &stage.at_bank().await["response"]), (2, &json!("underway")));
-    stage.peer.reply_at(ANSWER, Reply::Status(202));
+    stage.peer.respond_at(ANSWER, ReceiverResponse::Status(202));
     stage.pass_ms(1_000).await;
     let arrived = stage.told(ANSWER, 3).await;
     assert!(arrived.iter().all(|again| again.body == arrived[0].body), "the same bytes each time");
@@ -257,7 +257,7 @@ async fn a_response_is_repeated_until_it_is_taken() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_response_that_nobody_takes_by_the_schemes_time_is_listed_until_somebody_sends_it_again() {
     let stage = Stage::bank("").await.covers(&["redeliver-message: 202"]);
-    stage.peer.reply_at(ANSWER, Reply::Status(500));
+    stage.peer.respond_at(ANSWER, ReceiverResponse::Status(500));
     stage.send(AUTHORISE, json!({"payment_scheme": "ZA_RPP"})).await;
     for _ in 0..9 {
         stage.pass_ms(1_000).await;
@@ -269,7 +269,7 @@ async fn a_response_that_nobody_takes_by_the_schemes_time_is_listed_until_somebo
         (&stage.at_bank().await["response"], stage.concerned(Bank, "undelivered").await),
         (&json!("undelivered"), json!(1))
     );
-    stage.peer.reply_at(ANSWER, Reply::Status(202));
+    stage.peer.respond_at(ANSWER, ReceiverResponse::Status(202));
     stage.bank.post(REDELIVERY, json!({})).await.check(202);
     stage.rest().await;
     assert_eq!(
@@ -283,7 +283,7 @@ async fn a_response_that_nobody_takes_by_the_schemes_time_is_listed_until_somebo
 #[tokio::test(flavor = "multi_thread")]
 async fn a_response_that_is_refused_is_not_repeated_but_listed() {
     let stage = Stage::bank("").await;
-    stage.peer.reply_at(ANSWER, Reply::Status(422));
+    stage.peer.respond_at(ANSWER, ReceiverResponse::Status(422));
     stage.send(AUTHORISE, json!({})).await;
     stage.pass_ms(50_000).await;
     assert_eq!((stage.answers(), stage.concerned(Bank, "undelivered").await), (1, json!(1)));
@@ -296,13 +296,13 @@ async fn a_response_that_is_refused_is_not_repeated_but_listed() {
 #[tokio::test(flavor = "multi_thread")]
 async fn the_response_to_an_eft_item_is_repeated_for_ever() {
     let stage = Stage::bank("").await;
-    stage.peer.reply(Reply::Status(500));
+    stage.peer.respond_with(ReceiverResponse::Status(500));
     stage.send(TRANSFER, json!({})).await;
     for pause_ms in DELIVERY_REPEATS_MS.iter().chain(LATER_REPEATS_MS) {
         stage.pass_ms(u64::from(*pause_ms)).await;
     }
     assert_eq!((&stage.at_bank().await["response"], stage.answers()), (&json!("unreached"), 24));
-    stage.peer.reply(Reply::Status(202));
+    stage.peer.respond_with(ReceiverResponse::Status(202));
     stage.pass_ms(300_000).await;
     assert_eq!(stage.at_bank().await["response"], "delivered");
     stage.finish().await;
@@ -317,7 +317,7 @@ async fn the_banks_own_system_decides_where_it_is_asked() {
         (3, DEBIT, json!({"transaction_status": "REJECTED", "status_reason": "MD01 no mandate"}), "MD01 no mandate"),
     ];
     for (number, path, said, expected) in table {
-        stage.peer.reply_at(DECISIONS, Reply::Json(200, said));
+        stage.peer.respond_at(DECISIONS, ReceiverResponse::Json(200, said));
         stage.send(path, json!({"uetr": uetr(number)})).await;
         let shown = stage.bank.transaction(&uetr(number)).await;
         assert!([&shown["account_number"], &shown["status_reason"]].contains(&&json!(expected)), "{shown}");
@@ -336,16 +336,22 @@ async fn a_bank_that_says_nothing_leaves_the_decision_to_the_fallback_and_one_th
     for (fallback, silent) in [("reject", &late), ("rules", &Value::Null)] {
         let stage = Stage::bank(&format!("decide = \"ask\"\nbank-ms = 100\nfallback = \"{fallback}\"")).await;
         let said = [
-            (Reply::Status(500), silent),
-            (Reply::Status(404), silent),
-            (Reply::Nothing, silent),
-            (Reply::Json(200, json!({})), &late),
-            (Reply::Json(200, json!({"transaction_status": "PENDING"})), &late),
-            (Reply::Json(200, json!({"transaction_status": "APPROVED", "account_number": "x".repeat(41)})), &late),
+            (ReceiverResponse::Status(500), silent),
+            (ReceiverResponse::Status(404), silent),
+            (ReceiverResponse::Never, silent),
+            (ReceiverResponse::Json(200, json!({})), &late),
+            (ReceiverResponse::Json(200, json!({"transaction_status": "PENDING"})), &late),
+            (
+                ReceiverResponse::Json(
+                    200,
+                    json!({"transaction_status": "APPROVED", "account_number": "x".repeat(41)}),
+                ),
+                &late,
+            ),
         ];
         for (number, (reply, expected)) in said.into_iter().enumerate() {
             let what = format!("{reply:?}");
-            stage.peer.reply_at(DECISIONS, reply);
+            stage.peer.respond_at(DECISIONS, reply);
             stage.send(AUTHORISE, json!({"uetr": uetr(number as u64)})).await;
             let shown = stage.bank.transaction(&uetr(number as u64)).await;
             assert_eq!(shown["status_reason"], *expected, "{what}");
@@ -358,7 +364,10 @@ async fn a_bank_that_says_nothing_leaves_the_decision_to_the_fallback_and_one_th
 #[tokio::test(flavor = "multi_thread")]
 async fn a_bank_that_rejects_without_a_reason_is_understood() {
     let stage = Stage::bank("decide = \"ask\"\nfallback = \"rules\"").await;
-    stage.peer.reply_at(DECISIONS, Reply::Json(200, json!({"transaction_status": "REJECTED", "account_number": 7})));
+    stage.peer.respond_at(
+        DECISIONS,
+        ReceiverResponse::Json(200, json!({"transaction_status": "REJECTED", "account_number": 7})),
+    );
     stage.send(AUTHORISE, json!({})).await;
     let shown = stage.at_bank().await;
     assert_eq!((&shown["state"], &shown["status_reason"]), (&json!("rejected"), &json!("MS03")));
@@ -370,19 +379,19 @@ async fn a_proxy_is_resolved_by_the_banks_own_system_where_it_is_asked() {
     let stage = Stage::bank("decide = \"ask\"\nbank-ms = 100").await;
     let table = [
         (
-            Reply::Json(200, json!({"transaction_status": "APPROVED", "account_number": "62009"})),
+            ReceiverResponse::Json(200, json!({"transaction_status": "APPROVED", "account_number": "62009"})),
             json!({"creditor_account_number": "62009"}),
         ),
         (
-            Reply::Json(200, json!({"transaction_status": "REJECTED", "status_reason": "PX02"})),
+            ReceiverResponse::Json(200, json!({"transaction_status": "REJECTED", "status_reason": "PX02"})),
             json!({"transaction_status": "REJECTED", "status_reason": "PX02"}),
         ),
-        (Reply::Nothing, json!({"transaction_status": "REJECTED", "status_reason": "AB05"})),
+        (ReceiverResponse::Never, json!({"transaction_status": "REJECTED", "status_reason": "AB05"})),
     ];
     for (said, expected) in table {
-        stage.peer.reply_at("/core/determinations", said);
+        stage.peer.respond_at("/core/determinations", said);
         assert_eq!(stage.to_bank.post(DETERMINE, minimal(DETERMINE)).await.expect(200).json(), expected);
     }
-    assert_eq!(stage.peer.arrived()[0].json()["creditor_account_proxy"], PROXY);
+    assert_eq!(stage.peer.received()[0].json()["creditor_account_proxy"], PROXY);
     stage.finish().await;
 }

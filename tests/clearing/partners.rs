@@ -9,8 +9,8 @@ use super::{
     stage::Stage,
 };
 use crate::{
-    host::keys::files_with,
-    support::{Reply, Response, eventually},
+    host::keys::files_containing,
+    support::{ReceiverResponse, Response, eventually},
 };
 
 const SECRET: &str = "s3cret-s3cret-s3cret";
@@ -91,8 +91,12 @@ async fn no_file_holds_the_secret_of_a_destination() {
     unprocessable(&stage.hub.put(BANK_A, body).await);
     let dir = stage.host.dir.clone();
     stage.finish().await;
-    assert_eq!(files_with(dir.path(), SECRET), Vec::<String>::new());
-    assert_ne!(files_with(dir.path(), "bank.example.com"), Vec::<String>::new(), "the address is there to be found");
+    assert_eq!(files_containing(dir.path(), SECRET), Vec::<String>::new());
+    assert_ne!(
+        files_containing(dir.path(), "bank.example.com"),
+        Vec::<String>::new(),
+        "the address is there to be found"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -159,12 +163,12 @@ async fn a_partner_with_payments_that_are_not_finished_stays() {
     stage.told("/credit-transfer-authorisation", 1).await;
     stage.to_hub.post(AUTHORISED, message(AUTHORISED, json!({}))).await.check(202);
     stays().await;
-    stage.peer.reply_at("-completion", Reply::Status(500));
+    stage.peer.respond_at("-completion", ReceiverResponse::Status(500));
     let settlement = format!("/v1/clearing/payments/{UETR}/settlement");
     stage.hub.post(&settlement, json!({"settlement_date": "2026-05-07"})).await.check(202);
     stage.told("-completion", 1).await;
     stays().await;
-    stage.peer.reply_at("-completion", Reply::Status(202));
+    stage.peer.respond_at("-completion", ReceiverResponse::Status(202));
     eventually("the completion is taken", async || {
         stage.advance_ms(1_000);
         (stage.hub.transaction(UETR).await["delivery"] == "delivered").then_some(())
@@ -211,7 +215,7 @@ async fn only_schemes_that_were_agreed_on_are_sent() {
         assert_eq!(status == 422, answer.text().contains("payment_scheme is not agreed with this partner."));
     }
     stage.told("/credit-transfer-authorisation", 1).await;
-    assert_eq!(stage.peer.arrived().len(), 1);
+    assert_eq!(stage.peer.received().len(), 1);
     stage.finish().await;
 }
 

@@ -12,7 +12,7 @@ use super::{
     messages::{AUTHORISE, AUTHORISED, COMPLETE, DEBIT, TRANSFER, UETR, message, minimal, payment, uetr},
     stage::Stage,
 };
-use crate::support::Reply;
+use crate::support::ReceiverResponse;
 
 /// Payments whose response and timeout come at once.
 const RACES: u64 = 64;
@@ -29,7 +29,7 @@ impl Stage {
     }
 
     fn attempts(&self) -> usize {
-        self.peer.arrived().len()
+        self.peer.received().len()
     }
 
     async fn approve(&self) {
@@ -88,7 +88,7 @@ async fn a_request_that_is_not_acknowledged_is_repeated_and_then_it_is_over() {
             "failed" => stage.covers(&["edge processing to failed, the platform"]),
             _ => stage.covers(&["edge processing to timed_out, the platform"]),
         };
-        stage.peer.reply(Reply::Status(status));
+        stage.peer.respond_with(ReceiverResponse::Status(status));
         stage.order(AUTHORISE, json!({})).await;
         for _ in 0..3 {
             stage.pass_ms(1_000).await;
@@ -105,13 +105,13 @@ async fn a_request_that_is_not_acknowledged_is_repeated_and_then_it_is_over() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_partner_that_says_nothing_within_a_second_is_asked_again() {
     let stage = Stage::hub(json!({})).await;
-    stage.peer.reply(Reply::Nothing);
+    stage.peer.respond_with(ReceiverResponse::Never);
     stage.order(AUTHORISE, json!({})).await;
-    stage.peer.reply(Reply::Status(202));
+    stage.peer.respond_with(ReceiverResponse::Status(202));
     assert_eq!((stage.attempts(), stage.at_hub().await["received"].clone()), (1, json!(false)));
     stage.pass_ms(1_000).await;
     assert_eq!((stage.attempts(), stage.at_hub().await["received"].clone()), (2, json!(true)));
-    let arrived = stage.peer.arrived();
+    let arrived = stage.peer.received();
     assert_eq!(arrived[0].body, arrived[1].body);
     stage.finish().await;
 }
@@ -189,7 +189,7 @@ async fn a_response_and_a_timeout_never_both_win_over_a_restart() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_proxy_that_is_not_resolved_within_ten_seconds_times_the_payment_out() {
     let stage = Stage::hub(json!({})).await;
-    stage.peer.reply_at("/identifier-determination", Reply::Nothing);
+    stage.peer.respond_at("/identifier-determination", ReceiverResponse::Never);
     let proxy = json!({"payment_scheme": "ZA_RPP", "creditor_account_proxy": "ada@bank"});
     stage.hub.post("/v1/clearing/payments", payment(AUTHORISE, proxy)).await.check(202);
     stage.told("/identifier-determination", 1).await;
@@ -226,7 +226,7 @@ async fn a_completion_is_repeated_until_it_is_taken_however_long_that_is() {
     let stage = Stage::hub(json!({})).await;
     stage.order(AUTHORISE, json!({})).await;
     stage.approve().await;
-    stage.peer.reply_at(COMPLETION, Reply::Status(500));
+    stage.peer.respond_at(COMPLETION, ReceiverResponse::Status(500));
     stage.settle_at_hub().await;
     for pause_ms in DELIVERY_REPEATS_MS {
         stage.pass_ms(u64::from(*pause_ms)).await;
@@ -236,7 +236,7 @@ async fn a_completion_is_repeated_until_it_is_taken_however_long_that_is() {
     assert_eq!(stage.concerned(Hub, "undelivered").await, 1);
     assert!(arrived.iter().all(|again| again.body == arrived[0].body));
     assert_eq!(arrived[0].json()["transaction_status"], "APPROVED");
-    stage.peer.reply_at(COMPLETION, Reply::Status(202));
+    stage.peer.respond_at(COMPLETION, ReceiverResponse::Status(202));
     stage.pass_ms(299_999).await;
     assert_eq!(stage.at_hub().await["delivery"], "unreached");
     stage.pass_ms(1).await;
@@ -251,7 +251,7 @@ async fn a_completion_that_is_refused_is_listed_until_it_is_sent_again_and_taken
     stage.order(AUTHORISE, json!({})).await;
     stage.approve().await;
     stage.redeliver(422).await;
-    stage.peer.reply_at(COMPLETION, Reply::Status(404));
+    stage.peer.respond_at(COMPLETION, ReceiverResponse::Status(404));
     stage.settle_at_hub().await;
     assert_eq!(
         (&stage.at_hub().await["delivery"], stage.concerned(Hub, "undelivered").await),
@@ -259,7 +259,7 @@ async fn a_completion_that_is_refused_is_listed_until_it_is_sent_again_and_taken
     );
     stage.redeliver(202).await;
     assert_eq!(stage.concerned(Hub, "undelivered").await, 1, "refused again");
-    stage.peer.reply_at(COMPLETION, Reply::Status(202));
+    stage.peer.respond_at(COMPLETION, ReceiverResponse::Status(202));
     stage.redeliver(202).await;
     assert_eq!(
         (&stage.at_hub().await["delivery"], stage.concerned(Hub, "undelivered").await),
@@ -272,7 +272,7 @@ async fn a_completion_that_is_refused_is_listed_until_it_is_sent_again_and_taken
 #[tokio::test(flavor = "multi_thread")]
 async fn an_eft_item_waits_until_it_is_taken() {
     let stage = Stage::hub(json!({})).await;
-    stage.peer.reply(Reply::Status(503));
+    stage.peer.respond_with(ReceiverResponse::Status(503));
     stage.order(TRANSFER, json!({})).await;
     stage.order(DEBIT, json!({"uetr": uetr(2)})).await;
     for pause_ms in DELIVERY_REPEATS_MS {
@@ -280,7 +280,7 @@ async fn an_eft_item_waits_until_it_is_taken() {
     }
     assert_eq!((stage.attempts(), &stage.at_hub().await["state"]), (24, &json!("received")));
     assert_eq!(stage.concerned(Hub, "undelivered").await, 2);
-    stage.peer.reply(Reply::Status(202));
+    stage.peer.respond_with(ReceiverResponse::Status(202));
     stage.pass_ms(300_000).await;
     assert_eq!(stage.concerned(Hub, "undelivered").await, 0);
     let (credit, debit) = (stage.at_hub().await, stage.hub.transaction(&uetr(2)).await);
@@ -293,7 +293,7 @@ async fn an_eft_item_waits_until_it_is_taken() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_partner_that_redirects_is_asked_again_after_five_minutes_and_not_at_once() {
     let stage = Stage::hub(json!({})).await;
-    stage.peer.reply(Reply::Status(302));
+    stage.peer.respond_with(ReceiverResponse::Status(302));
     stage.order(DEBIT, json!({})).await;
     for rounds in 1..4 {
         assert_eq!((stage.attempts(), &stage.at_hub().await["delivery"]), (rounds, &json!("unreached")));
@@ -302,7 +302,7 @@ async fn a_partner_that_redirects_is_asked_again_after_five_minutes_and_not_at_o
         stage.pass_ms(1).await;
     }
     assert_eq!(stage.concerned(Hub, "undelivered").await, 1);
-    stage.peer.reply(Reply::Status(202));
+    stage.peer.respond_with(ReceiverResponse::Status(202));
     stage.pass_ms(300_000).await;
     assert_eq!(stage.at_hub().await["delivery"], "delivered");
     stage.finish().await;
@@ -311,7 +311,7 @@ async fn a_partner_that_redirects_is_asked_again_after_five_minutes_and_not_at_o
 #[tokio::test(flavor = "multi_thread")]
 async fn an_eft_item_that_is_refused_stands_in_the_report_until_it_is_taken() {
     let stage = Stage::hub(json!({})).await;
-    stage.peer.reply(Reply::Status(400));
+    stage.peer.respond_with(ReceiverResponse::Status(400));
     stage.order(TRANSFER, json!({})).await;
     stage.order(DEBIT, json!({"uetr": uetr(2)})).await;
     assert_eq!(stage.hub.transaction(&uetr(2)).await["state"], "processing");
@@ -319,7 +319,7 @@ async fn an_eft_item_that_is_refused_stands_in_the_report_until_it_is_taken() {
         (&stage.at_hub().await["state"], stage.concerned(Hub, "undelivered").await),
         (&json!("received"), json!(2))
     );
-    stage.peer.reply(Reply::Status(202));
+    stage.peer.respond_with(ReceiverResponse::Status(202));
     stage.redeliver(202).await;
     assert_eq!(
         (&stage.at_hub().await["state"], stage.concerned(Hub, "undelivered").await),

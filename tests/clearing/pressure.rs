@@ -15,7 +15,7 @@ use super::{
     routes::{JSON, Stock, TRANSACTIONS, routes},
     stage::Stage,
 };
-use crate::support::{Reply, TestHost, component, eventually, shipped_section};
+use crate::support::{ReceiverResponse, TestHost, component, eventually, shipped_section};
 
 const REPORT: &str = "/v1/clearing/reports/concerns";
 
@@ -51,7 +51,7 @@ async fn what_is_not_answered_in_time_is_refused_and_has_changed_nothing() {
     let settings = "decide = \"ask\"\n[plugins.clearing.limits]\ndeadline-ms = 1_000";
     let stage =
         Stage::bank(settings).await.covers(&["credit-transfer-authorisation-sync: 429", "INBOUND_TIMEOUT, 429"]);
-    stage.peer.reply(Reply::Nothing);
+    stage.peer.respond_with(ReceiverResponse::Never);
     for path in [AUTHORISE_SYNC, DETERMINE] {
         let late = stage.to_bank.post(path, minimal(path)).await;
         assert_eq!(refused(&late, 429, "INBOUND_TIMEOUT"), "", "{path}");
@@ -60,7 +60,7 @@ async fn what_is_not_answered_in_time_is_refused_and_has_changed_nothing() {
     refused(&stage.bank.get(&format!("{TRANSACTIONS}/{UETR}")).await, 404, "INBOUND_NOT_FOUND");
     assert_eq!(stage.bank.get("/v1/clearing/events").await.expect(200).json()["events"], json!([]));
     let approved = json!({"transaction_status": "APPROVED", "account_number": "7"});
-    stage.peer.reply(Reply::Json(200, approved));
+    stage.peer.respond_with(ReceiverResponse::Json(200, approved));
     let again = stage.to_bank.post(AUTHORISE_SYNC, minimal(AUTHORISE_SYNC)).await.expect(200).json();
     assert_eq!(again["transaction_status"], "APPROVED");
     let again = stage.to_bank.post(DETERMINE, minimal(DETERMINE)).await.expect(200).json();
@@ -177,7 +177,7 @@ async fn more_messages_than_there_is_room_for_are_refused_whole_and_taken_later(
 async fn a_bank_that_thinks_keeps_no_message_from_being_acknowledged_in_time() {
     let settings = "decide = \"ask\"\nbank-ms = 2_000\n[plugins.clearing.limits]\ncalls = 1";
     let stage = Stage::bank(settings).await;
-    stage.peer.reply_at("/decisions", Reply::Nothing);
+    stage.peer.respond_at("/decisions", ReceiverResponse::Never);
     stage.to_bank.token().await;
     let sync = |number: u64| message(AUTHORISE_SYNC, json!({"uetr": uetr(number)}));
     let waiting = join_all((1..=8).map(|number| stage.to_bank.post(AUTHORISE_SYNC, sync(number))));

@@ -7,7 +7,7 @@ use super::{
     messages::{ACCOUNT, AUTHORISE, AUTHORISE_SYNC, PROXY, message, payment, uetr},
     stage::Stage,
 };
-use crate::support::Reply;
+use crate::support::ReceiverResponse;
 
 fn by_both(number: u64, account: &str) -> Value {
     let both = json!({
@@ -43,10 +43,10 @@ async fn a_proxy_that_the_platform_manages_must_stand_for_the_named_account() {
     stage.hub.post("/v1/clearing/accounts", account).await.check(201);
     stage.hub.post("/v1/clearing/payments", by_both(1, "62009")).await.check(202);
     assert_eq!(ended(&stage.hub.transaction(&uetr(1)).await), (&json!("rejected"), &json!("BE23")));
-    assert!(stage.peer.arrived().is_empty());
+    assert!(stage.peer.received().is_empty());
     stage.hub.post("/v1/clearing/payments", by_both(2, ACCOUNT)).await.check(202);
     stage.rest().await;
-    assert_eq!(stage.peer.arrived()[0].json()["creditor_account_number"], ACCOUNT);
+    assert_eq!(stage.peer.received()[0].json()["creditor_account_number"], ACCOUNT);
     stage.finish().await;
 }
 
@@ -60,7 +60,10 @@ async fn a_resolved_account_is_compared_with_the_platforms_copy() {
     for (number, account, expected) in
         [(1, "1", Value::Null), (2, "2", "AC04".into()), (3, "3", "AC06".into()), (4, "4", "AC01".into())]
     {
-        stage.peer.reply_at("/identifier-determination", Reply::Json(200, json!({"creditor_account_number": account})));
+        stage.peer.respond_at(
+            "/identifier-determination",
+            ReceiverResponse::Json(200, json!({"creditor_account_number": account})),
+        );
         let by_proxy = json!({"uetr": uetr(number), "payment_scheme": "ZA_RPP", "creditor_account_proxy": PROXY});
         stage.hub.post("/v1/clearing/payments", payment(AUTHORISE, by_proxy)).await.check(202);
         stage.rest().await;

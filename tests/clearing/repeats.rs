@@ -1,5 +1,5 @@
 //! Repeats over HTTP: many copies of one message at once have one effect and get the same bytes; another content with the
-//! same uetr is refused by the names of its fields (docs/clearing.md: What holds).
+//! same uetr is refused by the names of its fields (docs/clearing.md: Guarantees).
 
 use serde_json::{Value, json};
 
@@ -58,7 +58,7 @@ async fn sixty_four_copies_of_a_payment_have_one_effect_and_one_answer() {
         let mut once = names.clone();
         once.sort();
         once.dedup();
-        assert_eq!((once.len(), stage.peer.arrived().len()), (names.len(), responses), "{path}: {names:?}");
+        assert_eq!((once.len(), stage.peer.received().len()), (names.len(), responses), "{path}: {names:?}");
         let late = stage.to_bank.post(path, renewed(&minimal(path))).await;
         assert_eq!((late.status, late.text()), (status, answers[0].text()), "{path}");
         stage.rest().await;
@@ -106,10 +106,10 @@ async fn sixty_four_submissions_of_a_payment_are_sent_once() {
     let body = payment(AUTHORISE, json!({}));
     check_equal(&storm(&stage.hub, "/v1/clearing/payments", &body).await, 202);
     stage.rest().await;
-    assert_eq!(stage.peer.arrived().len(), 1);
+    assert_eq!(stage.peer.received().len(), 1);
     stage.hub.post("/v1/clearing/payments", renewed(&body)).await.check(202);
     stage.rest().await;
-    assert_eq!(stage.peer.arrived().len(), 1);
+    assert_eq!(stage.peer.received().len(), 1);
     stage.finish().await;
 }
 

@@ -10,7 +10,7 @@ use super::{
     routes::{ACCOUNTS, TRANSACTIONS},
     stage::Stage,
 };
-use crate::support::{Reply, eventually};
+use crate::support::{ReceiverResponse, eventually};
 
 const RECONCILIATION: &str = "/v1/clearing/reports/reconciliation";
 const CONCERNS: &str = "/v1/clearing/reports/concerns";
@@ -140,14 +140,14 @@ async fn an_approved_payment_without_its_completion_is_overdue_on_both_sides_unt
 #[tokio::test(flavor = "multi_thread")]
 async fn a_response_that_was_refused_is_listed_until_it_is_sent_again_and_taken() {
     let stage = Stage::bank("").await.covers(&["redeliver-message: 202", "redeliver-message: 422"]);
-    stage.peer.reply_at(
+    stage.peer.respond_at(
         "/direct-debit-response",
-        Reply::Json(422, json!({"code": "INBOUND_UNPROCESSABLE", "message": "no"})),
+        ReceiverResponse::Json(422, json!({"code": "INBOUND_UNPROCESSABLE", "message": "no"})),
     );
     stage.to_bank.post(DEBIT, minimal(DEBIT)).await.check(202);
     stage.until(Bank, UETR, "response", "undelivered").await;
     assert_eq!(concern(&stage.bank, "undelivered").await, (1, vec![UETR.to_owned()]));
-    stage.peer.reply_at("/direct-debit-response", Reply::Status(202));
+    stage.peer.respond_at("/direct-debit-response", ReceiverResponse::Status(202));
     let again = format!("{TRANSACTIONS}/{UETR}/redelivery");
     stage.bank.post(&again, json!({})).await.check(202);
     stage.until(Bank, UETR, "response", "delivered").await;
@@ -162,11 +162,11 @@ async fn a_response_that_was_refused_is_listed_until_it_is_sent_again_and_taken(
 #[tokio::test(flavor = "multi_thread")]
 async fn a_payment_that_its_partner_refused_is_listed_at_the_platform_until_it_is_sent_again_and_taken() {
     let stage = Stage::hub(json!({})).await.covers(&["redeliver-message: 202"]);
-    stage.peer.reply_at("/credit-transfer", Reply::Status(404));
+    stage.peer.respond_at("/credit-transfer", ReceiverResponse::Status(404));
     stage.hub.post("/v1/clearing/payments", payment(TRANSFER, json!({}))).await.check(202);
     stage.until(Hub, UETR, "delivery", "undelivered").await;
     assert_eq!(concern(&stage.hub, "undelivered").await, (1, vec![UETR.to_owned()]));
-    stage.peer.reply_at("/credit-transfer", Reply::Status(202));
+    stage.peer.respond_at("/credit-transfer", ReceiverResponse::Status(202));
     stage.hub.post(&format!("{TRANSACTIONS}/{UETR}/redelivery"), json!({})).await.check(202);
     stage.until(Hub, UETR, "delivery", "delivered").await;
     assert_eq!(concern(&stage.hub, "undelivered").await, (0, vec![]));
@@ -177,7 +177,7 @@ async fn a_payment_that_its_partner_refused_is_listed_at_the_platform_until_it_i
 #[tokio::test(flavor = "multi_thread")]
 async fn a_completion_that_the_decision_contradicts_is_listed() {
     let stage = Stage::bank("decide = \"ask\"\nbank-ms = 1_000").await;
-    stage.peer.reply_at("/decisions", Reply::Nothing);
+    stage.peer.respond_at("/decisions", ReceiverResponse::Never);
     stage.to_bank.post(AUTHORISE, message(AUTHORISE, json!({"creditor_account_number": ACCOUNT}))).await.check(202);
     stage.to_bank.post(COMPLETE, minimal(COMPLETE)).await.check(202);
     stage.until(Bank, UETR, "state", "rejected").await;

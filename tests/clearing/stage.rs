@@ -18,7 +18,9 @@ use super::{
     coverage::{Seen, Side},
     messages::{ACCOUNT, PROXY},
 };
-use crate::support::{Arrived, Reply, Response, TestClient, TestHost, TestReceiver, Unfinished, component, eventually};
+use crate::support::{
+    FinishGuard, ReceivedRequest, ReceiverResponse, Response, TestClient, TestHost, TestReceiver, component, eventually,
+};
 
 pub struct Stage {
     pub host: TestHost,
@@ -33,7 +35,7 @@ pub struct Stage {
     sides: &'static [Side],
     seen: Seen,
     covers: Vec<&'static str>,
-    unfinished: Unfinished,
+    unfinished: FinishGuard,
 }
 
 impl Stage {
@@ -72,7 +74,7 @@ impl Stage {
     }
 
     async fn start(sides: &'static [Side], settings: &str, partner: Value, clock: Clock) -> Stage {
-        let peer = TestReceiver::start(Reply::Status(202)).await;
+        let peer = TestReceiver::start(ReceiverResponse::Status(202)).await;
         let host = TestHost::builder().plugin("clearing", component("clearing"), &section(settings));
         let host = host.clock(clock).start().await;
         let seen = Seen::default();
@@ -91,7 +93,7 @@ impl Stage {
             sides,
             seen,
             covers: Vec::new(),
-            unfinished: Unfinished::default(),
+            unfinished: FinishGuard::default(),
         };
         stage.open_books(partner).await;
         stage
@@ -192,9 +194,9 @@ impl Stage {
     }
 
     /// What the peer got at paths that end so, once there are so many.
-    pub async fn told(&self, end_of_path: &str, count: usize) -> Vec<Arrived> {
+    pub async fn told(&self, end_of_path: &str, count: usize) -> Vec<ReceivedRequest> {
         eventually(&format!("{count} at {end_of_path}"), async || {
-            let mut arrived = self.peer.arrived();
+            let mut arrived = self.peer.received();
             arrived.retain(|arrived| arrived.line.ends_with(end_of_path));
             (arrived.len() >= count).then_some(arrived)
         })
@@ -207,7 +209,7 @@ impl Stage {
 
     /// Looks at both sides' feeds and histories, checks the books and the claims, and stops the host.
     pub async fn finish(mut self) {
-        self.unfinished.end();
+        self.unfinished.set_finished();
         for side in self.sides {
             let staff = self.staff(*side);
             for event in staff.all("/v1/clearing/events", "events").await {

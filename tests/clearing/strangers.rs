@@ -1,4 +1,4 @@
-//! Who sees what: a client that speaks for a partner, the other environment of a bank (docs/clearing.md: What holds).
+//! Who sees what: a client that speaks for a partner, the other environment of a bank (docs/clearing.md: Guarantees).
 
 use futures_util::future::join_all;
 use serde_json::json;

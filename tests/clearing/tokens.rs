@@ -103,7 +103,7 @@ async fn a_token_that_the_host_has_not_signed_opens_nothing() {
         answers.insert(invalid(&ask(&stage, &token).await, why));
     }
     assert_eq!(answers.len(), 1, "{answers:?}");
-    assert!(stage.peer.arrived().is_empty(), "nobody is asked for keys");
+    assert!(stage.peer.received().is_empty(), "nobody is asked for keys");
     ask(&stage, &good).await.check(200);
     stage.finish().await;
 }

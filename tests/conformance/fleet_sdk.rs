@@ -1,4 +1,4 @@
-//! A working day through the official client of the fleet interface, two released versions of it, unmodified.
+//! A working day with two released, unmodified versions of the official client of the fleet interface.
 
 use std::{fs, os::unix::fs::symlink, process::Command};
 
@@ -7,8 +7,8 @@ use tenon_bench::guests::workspace_root;
 use super::fetched;
 use crate::support::TestHost;
 
-/// `day.mjs` asserts; what it says where something is wrong is the failure of this test.
-async fn a_day_with(version: &str) {
+/// Runs `day.mjs`, which contains the assertions. Its output is the failure message of this test.
+async fn run_day(version: &str) {
     let Some(client) = fetched("fleet-sdk") else { return };
     let host = TestHost::fleet().await;
     let key = host.key("fleet", "acme").await;
@@ -21,16 +21,16 @@ async fn a_day_with(version: &str) {
     let output = tokio::task::spawn_blocking(move || node.output()).await.expect("a thread").expect("node");
     let (printed, errors) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     assert!(output.status.success(), "{printed}{errors}");
-    assert!(printed.ends_with("a day is over\n"), "{printed}{errors}");
+    assert!(printed.ends_with("the day is complete\n"), "{printed}{errors}");
     host.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn version_1_of_the_official_client_goes_through_a_day() {
-    a_day_with("1").await;
+async fn official_client_version_1_completes_a_day() {
+    run_day("1").await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn version_2_of_the_official_client_goes_through_a_day() {
-    a_day_with("2").await;
+async fn official_client_version_2_completes_a_day() {
+    run_day("2").await;
 }

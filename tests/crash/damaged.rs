@@ -1,6 +1,7 @@
 //! Random damage to a real data folder: the program serves exactly what was acknowledged, or names the damaged file.
 //!
-//! `tenon.db` loses whole pages or its end, because SQLite has no checksum of a page: a single changed byte inside of a value goes unnoticed.
+//! `tenon.db` loses whole pages or its end. A single changed byte inside a value cannot be detected, because SQLite has
+//! no page checksums.
 
 use std::{
     fs,
@@ -12,35 +13,35 @@ use serde_json::{Value, json};
 use tenon_bench::{crash, program::Program, soak};
 
 use super::plan;
-use crate::support::{Random, compiled};
+use crate::support::{Random, compiled_code};
 
 const PAGE_BYTES: u64 = 4_096;
 
-/// Orders as they were acknowledged.
+/// The acknowledged orders and the key that reads them.
 struct Acknowledged {
     key: String,
     orders: Vec<Value>,
 }
 
-/// Changes and kills until there are commits in the file, in its log, and in both.
+/// Writes and kills until commits are in the database file, in its log, and in both.
 async fn fill(folder: &Path, last_is_killed: bool) -> Acknowledged {
-    compiled::lend(&folder.join("data"));
+    compiled_code::restore(&folder.join("data"));
     let mut program = Program::start(plan(folder, crash::fleet())).await.unwrap();
-    compiled::collect(&folder.join("data"));
+    compiled_code::save(&folder.join("data"));
     let key = program.create_key("fleet", "acme").unwrap();
     let mut orders = Vec::new();
-    for life in 0..3 {
+    for run in 0..3 {
         let mut client = program.client(&key);
         for number in 0..60 {
-            let note = format!("{life}-{number} {}", "x".repeat(200));
+            let note = format!("{run}-{number} {}", "x".repeat(200));
             let body = json!({"pickup": "1 Dock St", "dropoff": "2 Mill Rd", "metadata": {"note": note}});
             let made = client.call("POST", "/v1/orders", &body).await.unwrap();
             let path = format!("/v1/orders/{}", made["id"].as_str().unwrap());
             orders.push(client.call("GET", &path, &Value::Null).await.unwrap());
         }
-        let ended = if life == 2 && !last_is_killed { program.stop().await } else { program.kill() };
+        let ended = if run == 2 && !last_is_killed { program.stop().await } else { program.kill() };
         let ended = ended.unwrap();
-        if life == 2 {
+        if run == 2 {
             break;
         }
         program = Program::start(ended).await.unwrap();
@@ -68,44 +69,44 @@ fn files_below(folder: &Path) -> Vec<PathBuf> {
 /// Damages one file. Returns a description of the damage.
 fn damage(data: &Path, random: &Random) -> String {
     let files = files_below(data);
-    // Half of the rounds are for the database and its log.
-    let of_database: Vec<&PathBuf> =
+    // Half of the rounds damage the database or its log.
+    let database_files: Vec<&PathBuf> =
         files.iter().filter(|file| file.ends_with("tenon.db") || file.ends_with("tenon.db-wal")).collect();
     let file = match random.next() % 2 {
-        0 => of_database[random.next() as usize % of_database.len()].clone(),
+        0 => database_files[random.next() as usize % database_files.len()].clone(),
         _ => files[random.next() as usize % files.len()].clone(),
     };
     let bytes = fs::metadata(&file).unwrap().len();
     let name = file.strip_prefix(data).unwrap().display().to_string();
-    let place = random.next() % bytes.max(1);
+    let offset = random.next() % bytes.max(1);
     match random.next() % 3 {
         0 => {
             fs::remove_file(&file).unwrap();
             format!("{name} is deleted")
         }
         1 => {
-            fs::OpenOptions::new().write(true).open(&file).unwrap().set_len(place).unwrap();
-            format!("{name} is cut to {place} of {bytes} bytes")
+            fs::OpenOptions::new().write(true).open(&file).unwrap().set_len(offset).unwrap();
+            format!("{name} is cut to {offset} of {bytes} bytes")
         }
         _ if file.ends_with("tenon.db") => {
-            let page = place / PAGE_BYTES;
+            let page = offset / PAGE_BYTES;
             let target = fs::OpenOptions::new().write(true).open(&file).unwrap();
             target.write_all_at(&[0; PAGE_BYTES as usize], page * PAGE_BYTES).unwrap();
             format!("page {page} of {name} is zeroed")
         }
         _ => {
             let mut content = fs::read(&file).unwrap();
-            if let Some(byte) = content.get_mut(place as usize) {
+            if let Some(byte) = content.get_mut(offset as usize) {
                 *byte ^= 1 << (random.next() % 8);
             }
             fs::write(&file, content).unwrap();
-            format!("byte {place} of {name} is changed")
+            format!("byte {offset} of {name} is changed")
         }
     }
 }
 
-/// The verdict about one damaged folder.
-async fn judge(folder: &Path, acknowledged: &Acknowledged) -> Result<&'static str, String> {
+/// Starts the program on a damaged folder. Returns the outcome, or an error if damage was neither named nor harmless.
+async fn check_damaged(folder: &Path, acknowledged: &Acknowledged) -> Result<&'static str, String> {
     let data = folder.join("data").display().to_string();
     let program = match Program::start(plan(folder, crash::fleet())).await {
         Ok(program) => program,
@@ -140,24 +141,24 @@ async fn judge(folder: &Path, acknowledged: &Acknowledged) -> Result<&'static st
 async fn random_damage_is_named_or_harmless() {
     let rounds = soak::rounds(8, 500);
     let first = crash::seed_or(1);
-    let whole = tempfile::tempdir().unwrap();
+    let root = tempfile::tempdir().unwrap();
     let mut folders = Vec::new();
     for (name, last_is_killed) in [("stopped", false), ("killed", true)] {
-        let folder = whole.path().join(name);
+        let folder = root.path().join(name);
         let acknowledged = fill(&folder, last_is_killed).await;
         folders.push((folder, acknowledged));
     }
-    let mut verdicts = std::collections::BTreeMap::new();
+    let mut outcomes = std::collections::BTreeMap::new();
     for seed in first..first + rounds as u64 {
         let random = Random::new(seed);
         let (folder, acknowledged) = &folders[random.next() as usize % folders.len()];
         let copy = tempfile::tempdir().unwrap();
         copy_folder(&folder.join("data"), &copy.path().join("data"));
         let damage = damage(&copy.path().join("data"), &random);
-        match judge(copy.path(), acknowledged).await {
-            Ok(verdict) => *verdicts.entry(verdict).or_insert(0) += 1,
+        match check_damaged(copy.path(), acknowledged).await {
+            Ok(outcome) => *outcomes.entry(outcome).or_insert(0) += 1,
             Err(why) => panic!("seed {seed} (TENON_SEED={seed}), {}: {damage}: {why}", folder.display()),
         }
     }
-    println!("seeds from {first}: {verdicts:?}");
+    println!("seeds from {first}: {outcomes:?}");
 }

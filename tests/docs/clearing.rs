@@ -1,4 +1,4 @@
-//! examples/clearing against a host that is configured as plugins.toml is shipped.
+//! Runs examples/clearing against a host with the shipped configuration of plugins.toml.
 
 use std::process::Command;
 
@@ -7,7 +7,7 @@ use tenon_bench::{guests::workspace_root, program::sibling_binary};
 use crate::support::{TestHost, component, shipped_section};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_script_takes_a_payment_through_every_flow_between_the_shipped_tenants() {
+async fn script_runs_a_payment_through_every_flow_between_the_shipped_tenants() {
     let host =
         TestHost::builder().plugin("clearing", component("clearing"), &shipped_section("clearing")).start().await;
     let mut script = Command::new("python3");
@@ -17,7 +17,7 @@ async fn the_script_takes_a_payment_through_every_flow_between_the_shipped_tenan
     let output = tokio::task::spawn_blocking(move || script.output()).await.expect("a thread").expect("python3");
     let (printed, errors) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     assert!(output.status.success(), "{printed}{errors}");
-    let became = |flow: &str| printed.lines().find(|line| line.starts_with(flow)).map(|line| line[24..].to_owned());
+    let state_of = |flow: &str| printed.lines().find(|line| line.starts_with(flow)).map(|line| line[24..].to_owned());
     for (flow, state) in [
         ("real time ", "completed"),
         ("real time synchronous ", "completed"),
@@ -30,8 +30,8 @@ async fn the_script_takes_a_payment_through_every_flow_between_the_shipped_tenan
         ("debit ", "approved"),
         ("debit refused ", "rejected"),
     ] {
-        let became = became(flow).unwrap_or_else(|| panic!("{flow}: {printed}"));
-        assert!(became.starts_with(state), "{flow}: {became}");
+        let printed_state = state_of(flow).unwrap_or_else(|| panic!("{flow}: {printed}"));
+        assert!(printed_state.starts_with(state), "{flow}: {printed_state}");
     }
     host.stop().await;
 }

@@ -1,10 +1,10 @@
-//! docs/fleet/quick-start.md, pasted block after block against a host that is configured as plugins.toml is shipped.
+//! Runs the blocks of docs/fleet/quick-start.md against a host with the shipped configuration of plugins.toml.
 
 use super::shell::paste_page;
 use crate::fleet::stage::Stage;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_quick_start_leads_to_a_delivery_that_was_signed_for() {
+async fn quick_start_ends_with_a_signed_delivery() {
     let stage = Stage::open().await;
     let printed = paste_page(&stage.host, "docs/fleet/quick-start.md").await;
     let refused = printed.find("A proof of delivery by signature is required.").expect("a refusal");

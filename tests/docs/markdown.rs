@@ -1,10 +1,10 @@
-//! What of Markdown the documents use: fenced blocks and links.
+//! A parser for the parts of Markdown that the tests need: fenced blocks and links.
 
 #[derive(Clone, Debug)]
 pub struct Block {
     pub language: String,
     pub text: String,
-    /// Of its first line, from 1.
+    /// The number of its first line, from 1.
     pub line: usize,
 }
 
@@ -26,7 +26,7 @@ pub fn blocks(markdown: &str) -> Vec<Block> {
     found
 }
 
-/// The targets of `[text](target)`.
+/// Returns the targets of `[text](target)`.
 pub fn links(markdown: &str) -> Vec<String> {
     let after = markdown.split("](").skip(1);
     after.filter_map(|rest| rest.split_once(')')).map(|(target, _)| target.to_owned()).collect()

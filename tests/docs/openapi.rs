@@ -1,4 +1,4 @@
-//! The OpenAPI documents that a host serves: sound as OpenAPI 3.1, and true over real HTTP.
+//! The OpenAPI documents that a host serves: valid OpenAPI 3.1, and consistent with the responses over HTTP.
 
 use std::collections::BTreeSet;
 
@@ -18,7 +18,7 @@ async fn host_and_document() -> (TestHost, Value) {
     (host, document)
 }
 
-/// Method, path, operation.
+/// Returns method, path and operation of each entry.
 fn operations(document: &Value) -> Vec<(&str, &str, &Map<String, Value>)> {
     let items = document["paths"].as_object().expect("paths").iter();
     let methods = items.flat_map(|(path, item)| {
@@ -33,7 +33,7 @@ fn operations(document: &Value) -> Vec<(&str, &str, &Map<String, Value>)> {
 }
 
 #[tokio::test]
-async fn the_documents_are_sound_openapi_3_1() {
+async fn documents_are_valid_openapi_3_1() {
     let clearing = format!("grants = {:?}", tenon_bench::clearing::GRANTS);
     let host = TestHost::builder().fleet("").plugin("clearing", component("clearing"), &clearing);
     let host = host.plugin("wallet", component("wallet"), &shipped_section("wallet")).start().await;
@@ -52,16 +52,16 @@ fn check_document(host: &TestHost, document: &Value) {
     for (method, path, operation) in operations(document) {
         assert!(path.starts_with('/'));
         let name = operation["operationId"].as_str().expect("operationId");
-        assert!(names.insert(name.to_owned()), "{name} stands there twice");
+        assert!(names.insert(name.to_owned()), "duplicate operationId {name}");
         check_parameters(document, path, operation);
         let responses = operation["responses"].as_object().expect("responses");
         for (status, response) in responses {
             assert!(status == "default" || status.parse::<u16>().is_ok_and(|s| (200..600).contains(&s)), "{status}");
-            let (response, place) = (resolve(document, response), format!("{method} {path} {status}"));
-            assert!(response["description"].is_string(), "{place}");
+            let (response, context) = (resolve(document, response), format!("{method} {path} {status}"));
+            assert!(response["description"].is_string(), "{context}");
             let media = &response["content"]["application/json"];
             if let Some(example) = media.get("example") {
-                schema::check(document, &media["schema"], example, &place);
+                schema::check(document, &media["schema"], example, &context);
             }
         }
         assert!(responses.keys().any(|status| status.starts_with('2')), "{method} {path} never succeeds");
@@ -70,13 +70,13 @@ fn check_document(host: &TestHost, document: &Value) {
     let schemes = document["components"]["securitySchemes"].as_object().expect("securitySchemes");
     for (method, path, operation) in operations(document) {
         let security = operation.get("security").or_else(|| document.get("security")).and_then(Value::as_array);
-        for requirement in security.unwrap_or_else(|| panic!("{method} {path} is open to everybody")) {
+        for requirement in security.unwrap_or_else(|| panic!("{method} {path} has no security requirement")) {
             assert!(requirement.as_object().expect("an object").keys().all(|name| schemes.contains_key(name)));
         }
     }
 }
 
-/// Each name in the path is declared, required, and no other one is.
+/// Checks that the declared path parameters are required and are exactly the variables of the path.
 fn check_parameters(document: &Value, path: &str, operation: &Map<String, Value>) {
     let in_path: BTreeSet<&str> =
         path.split('/').filter_map(|part| part.strip_prefix('{')?.strip_suffix('}')).collect();
@@ -91,40 +91,40 @@ fn check_parameters(document: &Value, path: &str, operation: &Map<String, Value>
     assert_eq!(required.filter_map(|parameter| parameter["name"].as_str()).collect::<BTreeSet<_>>(), in_path, "{path}");
 }
 
-/// Each request of the document's examples, with ids of what is there, to an organization of its own: it is answered as the
-/// document says. That answers are those of the examples, the plugin's own tests see to.
+/// Sends each example request of the document with existing ids to its own organization and compares the response with
+/// the document. The plugin's own tests check that responses equal the examples.
 #[tokio::test(flavor = "multi_thread")]
-async fn the_examples_are_taken_over_real_http() {
+async fn example_requests_are_accepted_over_http() {
     let (host, document) = host_and_document().await;
-    let mut wrong = Vec::new();
+    let mut rejected = Vec::new();
     for route in routes().into_iter().filter(|route| !route.streams()) {
         let client = host.client("fleet", &route.operation).await;
         let stock = Stock::of(&client).await;
         let operation = document["paths"][&route.path][route.method.to_lowercase()].as_object().expect("an operation");
         let operation: Map<String, Value> =
             operation.iter().map(|(name, value)| (name.clone(), with_ids(value.clone(), &stock))).collect();
-        let answer = run(&client, (&route.method, &route.of(&stock)), &operation).await;
-        let place = format!("{} {}", route.method, route.path);
+        let response = send_example(&client, (&route.method, &route.of(&stock)), &operation).await;
+        let context = format!("{} {}", route.method, route.path);
         let declared = resolve(
             &document,
-            &document["paths"][&route.path][route.method.to_lowercase()]["responses"][answer.status.to_string()],
+            &document["paths"][&route.path][route.method.to_lowercase()]["responses"][response.status.to_string()],
         );
-        assert!(declared.is_object(), "{place}: {} is not declared: {}", answer.status, answer.text());
-        // What it takes somebody's password or code for is right in form, and unknown.
-        let is_known = answer.status < 300 || NEEDS_MORE.contains(&route.operation.as_str());
-        if !is_known {
-            wrong.push(format!("{place}: {}", answer.text()));
+        assert!(declared.is_object(), "{context}: {} is not declared: {}", response.status, response.text());
+        let is_expected = response.status < 300 || REJECTED_EXAMPLES.contains(&route.operation.as_str());
+        if !is_expected {
+            rejected.push(format!("{context}: {}", response.text()));
         }
         if route.answers_json() {
-            schema::check(&document, &declared["content"]["application/json"]["schema"], &answer.json(), &place);
+            schema::check(&document, &declared["content"]["application/json"]["schema"], &response.json(), &context);
         }
     }
-    assert!(wrong.is_empty(), "{wrong:#?}");
+    assert!(rejected.is_empty(), "{rejected:#?}");
     host.stop().await;
 }
 
-/// An order that is further on its way; a label; a driver's password, a code, a token; another organization.
-const NEEDS_MORE: [&str; 12] = [
+/// Operations whose example is rejected because the stock lacks its precondition: an order in a later state, a label, a
+/// driver's password, code or token, or another organization.
+const REJECTED_EXAMPLES: [&str; 12] = [
     "start-order",
     "update-activity",
     "update-activity-patch",
@@ -139,7 +139,7 @@ const NEEDS_MORE: [&str; 12] = [
     "switch-driver-organization",
 ];
 
-/// Ids of examples become those of the stock.
+/// Replaces ids of the examples by ids of the stock.
 fn with_ids(value: Value, stock: &Stock) -> Value {
     match value {
         Value::Object(members) => members.into_iter().map(|(name, value)| (name, with_ids(value, stock))).collect(),
@@ -149,43 +149,43 @@ fn with_ids(value: Value, stock: &Stock) -> Value {
     }
 }
 
-async fn run(client: &TestClient, (method, path): (&str, &str), operation: &Map<String, Value>) -> Response {
+async fn send_example(client: &TestClient, (method, path): (&str, &str), operation: &Map<String, Value>) -> Response {
     let example = operation.get("requestBody").map(|body| &body["content"]["application/json"]["example"]);
-    // What needs nothing has no example.
+    // An operation without required members has no example.
     let body = example.map(|example| if example.is_null() { "{}".to_owned() } else { example.to_string() });
     let headers = [("content-type", "application/json")];
     client.send(&method.to_uppercase(), path, &headers, body.unwrap_or_default().into_bytes()).await
 }
 
 #[tokio::test]
-async fn refusals_are_those_of_the_document() {
+async fn error_responses_match_the_document() {
     let (host, document) = host_and_document().await;
     let acme = host.client("fleet", "acme").await;
-    let refusals = [
+    let responses = [
         ("401", host.anonymous().get("/v1/orders").await),
         ("404", acme.get("/v1/orders/order_0000000000").await),
         ("422", acme.post("/v1/orders", json!({"pickup": "a"})).await),
         ("400", acme.send("POST", "/v1/orders", &[("content-type", "application/json")], b"{".to_vec()).await),
     ];
-    for (status, answer) in refusals {
-        assert_eq!(answer.status.to_string(), status);
+    for (status, response) in responses {
+        assert_eq!(response.status.to_string(), status);
         let declared = resolve(&document, &document["paths"]["/v1/orders/{id}"]["put"]["responses"][status]);
         let media = &declared["content"]["application/json"];
-        schema::check(&document, &media["schema"], &answer.json(), status);
+        schema::check(&document, &media["schema"], &response.json(), status);
     }
     host.stop().await;
 }
 
-/// A plugin without a document has no page; one with it is in the index and in /docs.
+/// The index lists every plugin. A plugin with an OpenAPI document is also in /docs.
 #[tokio::test]
-async fn the_pages_show_what_is_served() {
+async fn index_and_docs_list_the_served_plugins() {
     let hello = r#"grants = ["records"]"#;
     let host = TestHost::builder().fleet("").plugin("hello", component("hello-plugin"), hello).start().await;
     let anonymous = host.anonymous();
     let index = anonymous.get("/").await.expect(200).json();
-    let named: Vec<&str> =
+    let names: Vec<&str> =
         index["plugins"].as_array().expect("plugins").iter().filter_map(|p| p["name"].as_str()).collect();
-    assert_eq!(named.iter().collect::<BTreeSet<_>>(), ["fleet", "hello"].iter().collect());
+    assert_eq!(names.iter().collect::<BTreeSet<_>>(), ["fleet", "hello"].iter().collect());
     for plugin in index["plugins"].as_array().expect("plugins") {
         if let Some(path) = plugin["openapi"].as_str() {
             let _ = anonymous.get(path).await.expect(200).json();

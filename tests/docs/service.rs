@@ -1,9 +1,10 @@
-//! The unit of systemd gives the host what its defaults need. Whether systemd can read it, `systemd-analyze verify` tells.
+//! The systemd unit provides what the default settings of the host need. Its syntax is checked by `systemd-analyze
+//! verify`.
 
 use tenon::{config::keys, limits};
 
 #[test]
-fn the_unit_gives_the_time_and_the_descriptors_that_the_defaults_need() {
+fn unit_provides_the_stop_time_and_descriptors_that_the_defaults_need() {
     let unit = super::read("docs/systemd/tenon.service");
     let number = |name: &str| {
         let value = unit.lines().find_map(|line| line.strip_prefix(name)?.parse::<u64>().ok());

@@ -1,23 +1,25 @@
-//! Lines that people paste into a shell: run by a shell, with the real curl, against the host of a test.
+//! Runs shell lines of the documents with a real shell and a real curl against the host of a test.
 
-use std::process::Command;
+use std::{path::Path, process::Command};
 
 use tenon_bench::{guests::workspace_root, program::sibling_binary};
 
 use super::markdown::blocks;
 use crate::support::TestHost;
 
-/// A curl that fails where the answer is no 2xx; otherwise as it is.
+/// Redefines curl so that it fails if the response is not 2xx.
 const STRICT_CURL: &str = "set -e\ncurl() { command curl --silent --show-error --fail-with-body \"$@\"; }\n";
 
-/// Every line that begins with `curl`; a backslash at its end continues it. Comments at their ends fall away.
+/// Returns every line that begins with `curl`. A backslash at its end continues the line.
 pub fn curl_lines(text: &str) -> Vec<String> {
     let joined = text.replace("\\\n", " ");
     joined.lines().map(str::trim).filter(|line| line.starts_with("curl ")).map(str::to_owned).collect()
 }
 
-/// Runs the script as it was pasted: 8080 are the interfaces, 9090 the operators, "tk_test_…" and {key} the key. Gives
-/// what it printed; fails where a command of it fails.
+/// Runs a script and returns its output. Fails if a command fails.
+///
+/// Port 8080 is replaced by the host's interfaces, port 9090 by its operators' listener, "tk_test_…" and {key} by the
+/// key.
 pub async fn paste(host: &TestHost, key: &str, script: &str) -> String {
     let (interfaces, operators) = ("http://127.0.0.1:8080", "http://127.0.0.1:9090");
     let script = script.replace("{url}", interfaces).replace("{key}", key).replace("tk_test_…", key);
@@ -30,20 +32,25 @@ pub async fn paste(host: &TestHost, key: &str, script: &str) -> String {
     printed.into_owned()
 }
 
-/// Runs the blocks of `sh` on a page one after the other, in an empty folder, with the programs beside this one. Gives what
-/// was printed, errors last; fails where a command fails.
+/// Runs the `sh` blocks of a page in order, in an empty folder, with the built programs in `PATH`. Returns the output
+/// followed by the errors. Fails if a command fails.
 pub async fn paste_page(host: &TestHost, page: &str) -> String {
+    let folder = tempfile::tempdir().expect("a folder");
+    paste_page_in(folder.path(), host, page).await
+}
+
+/// Like [`paste_page`], in a folder that contains the files that the page needs.
+pub async fn paste_page_in(folder: &Path, host: &TestHost, page: &str) -> String {
     let shell = blocks(&super::read(page)).into_iter().filter(|block| block.language == "sh");
     let script: Vec<String> = shell.map(|block| block.text).collect();
-    // The files of the page lie in the repository; what it writes does not.
+    // The page reads files of the repository and writes into the folder.
     let script = script.join("\n").replace("examples/", &format!("{}/examples/", workspace_root().display()));
     let program = sibling_binary("tenon").expect("the program");
-    let folder = tempfile::tempdir().expect("a folder");
     let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let path = std::env::var("PATH").unwrap_or_default();
     let mut run = Command::new("bash");
-    run.arg("-euc").arg(script).current_dir(folder.path());
-    run.env("URL", host.base()).env("PORT", port.to_string()).env("PWD", folder.path());
+    run.arg("-euc").arg(script).current_dir(folder);
+    run.env("URL", host.base()).env("PORT", port.to_string()).env("PWD", folder);
     run.env("TENON_ADMIN", host.admin_base().trim_start_matches("http://")).env("TENON_DATA_DIR", host.data_dir());
     run.env("PATH", format!("{}:{path}", program.parent().expect("a folder").display()));
     let output = tokio::task::spawn_blocking(move || run.output()).await.expect("a thread").expect("bash");
@@ -53,7 +60,7 @@ pub async fn paste_page(host: &TestHost, page: &str) -> String {
 }
 
 #[test]
-fn lines_of_curl_are_found() {
+fn curl_lines_are_found() {
     let lines = curl_lines("text\n    curl -s \\\n  http://a/b\n```\n# curl\n");
     assert_eq!(lines, ["curl -s    http://a/b"]);
 }

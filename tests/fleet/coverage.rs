@@ -26,7 +26,7 @@ use crate::support::{Response, check_claims, check_folder, operation_of};
 /// Of the host alone, or told by what no rule refuses.
 const FURTHER_CODES: [&str; 2] = ["EVENT_NOT_KEPT", "VALIDATION_FAILED"];
 
-/// What nothing from outside brings about: faults of the plugin itself. `host::misdeeds` sees to their words.
+/// What nothing from outside brings about: faults of the plugin itself. `host::misbehaving_guests` sees to their words.
 const INNER_CODES: [&str; 5] =
     ["SERVER_ERROR", "SERVICE_UNAVAILABLE", "OUTCOME_UNKNOWN", "DEADLINE_EXCEEDED", "IDEMPOTENCY_IN_PROGRESS"];
 

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use serde_json::{Value, json};
 
 use super::stage::Stage;
-use crate::support::{RawConnection, Reply, Response, StoredEvent, TestReceiver};
+use crate::support::{RawConnection, ReceiverResponse, Response, StoredEvent, TestReceiver};
 
 /// As the envelope writes the time of a stage.
 const MORNING: &str = "2026-05-07T08:30:00.000Z";
@@ -184,7 +184,10 @@ async fn what_is_asked_for_twice_with_one_idempotency_key_is_told_once() {
 #[tokio::test]
 async fn an_endpoint_that_is_tried_gets_a_test_event() {
     let stage = Stage::open().await.covers(&["event webhook.test"]);
-    let (tried, other) = (TestReceiver::start(Reply::Status(200)).await, TestReceiver::start(Reply::Status(200)).await);
+    let (tried, other) = (
+        TestReceiver::start(ReceiverResponse::Status(200)).await,
+        TestReceiver::start(ReceiverResponse::Status(200)).await,
+    );
     let endpoint = stage.make("/v1/webhook-endpoints", json!({"url": tried.url()})).await;
     stage.make("/v1/webhook-endpoints", json!({"url": other.url()})).await;
     let mut ear = Ear::at(&stage).await;

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::{Value, json};
 use tenon::clock::Clock;
 
-use crate::support::{Reply, TestClient, TestHost, TestReceiver, eventually};
+use crate::support::{ReceiverResponse, TestClient, TestHost, TestReceiver, eventually};
 
 const WRITERS: usize = 32;
 const ORDERS_EACH: usize = 10;
@@ -85,7 +85,7 @@ async fn tenants_pull_their_own_events_and_no_foreign_one_is_a_cursor() {
 
 #[tokio::test]
 async fn what_is_pulled_is_what_webhooks_carry_and_test_events_are_none_of_it() {
-    let (host, receiver) = (TestHost::fleet().await, TestReceiver::start(Reply::Status(200)).await);
+    let (host, receiver) = (TestHost::fleet().await, TestReceiver::start(ReceiverResponse::Status(200)).await);
     let acme = host.client("fleet", "acme").await;
     let endpoint = acme.post("/v1/webhook-endpoints", json!({"url": receiver.url()})).await.expect(201).text_at("/id");
     order(&acme).await;

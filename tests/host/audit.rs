@@ -1,14 +1,12 @@
-//! The tenants' journal, as an auditor uses it: which generation decided, and whether anything was changed behind the back.
+//! The audit commands on the tenants' journal: the generation that decided, and detection of changes in the database
+//! file.
 
 use std::{fs, path::Path, process::Command};
 
 use serde_json::{Value, json};
 use sqlx::{Connection, SqliteConnection};
 
-use super::{
-    commands::{bad, good},
-    starting::{end_of, tenon},
-};
+use super::command_line::{run_err, run_ok, run_to_end, tenon_binary};
 use crate::support::{TestClient, TestHost, component};
 
 const GRANTS: &str = r#"grants = ["records", "events", "tasks", "effects", "questions", "subscriptions", "journal"]"#;
@@ -23,8 +21,8 @@ async fn write(client: &TestClient, entry: Value) {
     client.post("/v1/lines/a", entry).await.check(204);
 }
 
-/// A host on which acme wrote three lines and globex one.
-async fn with_lines() -> TestHost {
+/// Starts a host on which acme wrote three lines and globex one.
+async fn host_with_lines() -> TestHost {
     let (host, acme) = start().await;
     for number in 1..=3 {
         write(&acme, json!({ "n": number })).await;
@@ -33,7 +31,7 @@ async fn with_lines() -> TestHost {
     host
 }
 
-/// As somebody with access to the data folder does it.
+/// Changes the database file directly, as a program with access to the data folder could.
 async fn change_file(data_dir: &Path, sql: &'static str) {
     let url = format!("sqlite:{}", data_dir.join("tenon.db").display());
     let mut file = SqliteConnection::connect(&url).await.unwrap();
@@ -41,26 +39,26 @@ async fn change_file(data_dir: &Path, sql: &'static str) {
     file.close().await.unwrap();
 }
 
-/// `tenon audit …` on a data folder whose host does not run: exit code and what was printed.
-async fn offline(data_dir: &Path, line: &[&str]) -> (i32, String) {
-    let mut command = Command::new(tenon());
+/// Runs `tenon audit …` on a data folder whose host is stopped. Returns exit code and output.
+async fn run_offline(data_dir: &Path, line: &[&str]) -> (i32, String) {
+    let mut command = Command::new(tenon_binary());
     command.arg("audit").args(line).env_remove("TENON_DATABASE");
     command.env("TENON_ADMIN", "127.0.0.1:1").env("TENON_DATA_DIR", data_dir);
-    end_of(command).await
+    run_to_end(command).await
 }
 
-fn read(printed: &str) -> Value {
-    serde_json::from_str(printed).unwrap()
+fn parse(output: &str) -> Value {
+    serde_json::from_str(output).unwrap()
 }
 
-/// (tenant, lines, flaw) of each chain of a report.
+/// Returns tenant, number of lines and flaw of each chain of a report.
 fn chains(report: &Value) -> Vec<(&str, u64, &Value)> {
     let all = report["chains"].as_array().unwrap().iter();
-    all.map(|one| (one["tenant"].as_str().unwrap(), one["lines"].as_u64().unwrap(), &one["flaw"])).collect()
+    all.map(|chain| (chain["tenant"].as_str().unwrap(), chain["lines"].as_u64().unwrap(), &chain["flaw"])).collect()
 }
 
-/// The guest under the version 1.1.0.
-fn newer() -> Vec<u8> {
+/// Returns the guest `clockwork` with version 1.1.0.
+fn version_1_1_0() -> Vec<u8> {
     let mut bytes = fs::read(component("clockwork")).unwrap();
     let version = b"clockwork1.0.0";
     let at = bytes.windows(version.len()).position(|window| window == version).expect("its name and version");
@@ -69,18 +67,18 @@ fn newer() -> Vec<u8> {
 }
 
 async fn listed(host: &TestHost, options: &[&str]) -> Vec<Value> {
-    let page = read(&good(host, &[&["audit", "list", "--json"], options].concat()).await);
+    let page = parse(&run_ok(host, &[&["audit", "list", "--json"], options].concat()).await);
     page["entries"].as_array().unwrap().clone()
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn each_line_says_which_generation_decided_also_where_it_refused() {
+async fn each_line_names_the_generation_that_decided_even_for_refusals() {
     let (host, acme) = start().await;
     write(&acme, json!({"n": 1})).await;
     let headers = [("content-type", "application/json"), ("x-request-id", "refused-1")];
     acme.send("POST", "/v1/lines/a?refuse", &headers, br#"{"n":2}"#.to_vec()).await.check(409);
     let wasm = [("content-type", "application/wasm")];
-    host.operator().send("PUT", "/v1/plugins/clockwork/component", &wasm, newer()).await.check(200);
+    host.operator().send("PUT", "/v1/plugins/clockwork/component", &wasm, version_1_1_0()).await.check(200);
     write(&acme, json!({"n": 3})).await;
 
     let lines = listed(&host, &["--plugin", "clockwork", "--tenant", "acme/test"]).await;
@@ -92,70 +90,70 @@ async fn each_line_says_which_generation_decided_also_where_it_refused() {
     assert_ne!(lines[0]["component"], lines[1]["component"]);
     let refused = listed(&host, &["--request", "refused-1"]).await;
     assert_eq!((refused.len(), &refused[0]["entry"]), (1, &json!(r#"{"n":2}"#)));
-    assert!(good(&host, &["audit", "verify"]).await.contains("3 lines in 1 chains: each follows"));
+    assert!(run_ok(&host, &["audit", "verify"]).await.contains("3 lines in 1 chains: every hash is valid"));
     host.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_line_that_was_changed_behind_the_back_is_found_while_the_host_runs_and_when_it_does_not() {
-    let host = with_lines().await;
-    let sound = read(&good(&host, &["audit", "verify", "--json"]).await);
-    assert_eq!(chains(&sound), [("acme/test", 3, &Value::Null), ("globex/test", 1, &Value::Null)]);
+async fn changed_line_is_detected_while_the_host_runs_and_while_it_is_stopped() {
+    let host = host_with_lines().await;
+    let intact = parse(&run_ok(&host, &["audit", "verify", "--json"]).await);
+    assert_eq!(chains(&intact), [("acme/test", 3, &Value::Null), ("globex/test", 1, &Value::Null)]);
     change_file(&host.data_dir(), r#"UPDATE journal SET entry = '{"n":9}' WHERE tenant = 'acme/test' AND seq = 2"#)
         .await;
-    let said = bad(&host, &["audit", "verify"]).await;
-    assert!(said.contains("NOT SOUND from line 2 on: it was changed") && said.contains("tenon restore"), "{said}");
+    let output = run_err(&host, &["audit", "verify"]).await;
+    assert!(output.contains("INVALID from line 2 on: it was changed") && output.contains("tenon restore"), "{output}");
     let (dir, data_dir) = (host.dir.clone(), host.data_dir());
     host.stop().await;
-    let (code, said) = offline(&data_dir, &["verify", "--json"]).await;
-    assert_eq!((code, &read(&said)["sound"]), (1, &json!(false)));
-    assert_eq!(chains(&read(&said))[0], ("acme/test", 1, &json!({"seq": 2, "what": "changed"})));
-    assert_eq!(offline(&data_dir, &["verify", "--tenant", "globex/test"]).await.0, 0);
+    let (code, output) = run_offline(&data_dir, &["verify", "--json"]).await;
+    assert_eq!((code, &parse(&output)["sound"]), (1, &json!(false)));
+    assert_eq!(chains(&parse(&output))[0], ("acme/test", 1, &json!({"seq": 2, "what": "changed"})));
+    assert_eq!(run_offline(&data_dir, &["verify", "--tenant", "globex/test"]).await.0, 0);
     drop(dir);
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_line_that_is_missing_in_the_middle_is_found() {
-    let host = with_lines().await;
+async fn missing_line_is_detected() {
+    let host = host_with_lines().await;
     change_file(&host.data_dir(), "DELETE FROM journal WHERE tenant = 'acme/test' AND seq = 2").await;
-    let said = bad(&host, &["audit", "verify", "--plugin", "clockwork"]).await;
-    assert!(said.contains("NOT SOUND from line 2 on: it is missing"), "{said}");
-    assert!(bad(&host, &["audit", "verify", "--tenant", "nobody/test"]).await.contains("nothing was checked"));
+    let output = run_err(&host, &["audit", "verify", "--plugin", "clockwork"]).await;
+    assert!(output.contains("INVALID from line 2 on: it is missing"), "{output}");
+    assert!(run_err(&host, &["audit", "verify", "--tenant", "unknown/test"]).await.contains("nothing was verified"));
     host.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_end_that_was_cut_off_and_a_chain_written_anew_show_against_an_earlier_report() {
-    let host = with_lines().await;
+async fn truncated_and_rewritten_chains_are_detected_with_an_earlier_report() {
+    let host = host_with_lines().await;
     let report = host.dir.path().join("report.json");
-    fs::write(&report, good(&host, &["audit", "verify", "--json"]).await).unwrap();
+    fs::write(&report, run_ok(&host, &["audit", "verify", "--json"]).await).unwrap();
     let against = ["audit", "verify", "--json", "--against", report.to_str().unwrap()];
     write(&host.client("clockwork", "acme").await, json!({"n": 4})).await;
-    let same = read(&good(&host, &against).await);
-    let compared: Vec<&Value> = same["chains"].as_array().unwrap().iter().map(|one| &one["compared"]).collect();
+    let same = parse(&run_ok(&host, &against).await);
+    let compared: Vec<&Value> = same["chains"].as_array().unwrap().iter().map(|chain| &chain["compared"]).collect();
     assert_eq!(compared, ["same", "same"]);
 
     change_file(&host.data_dir(), "DELETE FROM journal WHERE seq > 2 OR tenant = 'globex/test'").await;
-    assert!(good(&host, &["audit", "verify"]).await.contains("each follows from the one before"));
-    let flaws = read(&bad(&host, &against).await);
-    let gone = |seq: u64| json!({"seq": seq, "what": "cut-off"});
-    assert_eq!(chains(&flaws), [("acme/test", 2, &gone(3)), ("globex/test", 0, &gone(1))]);
+    assert!(run_ok(&host, &["audit", "verify"]).await.contains("every hash is valid"));
+    let flaws = parse(&run_err(&host, &against).await);
+    let cut_off = |seq: u64| json!({"seq": seq, "what": "cut-off"});
+    assert_eq!(chains(&flaws), [("acme/test", 2, &cut_off(3)), ("globex/test", 0, &cut_off(1))]);
 
     let host = host.restart().await;
     let (acme, globex) = (host.client("clockwork", "acme").await, host.client("clockwork", "globex").await);
     write(&acme, json!({"n": "another"})).await;
     write(&globex, json!({"n": "another"})).await;
-    let flaws = read(&bad(&host, &against).await);
-    let anew = |seq: u64| json!({"seq": seq, "what": "rewritten"});
-    assert_eq!(chains(&flaws), [("acme/test", 3, &anew(3)), ("globex/test", 1, &anew(1))]);
+    let flaws = parse(&run_err(&host, &against).await);
+    let rewritten = |seq: u64| json!({"seq": seq, "what": "rewritten"});
+    assert_eq!(chains(&flaws), [("acme/test", 3, &rewritten(3)), ("globex/test", 1, &rewritten(1))]);
     host.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_retention_deleted_is_no_damage_and_is_said() {
-    let host = with_lines().await;
+async fn lines_deleted_by_retention_are_reported_and_are_not_a_flaw() {
+    let host = host_with_lines().await;
     let report = host.dir.path().join("report.json");
-    fs::write(&report, good(&host, &["audit", "verify", "--json"]).await).unwrap();
+    fs::write(&report, run_ok(&host, &["audit", "verify", "--json"]).await).unwrap();
     let acme = host.client("clockwork", "acme").await;
     write(&acme, json!({"n": 4})).await;
     write(&acme, json!({"n": 5})).await;
@@ -164,26 +162,26 @@ async fn what_retention_deleted_is_no_damage_and_is_said() {
     change_file(&host.data_dir(), cut).await;
     change_file(&host.data_dir(), "DELETE FROM journal WHERE tenant = 'acme/test' AND seq <= 4").await;
     let against = ["audit", "verify", "--against", report.to_str().unwrap()];
-    let said = good(&host, &against).await;
-    assert!(said.contains("retention has deleted the lines up to 4") && said.contains("not compared"), "{said}");
-    let now = &read(&good(&host, &[&against[..], &["--json"]].concat()).await)["chains"][0];
+    let output = run_ok(&host, &against).await;
+    assert!(output.contains("retention has deleted the lines up to 4") && output.contains("not compared"), "{output}");
+    let now = &parse(&run_ok(&host, &[&against[..], &["--json"]].concat()).await)["chains"][0];
     assert_eq!([&now["first"], &now["deleted"], &now["compared"]], [&json!(5), &json!(4), &json!("deleted")]);
     host.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn lines_are_listed_page_by_page_and_command_no_terminal() {
-    let host = with_lines().await;
+async fn lines_are_paginated_and_their_control_characters_are_escaped() {
+    let host = host_with_lines().await;
     write(&host.client("clockwork", "globex").await, json!({"n": "\u{9b}2J"})).await;
     let all = listed(&host, &[]).await;
     let numbers: Vec<(&str, i64)> =
         all.iter().map(|line| (line["tenant"].as_str().unwrap(), line["seq"].as_i64().unwrap())).collect();
     assert_eq!(numbers, [("globex/test", 2), ("globex/test", 1), ("acme/test", 3), ("acme/test", 2), ("acme/test", 1)]);
-    let first = read(&good(&host, &["audit", "list", "--json", "--limit", "3"]).await);
+    let first = parse(&run_ok(&host, &["audit", "list", "--json", "--limit", "3"]).await);
     let second = listed(&host, &["--after", first["next"].as_str().unwrap()]).await;
     assert_eq!(second, all[3..]);
-    let said = good(&host, &["audit", "list", "--limit", "1", "--tenant", "globex/test"]).await;
-    assert!(said.contains(r"\u{9b}2J") && said.contains("There may be more: --after"), "{said}");
+    let output = run_ok(&host, &["audit", "list", "--limit", "1", "--tenant", "globex/test"]).await;
+    assert!(output.contains(r"\u{9b}2J") && output.contains("There may be more: --after"), "{output}");
     assert_eq!(listed(&host, &["--until", "1d"]).await, Vec::<Value>::new());
     assert_eq!(listed(&host, &["--since", "1d", "--operation", "write-line"]).await.len(), 5);
     host.operator().get("/v1/audit/chains?after=elsewhere").await.check(400);

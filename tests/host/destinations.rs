@@ -1,14 +1,14 @@
-//! Destinations that the operator names in plugins.toml, on the real host.
+//! Destinations of plugins.toml on the real host.
 
 use std::{fs, time::Duration};
 
 use serde_json::{Value, json};
 use tenon::{
     changes::{
-        outgoing::{OutgoingAnswer, OutgoingCall, OutgoingContent},
+        outgoing::{OutgoingCall, OutgoingContent, OutgoingResponse},
         scope::Scope,
     },
-    destinations::{CallFailure, Certainty},
+    destinations::{Certainty, DestinationCallError},
 };
 
 use crate::support::{TestHost, component, eventually};
@@ -21,7 +21,7 @@ async fn host() -> TestHost {
     TestHost::builder().plugin("fleet", component("fleet"), &format!("{GRANTS}\n{OUTBOX}")).start().await
 }
 
-async fn send(host: &TestHost, destination: &str, key: &str) -> Result<OutgoingAnswer, CallFailure> {
+async fn send(host: &TestHost, destination: &str, key: &str) -> Result<OutgoingResponse, DestinationCallError> {
     let scope = Scope::new("fleet".into(), "acme/test".into()).unwrap();
     let call = OutgoingCall {
         destination: destination.into(),
@@ -41,12 +41,12 @@ async fn outbox(host: &TestHost, options: &str) -> Vec<Value> {
 }
 
 #[tokio::test]
-async fn operators_see_what_an_outbox_kept() {
+async fn outbox_entries_are_listed_for_operators() {
     let host = host().await;
     assert_eq!(outbox(&host, "").await, Vec::<Value>::new());
-    let answer = send(&host, "sms", "effect_1").await.unwrap();
-    let again = send(&host, "sms", "effect_1").await.unwrap();
-    assert_eq!((answer.status, &answer), (202, &again));
+    let response = send(&host, "sms", "effect_1").await.unwrap();
+    let repeated = send(&host, "sms", "effect_1").await.unwrap();
+    assert_eq!((response.status, &response), (202, &repeated));
     let host = host.restart().await;
     let listed = outbox(&host, "?plugin=fleet&tenant=acme/test").await;
     assert_eq!(listed.len(), 1);
@@ -56,10 +56,10 @@ async fn operators_see_what_an_outbox_kept() {
 }
 
 #[tokio::test]
-async fn a_destination_that_is_added_is_there_without_a_restart() {
+async fn added_destination_is_available_without_a_restart() {
     let host = host().await;
-    let failure = send(&host, "mail", "effect_1").await.unwrap_err();
-    assert_eq!((failure.certainty, failure.class), (Certainty::NotSent, "no-such-destination"));
+    let error = send(&host, "mail", "effect_1").await.unwrap_err();
+    assert_eq!((error.certainty, error.class), (Certainty::NotSent, "no-such-destination"));
     let text = fs::read_to_string(host.config_file()).unwrap();
     fs::write(host.config_file(), text.replace(OUTBOX, &OUTBOX.replace("sms", "mail"))).unwrap();
     eventually("the new destination", async || send(&host, "mail", "effect_1").await.ok()).await;

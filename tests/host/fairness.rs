@@ -1,4 +1,4 @@
-//! Tenants beside each other: whose turn it is, who gets memory, and how a host stops under load.
+//! Fairness between tenants in queues and memory, and stopping under load.
 
 use std::{
     fs,
@@ -17,26 +17,27 @@ use serde_json::{Value, json};
 use tenon_bench::wire::{Connection, request};
 use tokio::net::TcpStream;
 
-use super::misdeeds::misbehave;
+use super::misbehaving_guests::misbehave;
 use crate::support::{RawConnection, TestHost, TextGuest, component, eventually};
 
 const GRANTS: &str = r#"grants = ["records", "events", "ids", "log"]"#;
 
-/// Thirty calls of one tenant wait for the only permit, each of which computes for 50 ms; then one of another comes.
+/// Thirty calls of one tenant, each of which computes for 50 ms, wait for the only permit. Then another tenant sends a
+/// request.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn request_of_a_quiet_tenant_is_not_delayed_by_the_queue_of_another() {
     let host = misbehave(&format!("{GRANTS}\nlimits = {{ compute-ms = 50, calls = 1, queue = 100 }}")).await;
     let (crowd, quiet) = (host.client("misbehave", "crowd").await, host.client("misbehave", "quiet").await);
     let ended = Arc::new(AtomicUsize::new(0));
     let calls = (0..30).map(|_| {
-        let (call, ended) = (crowd.post_later("/v1/loop"), ended.clone());
+        let (call, ended) = (crowd.post_empty("/v1/loop"), ended.clone());
         tokio::spawn(async move {
             let _ = call.await;
             ended.fetch_add(1, Ordering::Relaxed);
         })
     });
     let calls: Vec<_> = calls.collect();
-    eventually("a few of the crowd have ended", async || (ended.load(Ordering::Relaxed) >= 3).then_some(())).await;
+    eventually("some calls of the crowd have ended", async || (ended.load(Ordering::Relaxed) >= 3).then_some(())).await;
     let before = ended.load(Ordering::Relaxed);
     quiet.post("/v1/ok", json!({})).await.check(200);
     let overtaken_by = ended.load(Ordering::Relaxed) - before;
@@ -45,34 +46,32 @@ async fn request_of_a_quiet_tenant_is_not_delayed_by_the_queue_of_another() {
     host.stop().await;
 }
 
-/// The crowd has more requests than its half of the queue.
+/// The crowd sends more requests than its half of the queue.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn full_queue_of_one_tenant_has_places_for_others() {
+async fn queue_that_one_tenant_filled_accepts_others() {
     let host = misbehave(&format!("{GRANTS}\nlimits = {{ compute-ms = 300, calls = 1, queue = 4 }}")).await;
     let (crowd, quiet) = (host.client("misbehave", "crowd").await, host.client("misbehave", "quiet").await);
-    let calls = (0..8).map(|_| tokio::spawn(crowd.post_later("/v1/loop")));
+    let calls = (0..8).map(|_| tokio::spawn(crowd.post_empty("/v1/loop")));
     let calls: Vec<_> = calls.collect();
-    let refused = crowd_is_refused(&host).await;
-    assert!(refused.is_some());
+    wait_for_rejection(&host).await;
     quiet.post("/v1/ok", json!({})).await.check(200);
     let statuses: Vec<u16> = join_all(calls).await.into_iter().map(|answer| answer.unwrap().status).collect();
     assert!(statuses.iter().filter(|status| **status == 503).count() >= 4, "{statuses:?}");
     host.stop().await;
 }
 
-/// Once a request was refused, the part of the crowd is full.
-async fn crowd_is_refused(host: &TestHost) -> Option<()> {
+/// Waits for a rejected request, which shows that the crowd's share of the queue is full.
+async fn wait_for_rejection(host: &TestHost) {
     let metrics = || async { host.operator().get("/metrics").await.expect(200).text() };
-    eventually("a refusal", async || {
+    eventually("a rejected request", async || {
         metrics().await.lines().any(|line| line.contains("class=\"5xx\"") && !line.ends_with(" 0")).then_some(())
     })
     .await;
-    Some(())
 }
 
-/// Each call needs most of the share of its tenant, and would answer 507 where it gets no memory.
+/// Each call needs most of its tenant's share, and would answer 507 if it got no memory.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn call_that_survives_a_refused_growth_runs_again_with_its_memory() {
+async fn call_that_handles_a_refused_memory_growth_is_retried_with_enough_memory() {
     let limits = "limits = { memory-bytes = 67108864, compute-ms = 10000, deadline-ms = 30000 }";
     let host = TestHost::builder().head("memory-budget-bytes = 268435456");
     let host = host.plugin("misbehave", component("misbehave"), &format!("{GRANTS}\n{limits}")).start().await;
@@ -83,8 +82,8 @@ async fn call_that_survives_a_refused_growth_runs_again_with_its_memory() {
     host.stop().await;
 }
 
-/// A host with `misbehave`, and with a plugin "other" made of text, which has one route of this method.
-async fn beside_other(guest: impl FnOnce(&Value) -> TextGuest, method: &str) -> TestHost {
+/// Starts a host with `misbehave` and a plugin "other" made of text, which has one route with this method.
+async fn host_with_other(guest: impl FnOnce(&Value) -> TextGuest, method: &str) -> TestHost {
     let manifest = json!({
         "contract": "0.1", "name": "other", "version": "1.0.0",
         "routes": [{"operation": "act", "method": method, "path": "/other/act"}],
@@ -102,10 +101,10 @@ async fn metric(host: &TestHost, name: &str) -> u64 {
     values.sum()
 }
 
-/// Half of the 64 calls of a plugin, each with 8 memories and without an end, would take all 256 slots of the pool.
+/// Half of the 64 calls of a plugin, endless and with 8 memories each, would use all 256 slots of the pool.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn component_with_many_memories_leaves_slots_to_other_plugins() {
-    let host = beside_other(|manifest| TextGuest::looping(manifest).memories(8), "GET").await;
+    let host = host_with_other(|manifest| TextGuest::looping(manifest).memories(8), "GET").await;
     let (crowd, quiet) = (host.client("other", "crowd").await, host.client("misbehave", "quiet").await);
     let ended = Arc::new(AtomicUsize::new(0));
     let calls = (0..32).map(|_| {
@@ -116,22 +115,23 @@ async fn component_with_many_memories_leaves_slots_to_other_plugins() {
         })
     });
     let calls: Vec<_> = calls.collect();
-    eventually("the calls of the crowd have begun", async || {
+    eventually("the calls of the crowd are running", async || {
         let in_flight = metric(&host, "tenon_calls_in_flight{").await;
         (in_flight == 32 && metric(&host, "tenon_pool_instances").await >= 8).then_some(())
     })
     .await;
     quiet.post("/v1/ok", json!({})).await.check(200);
     assert_eq!(ended.load(Ordering::Relaxed), 0, "it waited for slots of the other plugin");
-    assert_eq!(metric(&host, "tenon_pool_instances").await, 8, "half of the 16 that have room");
+    assert_eq!(metric(&host, "tenon_pool_instances").await, 8, "half of the 16 instances that fit");
     calls.iter().for_each(|call| call.abort());
     host.stop().await;
 }
 
-/// A guest yields neither within an instruction nor while it is instantiated. Each call of the crowd writes 58 MB at once.
+/// A guest yields neither within an instruction nor during instantiation. Each call of the crowd writes 58 MB with one
+/// instruction.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn callers_that_fill_their_memory_at_once_do_not_block_the_runtime() {
-    let host = beside_other(|manifest| TextGuest::filling(manifest, 58 << 20), "GET").await;
+async fn calls_that_fill_their_memory_with_one_instruction_do_not_block_the_runtime() {
+    let host = host_with_other(|manifest| TextGuest::filling(manifest, 58 << 20), "GET").await;
     let (crowd, quiet) = (host.client("other", "crowd").await, host.client("misbehave", "quiet").await);
     let (answered, is_over) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicBool::new(false)));
     let callers = (0..32).map(|_| {
@@ -153,17 +153,17 @@ async fn callers_that_fill_their_memory_at_once_do_not_block_the_runtime() {
     }
     is_over.store(true, Ordering::Relaxed);
     overtaken.sort_unstable();
-    let most = overtaken[overtaken.len() * 9 / 10];
-    assert!(most <= 3, "up to {most} calls of the crowd were served during nine of ten reads");
+    let percentile_90 = overtaken[overtaken.len() * 9 / 10];
+    assert!(percentile_90 <= 3, "up to {percentile_90} calls of the crowd were served during nine of ten reads");
     assert_eq!(join_all(callers).await.len(), 32);
     host.stop().await;
 }
 
-/// The estimate of its route is less than half of it.
+/// The estimate of the route is less than half of the answer's size.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn replayed_answer_is_charged_with_its_size() {
     const BYTES: usize = 4 << 20;
-    let host = beside_other(|manifest| TextGuest::answering(manifest, BYTES), "POST").await;
+    let host = host_with_other(|manifest| TextGuest::answering(manifest, BYTES), "POST").await;
     let key = host.key("other", "acme").await;
     assert_eq!(host.client_of(&key).post_once("/other/act", "k", json!({})).await.expect(200).body.len(), BYTES);
     eventually("the first answer is read", async || (used(&host, "answers").await == 0).then_some(())).await;
@@ -187,10 +187,10 @@ async fn replayed_answer_is_charged_with_its_size() {
     host.stop().await;
 }
 
-/// Unread answers of 20 MiB: their tenant holds its share of 96 MiB, or a single call that needs more. All eight would
-/// hold 160 MiB.
+/// Eight unread answers of 20 MiB would hold 160 MiB. The tenant may hold its share of 96 MiB, or a single call that
+/// needs more.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn unread_answers_are_bounded_and_their_readers_cut() {
+async fn memory_of_unread_answers_is_bounded_and_their_connections_are_closed() {
     let limits = "limits = { memory-bytes = 134217728, answer-bytes = 33554432, compute-ms = 10000 }";
     let head = "memory-budget-bytes = 268435456\n[http]\nanswer-stall-ms = 1000";
     let host = TestHost::builder().head(head);
@@ -205,10 +205,10 @@ async fn unread_answers_are_bounded_and_their_readers_cut() {
         connection.send(&text).await;
         unread.push(connection);
     }
-    eventually("an answer is under way", async || (used(&host, "answers").await >= 20 << 20).then_some(())).await;
+    eventually("an answer is being sent", async || (used(&host, "answers").await >= 20 << 20).then_some(())).await;
     quiet.post("/v1/ok", json!({})).await.check(200);
     let mut most = 0;
-    eventually("all of it is given back", async || {
+    eventually("all memory is released", async || {
         let metrics = host.operator().get("/metrics").await.expect(200).text();
         let held = used_in(&metrics, "answers") + used_in(&metrics, "calls");
         most = most.max(held);
@@ -230,9 +230,9 @@ fn used_in(metrics: &str, kind: &str) -> u64 {
     value.and_then(|value| value.parse().ok()).unwrap_or_else(|| panic!("{name} is not in {metrics}"))
 }
 
-/// Eight clients that send their next request at once, over several stops: each request gets its answer.
+/// Eight clients send their next request immediately, across several stops. Each request gets its response.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn keep_alive_clients_see_no_closed_connection_when_the_host_stops() {
+async fn keep_alive_requests_are_answered_when_the_host_stops() {
     let mut host = misbehave(GRANTS).await;
     let key = host.key("misbehave", "acme").await;
     let bytes = request("POST", "/v1/ok", &key, &[], b"{}");
@@ -244,8 +244,8 @@ async fn keep_alive_clients_see_no_closed_connection_when_the_host_stops() {
             tokio::spawn(async move {
                 let mut connection = Connection::open(address).await.unwrap();
                 while !connection.is_closing() {
-                    let answer = connection.exchange(&bytes).await.expect("an answer to each request");
-                    assert_eq!(answer.status, 200);
+                    let response = connection.exchange(&bytes).await.expect("a response to each request");
+                    assert_eq!(response.status, 200);
                     answered.fetch_add(1, Ordering::Relaxed);
                 }
             })

@@ -1,4 +1,4 @@
-//! The operators' journal, the access log, guesses of the operators' token, and what `config check` finds.
+//! The operators' journal, the access log, guessed credentials, `config check`, and metrics.
 
 use std::{fs, path::Path, process::Command};
 
@@ -8,10 +8,7 @@ use tenon_bench::{
     program::{PluginSection, Program, ProgramPlan},
 };
 
-use super::{
-    commands::good,
-    starting::{end_of, tenon},
-};
+use super::command_line::{run_ok, run_to_end, tenon_binary};
 use crate::support::{Response, TestClient, TestHost, component};
 
 const OPERATOR: (&str, &str) = ("x-tenon-operator", "ada");
@@ -21,7 +18,7 @@ async fn act(host: &TestHost, method: &str, path: &str, body: Value) -> Response
     host.operator().send(method, path, &[OPERATOR, JSON], body.to_string().into_bytes()).await
 }
 
-/// Action, plugin, outcome and target of the lines of ada, oldest first.
+/// Returns action, plugin, outcome and target of the lines of the operator "ada", oldest first.
 async fn lines(host: &TestHost) -> Vec<(String, String, String, String)> {
     let lines = host.operator().get("/v1/journal?operator=ada&limit=100").await.expect(200).json();
     let text = |line: &Value, name: &str| line[name].as_str().unwrap().to_owned();
@@ -33,7 +30,7 @@ async fn lines(host: &TestHost) -> Vec<(String, String, String, String)> {
 }
 
 #[tokio::test]
-async fn keys_and_secrets_leave_a_line_in_the_journal_and_no_secret() {
+async fn key_and_secret_actions_are_journaled_without_secrets() {
     let host = TestHost::fleet().await;
     let key = json!({"plugin": "fleet", "tenant": "acme", "environment": "live", "signs": true});
     let created = act(&host, "POST", "/v1/keys", key).await.expect(201).json();
@@ -53,13 +50,13 @@ async fn keys_and_secrets_leave_a_line_in_the_journal_and_no_secret() {
 }
 
 #[tokio::test]
-async fn refused_action_is_in_the_journal_with_its_reason() {
+async fn rejected_action_is_journaled_with_its_reason() {
     let host = TestHost::fleet().await;
     let client = json!({"plugin": "fleet", "tenant": "acme", "environment": "test"});
     act(&host, "POST", "/v1/clients", client).await.check(409);
     let found = lines(&host).await;
     assert_eq!((found.len(), found[0].0.as_str(), found[0].2.as_str()), (1, "create-client", "refused"), "{found:?}");
-    assert!(found[0].3.contains("takes no tokens"), "{found:?}");
+    assert!(found[0].3.contains("does not accept tokens"), "{found:?}");
     host.stop().await;
 }
 
@@ -68,64 +65,64 @@ async fn journal_command_filters_by_operator_action_and_time() {
     let host = TestHost::fleet().await;
     let key = json!({"plugin": "fleet", "tenant": "acme", "environment": "test"});
     act(&host, "POST", "/v1/keys", key).await.check(201);
-    let shown = good(&host, &["journal", "--operator", "ada", "--action", "create-key"]).await;
-    assert!(shown.contains("create-key") && shown.contains("of acme/test"), "{shown}");
-    let shown = good(&host, &["journal", "--operator", "bob", "--json"]).await;
-    assert_eq!(shown, "[]\n");
-    let shown = good(&host, &["journal", "--action", "create-key", "--since", "2020-01-02"]).await;
-    assert!(shown.contains("create-key"), "{shown}");
-    let shown = good(&host, &["journal", "--action", "create-key", "--since", "9999-01-02", "--json"]).await;
-    assert_eq!(shown, "[]\n");
+    let output = run_ok(&host, &["journal", "--operator", "ada", "--action", "create-key"]).await;
+    assert!(output.contains("create-key") && output.contains("of acme/test"), "{output}");
+    let output = run_ok(&host, &["journal", "--operator", "bob", "--json"]).await;
+    assert_eq!(output, "[]\n");
+    let output = run_ok(&host, &["journal", "--action", "create-key", "--since", "2020-01-02"]).await;
+    assert!(output.contains("create-key"), "{output}");
+    let output = run_ok(&host, &["journal", "--action", "create-key", "--since", "9999-01-02", "--json"]).await;
+    assert_eq!(output, "[]\n");
     host.stop().await;
 }
 
 #[tokio::test]
-async fn guesses_of_the_operators_token_are_slowed() {
+async fn guesses_of_the_admin_token_are_rate_limited() {
     let host = TestHost::fleet().await;
     let guess = TestClient::new(host.admin_base(), Some("ta_wrong"));
-    // Guesses come faster than one a second, even on a slow machine.
-    let mut judged = 0;
-    let slowed = loop {
-        let answer = guess.get("/v1/plugins").await;
-        if answer.status == 429 {
-            break answer;
+    // Even a slow machine sends more than one guess per second.
+    let mut checked = 0;
+    let limited = loop {
+        let response = guess.get("/v1/plugins").await;
+        if response.status == 429 {
+            break response;
         }
-        answer.check(401);
-        judged += 1;
-        assert!(judged < 100, "guesses are not slowed");
+        response.check(401);
+        checked += 1;
+        assert!(checked < 100, "guesses are not limited");
     };
-    assert!(judged >= 20, "{judged}");
-    assert_eq!(slowed.text_at("/error"), "too-many-guesses");
-    assert_eq!(slowed.header("retry-after"), Some("1"));
+    assert!(checked >= 20, "{checked}");
+    assert_eq!(limited.text_at("/error"), "too-many-guesses");
+    assert_eq!(limited.header("retry-after"), Some("1"));
     TestClient::new(host.admin_base(), None).get("/healthz").await.check(200);
     host.stop().await;
 }
 
 #[tokio::test]
-async fn wrong_keys_of_one_address_are_answered_with_429_and_right_ones_go_on() {
+async fn wrong_keys_from_one_address_get_429_while_valid_keys_are_accepted() {
     let host = TestHost::fleet().await;
     let acme = host.client("fleet", "acme").await;
     let guess = host.client_of(&format!("tk_test_{}", "x".repeat(32)));
-    let mut slowed = None;
+    let mut limited = None;
     for _ in 0..3_000 {
-        let answer = guess.get("/v1/orders").await;
-        if answer.status == 429 {
-            slowed = Some(answer);
+        let response = guess.get("/v1/orders").await;
+        if response.status == 429 {
+            limited = Some(response);
             break;
         }
-        answer.check(401);
+        response.check(401);
     }
-    assert!(slowed.expect("a guess that is slowed").header("retry-after").is_some());
+    assert!(limited.expect("a rejected guess").header("retry-after").is_some());
     acme.get("/v1/orders").await.check(200);
     host.stop().await;
 }
 
 #[tokio::test]
-async fn access_log_has_one_line_for_each_request_and_no_secret() {
+async fn access_log_has_one_line_for_each_request_and_no_secrets() {
     let folder = tempfile::tempdir().unwrap();
     let mut section = PluginSection::new("misbehave", &component("misbehave"), &["records", "events", "ids", "log"]);
-    section.more = "[log]\naccess = true\n".to_owned();
-    let plan = ProgramPlan { binary: tenon(), folder: folder.path().join("program"), plugins: vec![section] };
+    section.extra_toml = "[log]\naccess = true\n".to_owned();
+    let plan = ProgramPlan { binary: tenon_binary(), folder: folder.path().join("program"), plugins: vec![section] };
     let program = Program::start(plan).await.unwrap();
     let key = program.create_key("misbehave", "acme").unwrap();
     let mut client = program.client(&key);
@@ -153,20 +150,20 @@ async fn access_log_has_one_line_for_each_request_and_no_secret() {
 async fn config_check_separates_errors_from_warnings() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("plugins.toml");
-    let check = async |text: &str, more: &[&str]| {
+    let check = async |text: &str, flags: &[&str]| {
         fs::write(&file, text).unwrap();
-        let mut command = Command::new(tenon());
-        command.args(["config", "check", "--json", "--config"]).arg(&file).args(more);
+        let mut command = Command::new(tenon_binary());
+        command.args(["config", "check", "--json", "--config"]).arg(&file).args(flags);
         command.env("TENON_MASTER_KEY", "ab".repeat(32));
-        let (code, text) = end_of(command).await;
+        let (code, text) = run_to_end(command).await;
         (code, serde_json::from_str::<Value>(&text).unwrap())
     };
     let (code, report) = check("[plugins.notes]\ncomponent = \"notes.wasm\"\n", &[]).await;
     assert_eq!((code, &report["passed"], report["mistakes"].as_array().unwrap().len()), (1, &json!(false), 1));
-    let warned = "environment = \"production\"\nadmin-listen = \"0.0.0.0:9090\"\n";
-    let (code, report) = check(warned, &[]).await;
+    let with_warning = "environment = \"production\"\nadmin-listen = \"0.0.0.0:9090\"\n";
+    let (code, report) = check(with_warning, &[]).await;
     assert_eq!((code, &report["passed"], report["warnings"].as_array().unwrap().len()), (0, &json!(true), 1));
-    let (code, report) = check(warned, &["--strict"]).await;
+    let (code, report) = check(with_warning, &["--strict"]).await;
     assert_eq!((code, &report["passed"]), (1, &json!(false)));
     let (code, report) = check("memory-budget-bytes = 900_000_000_000_000\n", &["--strict"]).await;
     let text = report["warnings"][0]["text"].as_str().unwrap();
@@ -176,16 +173,16 @@ async fn config_check_separates_errors_from_warnings() {
 #[tokio::test]
 async fn config_check_loads_the_component_of_a_plugin_without_settings() {
     let folder = tempfile::tempdir().unwrap();
-    let (file, words) = (folder.path().join("plugins.toml"), folder.path().join("words.wasm"));
-    fs::write(&words, "words").unwrap();
+    let (file, invalid) = (folder.path().join("plugins.toml"), folder.path().join("invalid.wasm"));
+    fs::write(&invalid, "no component").unwrap();
     let check = async |component: &Path| {
         fs::write(&file, format!("[plugins.notes]\ncomponent = {component:?}\ngrants = [\"records\"]\n")).unwrap();
-        let mut command = Command::new(tenon());
+        let mut command = Command::new(tenon_binary());
         command.args(["config", "check", "--json", "--config"]).arg(&file).arg("--data-dir").arg(folder.path());
-        let (code, text) = end_of(command).await;
+        let (code, text) = run_to_end(command).await;
         (code, serde_json::from_str::<Value>(&text).unwrap()["mistakes"].to_string())
     };
-    let (code, mistakes) = check(words.as_path()).await;
+    let (code, mistakes) = check(invalid.as_path()).await;
     assert_eq!(code, 1, "{mistakes}");
     assert!(mistakes.contains("plugin notes would be refused: is not WebAssembly."), "{mistakes}");
     let (code, mistakes) = check(guests::component_path("outsider").as_path()).await;
@@ -194,26 +191,29 @@ async fn config_check_loads_the_component_of_a_plugin_without_settings() {
 }
 
 #[tokio::test]
-async fn config_check_warns_of_a_limit_of_open_files_below_the_connections() {
+async fn config_check_warns_if_the_open_files_limit_is_below_the_connections() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("plugins.toml");
     fs::write(&file, "[http]\nconnections-max = 150\n").unwrap();
     let mut command = Command::new("sh");
-    command.args(["-c", "ulimit -n 100 && exec \"$0\" config check --json --config \"$1\""]).arg(tenon()).arg(&file);
-    let (code, text) = end_of(command).await;
+    command
+        .args(["-c", "ulimit -n 100 && exec \"$0\" config check --json --config \"$1\""])
+        .arg(tenon_binary())
+        .arg(&file);
+    let (code, text) = run_to_end(command).await;
     assert!(code == 0 && text.contains("`http.connections-max` is 27 instead of 150"), "{text}");
 }
 
 #[tokio::test]
-async fn configuration_of_the_service_has_no_errors_and_other_flags_are_checked_with_it() {
+async fn service_configuration_is_valid_and_config_check_includes_flags() {
     let folder = tempfile::tempdir().unwrap();
     fs::copy("../docs/systemd/plugins.toml", folder.path().join("plugins.toml")).unwrap();
     fs::copy(component("fleet"), folder.path().join("fleet.wasm")).unwrap();
     let check = async |listen: &str| {
-        let mut command = Command::new(tenon());
+        let mut command = Command::new(tenon_binary());
         command.args(["config", "check", "--listen", listen, "--config"]).arg(folder.path().join("plugins.toml"));
         command.arg("--data-dir").arg(folder.path().join("data")).env("TENON_MASTER_KEY", "ab".repeat(32));
-        end_of(command).await
+        run_to_end(command).await
     };
     let (code, text) = check("127.0.0.1:8181").await;
     assert!(code == 0 && text.contains("(production)") && text.contains("127.0.0.1:8181"), "{text}");
@@ -222,7 +222,7 @@ async fn configuration_of_the_service_has_no_errors_and_other_flags_are_checked_
 }
 
 #[tokio::test]
-async fn metrics_show_process_database_and_batches() {
+async fn metrics_cover_process_database_and_batches() {
     let host = TestHost::fleet().await;
     let acme = host.client("fleet", "acme").await;
     acme.post("/v1/orders", json!({"pickup": "1 Dock St", "dropoff": "2 Mill Rd"})).await.check(201);

@@ -1,4 +1,4 @@
-//! JSON nested deep enough to exhaust the 64 KiB of stack that a guest has: refused with a code, never a fault.
+//! JSON nested deeply enough to exhaust the 64 KiB stack of a guest is rejected with a code and never causes a fault.
 
 use crate::support::{Response, TestClient, TestHost};
 
@@ -17,15 +17,15 @@ async fn post(client: &TestClient, path: &str, body: String) -> Response {
 }
 
 #[tokio::test]
-async fn what_is_nested_too_deep_is_malformed() {
+async fn too_deeply_nested_json_is_malformed() {
     let host = TestHost::fleet().await;
     let acme = host.client("fleet", "acme").await;
     for levels in [100, 1_000, 100_000] {
         for inner in [arrays(levels), objects(levels), "[".repeat(levels), r#"{"a":"#.repeat(levels)] {
             for body in [format!(r#"{{"pickup":"1 Dock St","meta":{inner}}}"#), inner.clone()] {
                 for path in PATHS {
-                    let answer = post(&acme, path, body.clone()).await.expect(400);
-                    assert_eq!(answer.text_at("/code"), "MALFORMED_REQUEST", "{levels} levels to {path}");
+                    let response = post(&acme, path, body.clone()).await.expect(400);
+                    assert_eq!(response.text_at("/code"), "MALFORMED_REQUEST", "{levels} levels to {path}");
                 }
             }
         }
@@ -33,9 +33,9 @@ async fn what_is_nested_too_deep_is_malformed() {
     host.stop().await;
 }
 
-/// The body around it has one level, and 32 are allowed.
+/// 32 levels are allowed, one of which is the body itself.
 #[tokio::test]
-async fn the_deepest_that_is_allowed_is_served() {
+async fn json_with_the_maximum_depth_is_accepted() {
     let host = TestHost::fleet().await;
     let acme = host.client("fleet", "acme").await;
     for inner in [objects(31), format!(r#"{{"a":{}}}"#, arrays(30))] {
@@ -50,7 +50,7 @@ async fn the_deepest_that_is_allowed_is_served() {
 }
 
 #[tokio::test]
-async fn what_people_write_is_not() {
+async fn moderately_nested_json_is_accepted() {
     let host = TestHost::fleet().await;
     let acme = host.client("fleet", "acme").await;
     for inner in [objects(10), format!(r#"{{"a":{}}}"#, arrays(10))] {

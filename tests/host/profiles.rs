@@ -1,14 +1,14 @@
-//! Profiles of plugins: what they show of a plugin under load, what ends them, and what is refused.
+//! Profiles of plugins: samples of a plugin under load, their end, and rejected requests.
 
 use serde_json::{Value, json};
 use tempfile::tempdir;
 use tenon_bench::guests;
 use tokio::task::{AbortHandle, JoinHandle};
 
-use super::commands::{bad, good};
+use super::command_line::{run_err, run_ok};
 use crate::support::{Response, TestHost, component, eventually};
 
-/// Calls of `misbehave` that compute for some milliseconds each, until this is dropped.
+/// Sends calls of `misbehave` that compute for some milliseconds each, until it is dropped.
 struct Load(AbortHandle);
 
 impl Load {
@@ -33,22 +33,22 @@ async fn profile(host: &TestHost, plugin: &str, seconds: u64) -> Response {
     host.operator().post(&format!("/v1/plugins/{plugin}/profile?seconds={seconds}"), json!({})).await
 }
 
-/// A profile that has begun, and would take a minute.
-async fn begin(host: &TestHost, plugin: &str) -> JoinHandle<Response> {
-    let before = begun(host).await;
+/// Starts a profile of one minute.
+async fn start_profile(host: &TestHost, plugin: &str) -> JoinHandle<Response> {
+    let before = started_profiles(host).await;
     let operator = host.operator();
-    let running = tokio::spawn(operator.post_later(&format!("/v1/plugins/{plugin}/profile?seconds=60")));
-    eventually("the profile begins", async || (begun(host).await > before).then_some(())).await;
+    let running = tokio::spawn(operator.post_empty(&format!("/v1/plugins/{plugin}/profile?seconds=60")));
+    eventually("the profile starts", async || (started_profiles(host).await > before).then_some(())).await;
     running
 }
 
-/// Lines of the journal about profiles that were begun.
-async fn begun(host: &TestHost) -> usize {
+/// Returns the number of started profiles in the journal.
+async fn started_profiles(host: &TestHost) -> usize {
     let lines = host.operator().get("/v1/journal?action=profile").await.expect(200).json();
     lines.as_array().unwrap().iter().filter(|line| line["outcome"] == "done").count()
 }
 
-/// The names of the innermost functions of all samples.
+/// Returns the names of the innermost functions of all samples.
 fn innermost(profile: &Value) -> Vec<String> {
     let thread = &profile["threads"][0];
     let at = |table: &str, column: &str, index: &Value| {
@@ -63,7 +63,7 @@ fn innermost(profile: &Value) -> Vec<String> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn profile_of_a_plugin_under_load_shows_where_it_computes() {
+async fn profile_names_the_functions_that_compute() {
     let host = TestHost::misbehave().await;
     let load = Load::start(&host).await;
     let report = profile(&host, "misbehave", 1).await.expect(200).json();
@@ -79,8 +79,8 @@ async fn profile_of_a_plugin_under_load_shows_where_it_computes() {
 
     let names = innermost(&report["profile"]);
     assert_eq!(names.len() as u64, samples);
-    let of_top = names.iter().filter(|name| **name == top["name"]).count();
-    assert_eq!(of_top as u64, top["self_samples"].as_u64().unwrap());
+    let top_samples = names.iter().filter(|name| **name == top["name"]).count();
+    assert_eq!(top_samples as u64, top["self_samples"].as_u64().unwrap());
     let strings = report["profile"]["threads"][0]["stringArray"].as_array().unwrap();
     assert!(strings.contains(&"slow".into()), "the operation: {strings:?}");
     host.stop().await;
@@ -92,16 +92,16 @@ async fn command_writes_the_file_and_prints_the_functions() {
     let (load, folder) = (Load::start(&host).await, tempdir().unwrap());
     let file = folder.path().join("slow.json");
     let line = ["plugin", "profile", "misbehave", "--seconds", "1", "--output", file.to_str().unwrap()];
-    let text = good(&host, &line).await;
+    let text = run_ok(&host, &line).await;
     assert!(text.contains("resources::slow") && text.contains("https://profiler.firefox.com"), "{text}");
     let written: Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
     assert!(!innermost(&written).is_empty());
 
     std::fs::write(&file, "mine").unwrap();
-    let refused = bad(&host, &line).await;
+    let refused = run_err(&host, &line).await;
     assert!(refused.contains("exists") && refused.contains("--force"), "{refused}");
     assert_eq!(std::fs::read(&file).unwrap(), b"mine");
-    let report = good(&host, &[&line[..], &["--force", "--json"]].concat()).await;
+    let report = run_ok(&host, &[&line[..], &["--force", "--json"]].concat()).await;
     let report: Value = serde_json::from_str(&report).unwrap();
     assert_eq!(report["file"], file.to_str().unwrap());
     assert!(report["samples"].as_u64().unwrap() > 0, "{report}");
@@ -128,32 +128,32 @@ async fn profile_without_samples_replaces_no_file() {
     let file = folder.path().join("kept.json");
     std::fs::write(&file, "mine").unwrap();
     let line = ["plugin", "profile", "misbehave", "--seconds", "1", "--force", "--output", file.to_str().unwrap()];
-    let refused = bad(&host, &line).await;
+    let refused = run_err(&host, &line).await;
     assert!(refused.contains("No file was written. There are no samples"), "{refused}");
     assert_eq!(std::fs::read(&file).unwrap(), b"mine");
     host.stop().await;
 }
 
 #[tokio::test]
-async fn unknown_plugins_and_wrong_durations_are_refused() {
+async fn unknown_plugins_and_invalid_durations_are_rejected() {
     let host = TestHost::misbehave().await;
     let unknown = profile(&host, "wharf", 1).await.expect(404).json();
-    assert_eq!(unknown["hint"], "There are: misbehave.");
+    assert_eq!(unknown["hint"], "Known plugins: misbehave.");
     for seconds in ["0", "61", "-1", "1.5", "ten"] {
         let path = format!("/v1/plugins/misbehave/profile?seconds={seconds}");
         let refused = host.operator().post(&path, json!({})).await.expect(400).json();
         assert_eq!(refused["hint"], "The option is seconds=1..60.", "{seconds}");
     }
-    assert_eq!(begun(&host).await, 0);
+    assert_eq!(started_profiles(&host).await, 0);
     host.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn second_profile_is_refused_until_the_client_of_the_first_is_gone() {
+async fn second_profile_is_rejected_until_the_client_of_the_first_disconnects() {
     let host = TestHost::misbehave().await;
-    let first = begin(&host, "misbehave").await;
+    let first = start_profile(&host, "misbehave").await;
     let second = profile(&host, "misbehave", 1).await.expect(409).json();
-    assert_eq!(second["reasons"], json!(["another profile runs; a host takes one at a time"]));
+    assert_eq!(second["reasons"], json!(["another profile is running; a host runs one at a time"]));
     first.abort();
     eventually("the abandoned profile ends", async || {
         (profile(&host, "misbehave", 1).await.status == 200).then_some(())
@@ -166,7 +166,7 @@ async fn second_profile_is_refused_until_the_client_of_the_first_is_gone() {
 async fn swap_ends_the_profile_of_the_old_generation() {
     let grants = r#"grants = ["records", "events"]"#;
     let host = TestHost::builder().plugin("chameleon", component("chameleon"), grants).start().await;
-    let running = begin(&host, "chameleon").await;
+    let running = start_profile(&host, "chameleon").await;
     let mut manifest = guests::chameleon_manifest();
     manifest["version"] = "9.9.9".into();
     let newer = guests::chameleon(&manifest.to_string()).unwrap();
@@ -180,9 +180,9 @@ async fn swap_ends_the_profile_of_the_old_generation() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn host_that_stops_ends_a_profile() {
+async fn stopping_host_ends_a_profile() {
     let host = TestHost::misbehave().await;
-    let running = begin(&host, "misbehave").await;
+    let running = start_profile(&host, "misbehave").await;
     host.stop().await;
     assert_eq!(running.await.unwrap().expect(200).json()["ended"], "stopping");
 }

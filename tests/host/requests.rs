@@ -1,4 +1,4 @@
-//! HTTP as RFC 9110 has it, over the whole host: methods, ids of requests, browsers, callers that dawdle.
+//! HTTP by RFC 9110 over the whole host: methods, request ids, CORS, slow clients, and malformed requests.
 
 use serde_json::json;
 
@@ -7,7 +7,7 @@ use crate::support::{RawConnection, TestHost, component};
 const GRANTS: &str =
     r#"grants = ["records", "events", "subscriptions", "effects", "questions", "credentials", "ids", "config", "log"]"#;
 
-async fn with_head(head: &str) -> TestHost {
+async fn host_with_settings(head: &str) -> TestHost {
     TestHost::builder().plugin("fleet", component("fleet"), GRANTS).head(head).start().await
 }
 
@@ -34,46 +34,48 @@ async fn options_names_the_methods_and_needs_no_key() {
         ("/v1/drivers/driver_1/track", "POST, PUT, PATCH, OPTIONS"),
         ("/docs", "GET, HEAD, OPTIONS"),
     ] {
-        let answer = anonymous.send("OPTIONS", path, &[], vec![]).await.expect(204);
-        assert_eq!(answer.header("allow"), Some(allow), "{path}");
+        let response = anonymous.send("OPTIONS", path, &[], vec![]).await.expect(204);
+        assert_eq!(response.header("allow"), Some(allow), "{path}");
     }
     host.stop().await;
 }
 
 #[tokio::test]
-async fn an_id_of_a_request_is_echoed_where_it_is_sane() {
+async fn valid_request_id_is_echoed() {
     let host = TestHost::fleet().await;
-    for (given, echoed) in [("trace-1.A_b", true), ("two words", false), ("<script>", false), (&*"x".repeat(65), false)]
+    for (sent, is_echoed) in
+        [("trace-1.A_b", true), ("two words", false), ("<script>", false), (&*"x".repeat(65), false)]
     {
-        let answer = host.anonymous().send("GET", "/v1/orders", &[("x-request-id", given)], vec![]).await.expect(401);
-        assert_eq!(answer.header("x-request-id") == Some(given), echoed, "{given}");
-        assert_eq!(Some(answer.text_at("/request_id").as_str()), answer.header("x-request-id"));
+        let response = host.anonymous().send("GET", "/v1/orders", &[("x-request-id", sent)], vec![]).await.expect(401);
+        assert_eq!(response.header("x-request-id") == Some(sent), is_echoed, "{sent}");
+        assert_eq!(Some(response.text_at("/request_id").as_str()), response.header("x-request-id"));
     }
     host.stop().await;
 }
 
 #[tokio::test]
-async fn browsers_are_served_from_the_origins_of_the_configuration_only() {
-    let host = with_head("[http]\ncors-origins = [\"https://app.example.com\"]").await;
+async fn browsers_are_served_from_configured_origins_only() {
+    let host = host_with_settings("[http]\ncors-origins = [\"https://app.example.com\"]").await;
     let preflight = async |origin: &str| {
         let headers = [("origin", origin), ("access-control-request-method", "POST")];
         host.anonymous().send("OPTIONS", "/v1/orders", &headers, vec![]).await.expect(204)
     };
-    let known = preflight("https://app.example.com").await;
-    assert_eq!(known.header("access-control-allow-origin"), Some("https://app.example.com"));
-    assert_eq!(known.header("access-control-allow-methods"), Some("POST, GET, HEAD, OPTIONS"));
+    let allowed = preflight("https://app.example.com").await;
+    assert_eq!(allowed.header("access-control-allow-origin"), Some("https://app.example.com"));
+    assert_eq!(allowed.header("access-control-allow-methods"), Some("POST, GET, HEAD, OPTIONS"));
     assert_eq!(preflight("https://evil.example.com").await.header("access-control-allow-origin"), None);
     host.stop().await;
     let host = TestHost::fleet().await;
     let headers = [("origin", "https://app.example.com")];
-    let off = host.anonymous().send("GET", "/v1/orders", &headers, vec![]).await.expect(401);
-    assert_eq!((off.header("access-control-allow-origin"), off.header("vary")), (None, None));
+    let without_cors = host.anonymous().send("GET", "/v1/orders", &headers, vec![]).await.expect(401);
+    let cors_headers = (without_cors.header("access-control-allow-origin"), without_cors.header("vary"));
+    assert_eq!(cors_headers, (None, None));
     host.stop().await;
 }
 
 #[tokio::test]
-async fn callers_that_dawdle_over_the_head_are_cut_and_others_are_served() {
-    let host = with_head("[http]\nheader-timeout-ms = 100").await;
+async fn slow_request_heads_time_out_and_others_are_served() {
+    let host = host_with_settings("[http]\nheader-timeout-ms = 100").await;
     let acme = host.client("fleet", "acme").await;
     let mut slow = RawConnection::open(host.base()).await;
     slow.send("GET /v1/orders HTTP/1.1\r\nhost: a\r\nx-slow:").await;
@@ -83,7 +85,7 @@ async fn callers_that_dawdle_over_the_head_are_cut_and_others_are_served() {
 }
 
 #[tokio::test]
-async fn a_request_without_one_host_or_with_a_transfer_coding_is_refused_in_the_words_of_the_interface() {
+async fn invalid_host_or_transfer_coding_gets_the_error_body_of_the_interface() {
     let host = TestHost::fleet().await;
     for (head, status) in [
         ("GET /v1/orders HTTP/1.1\r\n", 400),
@@ -92,26 +94,29 @@ async fn a_request_without_one_host_or_with_a_transfer_coding_is_refused_in_the_
     ] {
         let mut connection = RawConnection::open(host.base()).await;
         connection.send(&format!("{head}\r\n")).await;
-        let answer = connection.read_to_end().await;
-        assert!(answer.starts_with(&format!("HTTP/1.1 {status}")) && answer.contains("connection: close"), "{answer}");
-        assert!(answer.contains("MALFORMED_REQUEST"), "{answer}");
+        let response = connection.read_to_end().await;
+        assert!(
+            response.starts_with(&format!("HTTP/1.1 {status}")) && response.contains("connection: close"),
+            "{response}"
+        );
+        assert!(response.contains("MALFORMED_REQUEST"), "{response}");
     }
     host.stop().await;
 }
 
 #[tokio::test]
-async fn a_head_that_is_too_large_is_431() {
+async fn too_large_head_is_431() {
     let host = TestHost::fleet().await;
     let mut connection = RawConnection::open(host.base()).await;
     let head = format!("GET /v1/orders HTTP/1.1\r\nhost: a\r\nx-large: {}\r\n\r\n", "x".repeat(100_000));
     connection.send(&head).await;
-    let answer = connection.read_to_end().await;
-    assert!(answer.starts_with("HTTP/1.1 431"), "{answer}");
+    let response = connection.read_to_end().await;
+    assert!(response.starts_with("HTTP/1.1 431"), "{response}");
     host.stop().await;
 }
 
 #[tokio::test]
-async fn a_body_that_was_announced_too_large_is_never_asked_for() {
+async fn body_with_a_too_large_content_length_is_rejected_without_100_continue() {
     let host = TestHost::fleet().await;
     let key = host.key("fleet", "acme").await;
     let mut connection = RawConnection::open(host.base()).await;
@@ -120,7 +125,7 @@ async fn a_body_that_was_announced_too_large_is_never_asked_for() {
          content-length: 99999999\r\n\r\n"
     );
     connection.send(&head).await;
-    let answer = connection.read_to_end().await;
-    assert!(answer.starts_with("HTTP/1.1 413") && answer.contains("PAYLOAD_TOO_LARGE"), "{answer}");
+    let response = connection.read_to_end().await;
+    assert!(response.starts_with("HTTP/1.1 413") && response.contains("PAYLOAD_TOO_LARGE"), "{response}");
     host.stop().await;
 }

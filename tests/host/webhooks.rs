@@ -1,13 +1,13 @@
-//! What operators see of webhooks and do about them: of a real host, a real event, and a receiver that fails.
+//! Webhook operations of operators on a real host: listing failed deliveries, redelivery, and recovery.
 
 use serde_json::{Value, json};
 
-use crate::support::{Reply, Response, TestClient, TestHost, TestReceiver, eventually};
+use crate::support::{ReceiverResponse, Response, TestClient, TestHost, TestReceiver, eventually};
 
-/// The id of a new endpoint.
-async fn put_endpoint(client: &TestClient, receiver: &TestReceiver) -> String {
-    let made = client.post("/v1/webhook-endpoints", json!({"url": receiver.url(), "events": []})).await;
-    made.expect(201).text_at("/id")
+/// Creates an endpoint and returns its id.
+async fn create_endpoint(client: &TestClient, receiver: &TestReceiver) -> String {
+    let created = client.post("/v1/webhook-endpoints", json!({"url": receiver.url(), "events": []})).await;
+    created.expect(201).text_at("/id")
 }
 
 async fn entries(host: &TestHost, path: &str) -> Vec<Value> {
@@ -15,20 +15,20 @@ async fn entries(host: &TestHost, path: &str) -> Vec<Value> {
     page["entries"].as_array().unwrap().clone()
 }
 
-/// As ada.
+/// Sends a command as the operator "ada".
 async fn command(host: &TestHost, path: &str, body: Value) -> Response {
     let headers = [("content-type", "application/json"), ("x-tenon-operator", "ada")];
     host.operator().send("POST", path, &headers, body.to_string().into_bytes()).await
 }
 
 #[tokio::test]
-async fn an_operator_sees_what_failed_and_why_sends_it_again_and_stands_in_the_journal() {
-    let (host, receiver) = (TestHost::fleet().await, TestReceiver::start(Reply::Status(503)).await);
+async fn failed_delivery_is_listed_and_its_redelivery_is_journaled() {
+    let (host, receiver) = (TestHost::fleet().await, TestReceiver::start(ReceiverResponse::Status(503)).await);
     let (acme, rival) = (host.client("fleet", "acme").await, host.client("fleet", "rival").await);
-    let failing = put_endpoint(&acme, &receiver).await;
-    let resting = put_endpoint(&acme, &receiver).await;
-    acme.post(&format!("/v1/webhook-endpoints/{resting}/disable"), json!({})).await.check(200);
-    put_endpoint(&rival, &receiver).await;
+    let failing = create_endpoint(&acme, &receiver).await;
+    let disabled = create_endpoint(&acme, &receiver).await;
+    acme.post(&format!("/v1/webhook-endpoints/{disabled}/disable"), json!({})).await.check(200);
+    create_endpoint(&rival, &receiver).await;
     acme.post("/v1/orders", json!({"pickup": "1 Dock St", "dropoff": "2 Mill Rd"})).await.check(201);
     let failed = eventually("the failed attempt", async || {
         entries(&host, &format!("/v1/webhooks/deliveries?endpoint={failing}&state=retrying")).await.pop()
@@ -43,14 +43,14 @@ async fn an_operator_sees_what_failed_and_why_sends_it_again_and_stands_in_the_j
 
     let endpoints = entries(&host, "/v1/webhooks/endpoints?tenant=acme/test").await;
     let ids: Vec<&Value> = endpoints.iter().map(|endpoint| &endpoint["id"]).collect();
-    assert_eq!(ids, [&json!(failing), &json!(resting)]);
+    assert_eq!(ids, [&json!(failing), &json!(disabled)]);
     assert_eq!((&endpoints[0]["retrying"], &endpoints[0]["live"]["breaker_open"]), (&json!(1), &json!(false)));
     assert!(endpoints[0]["failing_since"].is_string(), "{endpoints:?}");
     assert_eq!((&endpoints[1]["pending"], &endpoints[1]["enabled"]), (&json!(1), &json!(false)));
     assert_eq!(endpoints[1]["disabled"]["reason"], "by the plugin");
 
-    let wish = json!({"endpoint": failing, "event": event});
-    let report = command(&host, "/v1/webhooks/redeliver", wish).await.expect(200).json();
+    let request = json!({"endpoint": failing, "event": event});
+    let report = command(&host, "/v1/webhooks/redeliver", request).await.expect(200).json();
     assert_eq!((&report["deliveries"], &report["enabled"]), (&json!(1), &json!(true)));
     receiver.wait_for(2).await;
     let line = &host.operator().get("/v1/plugins/journal?limit=1").await.expect(200).json()[0];
@@ -62,9 +62,9 @@ async fn an_operator_sees_what_failed_and_why_sends_it_again_and_stands_in_the_j
 }
 
 #[tokio::test]
-async fn a_command_about_what_there_is_not_is_refused_and_leaves_no_line_in_the_journal() {
-    let (host, receiver) = (TestHost::fleet().await, TestReceiver::start(Reply::Status(200)).await);
-    let hook = put_endpoint(&host.client("fleet", "acme").await, &receiver).await;
+async fn command_with_an_unknown_endpoint_or_event_is_rejected_and_not_journaled() {
+    let (host, receiver) = (TestHost::fleet().await, TestReceiver::start(ReceiverResponse::Status(200)).await);
+    let hook = create_endpoint(&host.client("fleet", "acme").await, &receiver).await;
     let lines = host.operator().get("/v1/plugins/journal").await.expect(200).json();
     let since = "2026-01-02T03:04:05Z";
     for (path, body, status) in [
@@ -77,9 +77,9 @@ async fn a_command_about_what_there_is_not_is_refused_and_leaves_no_line_in_the_
         command(&host, path, body).await.check(status);
     }
     assert_eq!(host.operator().get("/v1/plugins/journal").await.expect(200).json(), lines);
-    for wrong in ["deliveries?state=lost", "deliveries?after=x", "endpoints?after=x"] {
-        let answer = host.operator().get(&format!("/v1/webhooks/{wrong}")).await.expect(400);
-        assert_eq!(answer.text_at("/error"), "invalid", "{wrong}");
+    for query in ["deliveries?state=lost", "deliveries?after=x", "endpoints?after=x"] {
+        let response = host.operator().get(&format!("/v1/webhooks/{query}")).await.expect(400);
+        assert_eq!(response.text_at("/error"), "invalid", "{query}");
     }
     let unknown = host.operator().get("/v1/webhooks/deliveries?endpoint=none").await.expect(404).json();
     assert_eq!(unknown["message"], "There is no endpoint \"none\".");
@@ -87,11 +87,11 @@ async fn a_command_about_what_there_is_not_is_refused_and_leaves_no_line_in_the_
     host.stop().await;
 }
 
-/// The first attempt of an event that goes to this address.
+/// Creates an endpoint with this URL and an event, and returns the first attempt.
 async fn first_attempt_to(host: &TestHost, url: &str) -> Value {
     let acme = host.client("fleet", "acme").await;
-    let made = acme.post("/v1/webhook-endpoints", json!({"url": url, "events": []})).await;
-    let endpoint = made.expect(201).text_at("/id");
+    let created = acme.post("/v1/webhook-endpoints", json!({"url": url, "events": []})).await;
+    let endpoint = created.expect(201).text_at("/id");
     acme.post("/v1/orders", json!({"pickup": "1 Dock St", "dropoff": "2 Mill Rd"})).await.check(201);
     let path = format!("/v1/webhooks/deliveries?endpoint={endpoint}&state=retrying");
     let failed = eventually("an attempt", async || entries(host, &path).await.pop()).await;
@@ -101,7 +101,7 @@ async fn first_attempt_to(host: &TestHost, url: &str) -> Value {
 }
 
 #[tokio::test]
-async fn listeners_of_the_host_are_no_target_of_a_webhook_although_their_network_is_allowed() {
+async fn webhook_to_a_listener_of_the_host_is_rejected_although_its_network_is_allowed() {
     let host = TestHost::fleet().await;
     for own in [host.base(), host.admin_base()] {
         let attempt = first_attempt_to(&host, &format!("{own}/v1/orders")).await;

@@ -1,4 +1,4 @@
-//! Rust source as tokens: enough to find identifiers and `crate::` paths, blind to comments and texts.
+//! A tokenizer for Rust source that finds identifiers and `crate::` paths and skips comments and strings.
 
 use std::{fs, path::Path};
 
@@ -36,17 +36,36 @@ impl Source {
         Source { tokens }
     }
 
-    /// All identifiers and keywords with their lines.
+    /// Returns all identifiers and keywords with their lines.
     pub fn identifiers(&self) -> Vec<(usize, String)> {
         let named = self.tokens.iter().filter(|token| token.text.starts_with(is_word));
         named.map(|token| (token.line, token.text.clone())).collect()
     }
 
-    /// What follows `crate::`, groups unfolded: `use crate::{a, b::{c, d}}` gives a, b::c and b::d.
+    /// Returns the paths after `crate::` with groups expanded: `use crate::{a, b::{c, d}}` gives a, b::c and b::d.
     pub fn crate_paths(&self) -> Vec<(usize, Vec<String>)> {
+        self.paths_from("crate", self.tokens.len())
+    }
+
+    /// Returns the paths that begin with `crate` or `super`, including that word. Stops at the tests at the end of the
+    /// file.
+    pub fn paths(&self) -> Vec<Vec<String>> {
+        let is_tests = |at: &usize| self.text(*at) == "mod" && self.text(at + 1) == "tests" && self.text(at + 2) == "{";
+        let end = (0..self.tokens.len()).find(is_tests).unwrap_or(self.tokens.len());
         let mut found = Vec::new();
-        for (at, token) in self.tokens.iter().enumerate() {
-            if token.text == "crate" && self.is_separator(at + 1) {
+        for root in ["crate", "super"] {
+            let paths = self.paths_from(root, end).into_iter();
+            found.extend(paths.map(|(_, path)| [vec![root.to_owned()], path].concat()));
+        }
+        found
+    }
+
+    /// Returns the paths after `root::` with their lines, from the first `end` tokens.
+    fn paths_from(&self, root: &str, end: usize) -> Vec<(usize, Vec<String>)> {
+        let mut found = Vec::new();
+        for (at, token) in self.tokens.iter().enumerate().take(end) {
+            let begins = token.text == root && self.is_separator(at + 1);
+            if begins && !(at >= 3 && self.is_separator(at - 2) && self.text(at - 3) == root) {
                 let mut paths = Vec::new();
                 self.read_path(at + 3, Vec::new(), &mut paths);
                 found.extend(paths.into_iter().map(|path| (token.line, path)));
@@ -63,7 +82,7 @@ impl Source {
         self.text(at) == ":" && self.text(at + 1) == ":"
     }
 
-    /// Gives the place after the path.
+    /// Returns the position after the path.
     fn read_path(&self, mut at: usize, mut prefix: Vec<String>, found: &mut Vec<Vec<String>>) -> usize {
         loop {
             match self.text(at) {
@@ -100,7 +119,9 @@ fn is_word(character: char) -> bool {
     character.is_alphanumeric() || character == '_'
 }
 
-/// Comments, texts, characters and lifetimes are one token each; everything else is a word or one character.
+/// Returns the end of the token at a position.
+///
+/// Comments, strings, characters and lifetimes are one token each. Everything else is a word or one character.
 fn end_of_token(text: &[char], at: usize) -> usize {
     let rest = &text[at..];
     let end = match rest {
@@ -140,7 +161,7 @@ fn end_of_text(rest: &[char], mut at: usize) -> usize {
     (at + 1).min(rest.len())
 }
 
-/// `r"…"`, `br#"…"#`; a raw identifier (`r#type`) is a word.
+/// Returns the length of `r"…"` or `br#"…"#`. A raw identifier (`r#type`) is a word.
 fn end_of_raw(rest: &[char]) -> usize {
     let start = rest.iter().position(|c| *c == 'r').unwrap_or(0) + 1;
     let hashes = rest[start..].iter().take_while(|c| **c == '#').count();
@@ -158,7 +179,7 @@ fn end_of_raw(rest: &[char]) -> usize {
     rest.len()
 }
 
-/// "DriverId" and "driver_id" are driver and id.
+/// Splits an identifier into lower-case words: "DriverId" and "driver_id" give driver and id.
 pub fn words(identifier: &str) -> Vec<String> {
     let mut words: Vec<String> = vec![String::new()];
     let mut last_was_lower = false;
@@ -177,7 +198,7 @@ pub fn words(identifier: &str) -> Vec<String> {
 }
 
 #[test]
-fn texts_and_comments_hide_their_words() {
+fn strings_and_comments_are_skipped() {
     let source = Source::parse(
         r##"// driver
         /* order /* wallet */ */ let a = "driver \" order"; let b = r#"wallet "x" "#; let c = '"'; fn f<'fleet>() {}
@@ -189,7 +210,7 @@ fn texts_and_comments_hide_their_words() {
 }
 
 #[test]
-fn groups_of_use_lines_are_unfolded() {
+fn groups_of_use_lines_are_expanded() {
     let source =
         Source::parse("use crate::{db, plugin::{call as c, routes::*}, limits::A};\nlet x = crate::http::go();");
     let paths: Vec<String> = source.crate_paths().into_iter().map(|(_, path)| path.join("::")).collect();
@@ -197,7 +218,7 @@ fn groups_of_use_lines_are_unfolded() {
 }
 
 #[test]
-fn identifiers_fall_into_words() {
+fn identifiers_are_split_into_words() {
     assert_eq!(words("DriverId"), ["driver", "id"]);
     assert_eq!(words("ORDERS_MAX"), ["orders", "max"]);
     assert_eq!(words("ordering"), ["ordering"]);

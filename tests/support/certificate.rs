@@ -1,4 +1,4 @@
-//! A certificate for this machine: what servers show, and connections that trust it and nothing else.
+//! A self-signed certificate for this machine: server acceptors that present it, and connections that trust only it.
 
 use std::{fs, path::Path, sync::Arc};
 
@@ -10,7 +10,7 @@ use rustls::{
 use tokio::net::TcpStream;
 use tokio_rustls::{TlsAcceptor, TlsConnector, client::TlsStream};
 
-/// As PEM.
+/// A certificate and its private key as PEM.
 #[derive(Clone)]
 pub struct TestCertificate {
     pub certificate: String,
@@ -18,20 +18,20 @@ pub struct TestCertificate {
 }
 
 impl TestCertificate {
-    /// For localhost and 127.0.0.1; signed by itself.
+    /// Generates a self-signed certificate for localhost and 127.0.0.1.
     pub fn new() -> TestCertificate {
         let names = ["localhost", "127.0.0.1"].map(str::to_owned);
-        let made = rcgen::generate_simple_self_signed(names).expect("a certificate");
-        TestCertificate { certificate: made.cert.pem(), key: made.signing_key.serialize_pem() }
+        let generated = rcgen::generate_simple_self_signed(names).expect("a certificate");
+        TestCertificate { certificate: generated.cert.pem(), key: generated.signing_key.serialize_pem() }
     }
 
-    /// As `tls.crt` and `tls.key`.
+    /// Writes `tls.crt` and `tls.key` into the folder.
     pub fn write(&self, folder: &Path) {
         fs::write(folder.join("tls.crt"), &self.certificate).expect("write the certificate");
         fs::write(folder.join("tls.key"), &self.key).expect("write the key");
     }
 
-    /// A connection to `base` ("http://127.0.0.1:1234"); `None` where another certificate is shown.
+    /// Connects to `base` ("http://127.0.0.1:1234"). Returns `None` if the server presents another certificate.
     pub async fn connect(&self, base: &str, protocols: &[&str]) -> Option<TlsStream<TcpStream>> {
         let mut roots = RootCertStore::empty();
         roots.add(self.der()).expect("a root");
@@ -46,7 +46,7 @@ impl TestCertificate {
         TlsConnector::from(Arc::new(config)).connect(name, stream).await.ok()
     }
 
-    /// For a server of the test's own.
+    /// Returns an acceptor for a server that the test runs itself.
     pub fn acceptor(&self) -> TlsAcceptor {
         let key = PrivateKeyDer::from_pem_slice(self.key.as_bytes()).expect("a key");
         let config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))

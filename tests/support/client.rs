@@ -1,4 +1,4 @@
-//! HTTP as a caller sees it: one method for each verb, JSON in and out, answers that can be asked for what they hold.
+//! An HTTP client for tests: one method for each verb, JSON bodies, and responses with checks and accessors.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use serde_json::Value;
 
 type Inner = Client<HttpConnector, Full<Bytes>>;
 
-/// An actor: anonymous, or with a key.
+/// A client, anonymous or with an API key.
 #[derive(Clone)]
 pub struct TestClient {
     inner: Inner,
@@ -20,7 +20,7 @@ pub struct TestClient {
     key: Option<String>,
 }
 
-#[must_use = "an answer nobody looks at proves nothing"]
+#[must_use = "a response that is not checked proves nothing"]
 #[derive(Debug, Clone)]
 pub struct Response {
     pub status: u16,
@@ -42,8 +42,8 @@ impl TestClient {
         self.json("POST", path, body).await
     }
 
-    /// An empty object, by a task of its own.
-    pub fn post_later(&self, path: &str) -> impl Future<Output = Response> + use<> {
+    /// Posts an empty object. The returned future borrows nothing, so it can be spawned.
+    pub fn post_empty(&self, path: &str) -> impl Future<Output = Response> + use<> {
         self.send("POST", path, &[("content-type", "application/json")], b"{}".to_vec())
     }
 
@@ -55,7 +55,7 @@ impl TestClient {
         self.send("DELETE", path, &[], Vec::new()).await
     }
 
-    /// With an idempotency key.
+    /// Posts with an idempotency key.
     pub async fn post_once(&self, path: &str, idempotency_key: &str, body: Value) -> Response {
         let headers = [("content-type", "application/json"), ("idempotency-key", idempotency_key)];
         self.send("POST", path, &headers, body.to_string().into_bytes()).await
@@ -65,7 +65,7 @@ impl TestClient {
         self.send(method, path, &[("content-type", "application/json")], body.to_string().into_bytes()).await
     }
 
-    /// Anything at all. Panics where no answer comes: a failed request is never expected.
+    /// Sends any request. Panics if there is no response, because no test expects that.
     #[track_caller]
     pub fn send(
         &self,
@@ -84,9 +84,9 @@ impl TestClient {
         let request = request.body(Full::new(Bytes::from(body))).expect("a request that can be sent");
         let (client, name) = (self.inner.clone(), format!("{method} {path}"));
         async move {
-            let answer = tokio::time::timeout(Duration::from_secs(60), client.request(request)).await;
-            let answer = answer.unwrap_or_else(|_| panic!("{name}: no answer within a minute"));
-            let (head, body) = answer.unwrap_or_else(|error| panic!("{name}: {error}")).into_parts();
+            let response = tokio::time::timeout(Duration::from_secs(60), client.request(request)).await;
+            let response = response.unwrap_or_else(|_| panic!("{name}: no response within a minute"));
+            let (head, body) = response.unwrap_or_else(|error| panic!("{name}: {error}")).into_parts();
             let body = body.collect().await.unwrap_or_else(|error| panic!("{name}: {error}")).to_bytes();
             Response { status: head.status.as_u16(), headers: head.headers, body }
         }
@@ -94,14 +94,14 @@ impl TestClient {
 }
 
 impl Response {
-    /// Fails with the body, so that the reason is seen.
+    /// Asserts the status. A failure prints the body.
     #[track_caller]
     pub fn expect(self, status: u16) -> Response {
         assert_eq!(self.status, status, "body: {}", self.text());
         self
     }
 
-    /// The same where nothing but the status matters.
+    /// Asserts the status where nothing else matters.
     #[track_caller]
     pub fn check(self, status: u16) {
         let _ = self.expect(status);
@@ -120,11 +120,11 @@ impl Response {
         self.headers.get(name)?.to_str().ok()
     }
 
-    /// The member of the JSON at this pointer, as text.
+    /// Returns the string at this JSON pointer.
     #[track_caller]
     pub fn text_at(&self, pointer: &str) -> String {
         let json = self.json();
         let found = json.pointer(pointer).and_then(Value::as_str);
-        found.unwrap_or_else(|| panic!("no text at {pointer}: {json}")).to_owned()
+        found.unwrap_or_else(|| panic!("no string at {pointer}: {json}")).to_owned()
     }
 }

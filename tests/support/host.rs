@@ -1,4 +1,4 @@
-//! One host for one test: the real one, on ports of its own, in a folder that is removed afterwards.
+//! The real host for one test, on its own ports, in a folder that is removed afterwards.
 
 use std::{
     fs,
@@ -18,9 +18,9 @@ use tenon::{
 use tenon_bench::guests::workspace_root;
 use tokio::net::TcpListener;
 
-use super::{TestCertificate, TestClient, compiled};
+use super::{TestCertificate, TestClient, compiled_code};
 
-/// Where `make plugins` and `make guests` leave a component: "fleet", or "guests/misbehave".
+/// Returns the file that `make plugins` or `make guests` built: "fleet", or "guests/misbehave".
 #[track_caller]
 pub fn component(name: &str) -> PathBuf {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target-plugins");
@@ -32,19 +32,19 @@ pub fn component(name: &str) -> PathBuf {
     file
 }
 
-/// A plugin's part of the shipped plugins.toml, without its component: for [`TestHostBuilder::plugin`].
+/// Returns the section of a plugin in the shipped plugins.toml, without its component, for [`TestHostBuilder::plugin`].
 pub fn shipped_section(plugin: &str) -> String {
     let shipped = std::fs::read_to_string(workspace_root().join("plugins.toml")).expect("plugins.toml");
     let (_, section) = shipped.split_once(&format!("[plugins.{plugin}]\n")).expect("a section");
-    let own = |line: &&str| !line.starts_with("[plugins.") || line.starts_with(&format!("[plugins.{plugin}."));
-    let lines = section.lines().take_while(own).filter(|line| !line.starts_with("component ="));
+    let belongs = |line: &&str| !line.starts_with("[plugins.") || line.starts_with(&format!("[plugins.{plugin}."));
+    let lines = section.lines().take_while(belongs).filter(|line| !line.starts_with("component ="));
     lines.map(|line| format!("{line}\n")).collect()
 }
 
-/// 32 bytes, as an operator would give them.
+/// 32 bytes in hexadecimal.
 const MASTER_KEY: &str = "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f";
 
-/// What a test wants of its host.
+/// Settings of a [`TestHost`].
 pub struct TestHostBuilder {
     environment: &'static str,
     head: String,
@@ -63,12 +63,12 @@ pub struct TestHost {
 }
 
 impl TestHost {
-    /// The fleet plugin as it is shipped.
+    /// Starts a host with the fleet plugin.
     pub async fn fleet() -> TestHost {
         TestHost::builder().fleet("").start().await
     }
 
-    /// The guest that counts, among its misdeeds.
+    /// Starts a host with the guest `misbehave`.
     pub async fn misbehave() -> TestHost {
         let grants = r#"grants = ["records", "events", "ids", "log"]"#;
         TestHost::builder().plugin("misbehave", component("misbehave"), grants).start().await
@@ -97,12 +97,12 @@ impl TestHost {
         TestClient::new(&self.base, None)
     }
 
-    /// A client with a new test key of this organization for this plugin.
+    /// Creates a test key of this organization for this plugin and returns a client that uses it.
     pub async fn client(&self, plugin: &str, organization: &str) -> TestClient {
         TestClient::new(&self.base, Some(&self.key(plugin, organization).await))
     }
 
-    /// A client with a key that there is already.
+    /// Returns a client that uses an existing key or token.
     pub fn client_of(&self, key: &str) -> TestClient {
         TestClient::new(&self.base, Some(key))
     }
@@ -112,12 +112,12 @@ impl TestHost {
         self.operator().post("/v1/keys", body).await.expect(201).text_at("/key")
     }
 
-    /// A new key, as the operators' interface takes its description; the answer is the key with its id.
+    /// Creates a key by the request body of the operators' interface. Returns the response: the key and its id.
     pub async fn create_key(&self, description: serde_json::Value) -> serde_json::Value {
         self.operator().post("/v1/keys", description).await.expect(201).json()
     }
 
-    /// The operators' listener, with its token.
+    /// Returns a client of the operators' listener with its token.
     pub fn operator(&self) -> TestClient {
         let token = fs::read_to_string(self.data_dir().join("admin.token")).expect("admin.token");
         TestClient::new(&self.admin, Some(token.trim()))
@@ -131,19 +131,18 @@ impl TestHost {
         self.data_dir().join("tenon.db")
     }
 
-    /// Lets the next batch go wrong.
+    /// Makes the next commit batch fail.
     pub fn fail_next_batch(&self, failpoint: Failpoint) {
         if let Some(host) = &self.host {
             host.fail_next_batch(failpoint);
         }
     }
 
-    /// What calls to the outside run through.
     pub fn destinations(&self) -> &Destinations {
         self.host.as_ref().expect("a host that runs").destinations()
     }
 
-    /// As if the disk were gone, or back: what is open stays open, but cannot be opened again under another name.
+    /// Renames the database, as if the disk were removed or restored. Open files stay open but cannot be opened again.
     pub fn rename_database(&self, from: &str, to: &str) {
         fs::rename(self.data_dir().join(from), self.data_dir().join(to)).expect("rename the database");
     }
@@ -152,24 +151,24 @@ impl TestHost {
         self.dir.path().join("plugins.toml")
     }
 
-    /// The file of a plugin's component, where `plugins.toml` says it lies.
+    /// Returns the component file that `plugins.toml` names for the plugin.
     pub fn component_file(&self, plugin: &str) -> PathBuf {
         self.dir.path().join(format!("{plugin}.wasm"))
     }
 
-    /// As a build does it: written aside, then renamed into place.
-    pub fn replace_component(&self, plugin: &str, by: &Path) {
-        let aside = self.dir.path().join(format!(".{plugin}.new"));
-        fs::copy(by, &aside).expect("copy the component");
-        fs::rename(aside, self.component_file(plugin)).expect("rename the component");
+    /// Replaces a component file atomically, as a build does.
+    pub fn replace_component(&self, plugin: &str, new: &Path) {
+        let temporary = self.dir.path().join(format!(".{plugin}.new"));
+        fs::copy(new, &temporary).expect("copy the component");
+        fs::rename(temporary, self.component_file(plugin)).expect("rename the component");
     }
 
-    /// Stops it and starts it again on the same folder, with new ports.
+    /// Stops the host and starts it again on the same folder, with new ports.
     pub async fn restart(self) -> TestHost {
         self.restart_after(|| ()).await
     }
 
-    /// The same, with something done while it is down.
+    /// Restarts the host and runs `work` while it is stopped.
     pub async fn restart_after(mut self, work: impl FnOnce()) -> TestHost {
         if let Some(host) = self.host.take() {
             host.stop().await;
@@ -186,19 +185,20 @@ impl TestHost {
 }
 
 impl TestHostBuilder {
-    /// `lines`: the rest of its section in plugins.toml, `grants = […]` at least; a `mount` comes first.
+    /// Adds a plugin. `lines` is the rest of its section in plugins.toml: at least `grants = […]`. A `mount` must come
+    /// first.
     pub fn plugin(mut self, name: &str, component: PathBuf, lines: &str) -> TestHostBuilder {
         self.plugins.push((name.to_owned(), component, lines.to_owned()));
         self
     }
 
-    /// The fleet plugin; `limits`: lines of `[plugins.fleet.limits]`.
+    /// Adds the fleet plugin. `limits` holds lines of `[plugins.fleet.limits]`.
     pub fn fleet(self, limits: &str) -> TestHostBuilder {
         let grants = r#"grants = ["records", "events", "subscriptions", "effects", "questions", "credentials", "ids", "config", "log"]"#;
         self.plugin("fleet", component("fleet"), &format!("{grants}\n[plugins.fleet.limits]\n{limits}"))
     }
 
-    /// Lines in front of the first section.
+    /// Sets lines of plugins.toml in front of the plugins' sections.
     pub fn head(mut self, lines: &str) -> TestHostBuilder {
         self.head = lines.to_owned();
         self
@@ -209,13 +209,13 @@ impl TestHostBuilder {
         self
     }
 
-    /// Lines of `[outbound]` besides those that every test has.
+    /// Sets lines of `[outbound]` in addition to those that every test has.
     pub fn outbound(mut self, lines: &str) -> TestHostBuilder {
         self.outbound = lines.to_owned();
         self
     }
 
-    /// Lies beside plugins.toml as `tls.crt` and `tls.key`.
+    /// Writes the certificate beside plugins.toml as `tls.crt` and `tls.key`.
     pub fn certificate(mut self, certificate: &TestCertificate) -> TestHostBuilder {
         self.certificate = Some(certificate.clone());
         self
@@ -227,7 +227,7 @@ impl TestHostBuilder {
     }
 
     /// Writes plugins.toml and the components into a new folder.
-    pub fn lay_out(&self) -> Arc<TempDir> {
+    pub fn write_files(&self) -> Arc<TempDir> {
         let dir = tempfile::tempdir().expect("a folder for the test");
         let is_production = self.environment == "production";
         let public_url = if is_production { "public-url = \"https://tenon.test\"\n" } else { "" };
@@ -240,7 +240,7 @@ impl TestHostBuilder {
             let mount = if lines.starts_with("mount =") { "" } else { "mount = \"/\"\n" };
             toml.push_str(&format!("[plugins.{name}]\ncomponent = \"{name}.wasm\"\n{mount}{lines}\n"));
         }
-        // The shipped setting: receivers of tests are on this machine. Production refuses that.
+        // The shipped setting. Receivers of tests run on this machine, which production rejects.
         let networks = if is_production { "" } else { "allow-test = [\"127.0.0.0/8\", \"::1/128\"]\n" };
         toml.push_str(&format!("[outbound]\n{networks}{}\n", self.outbound));
         fs::write(dir.path().join("plugins.toml"), toml).expect("write plugins.toml");
@@ -248,11 +248,11 @@ impl TestHostBuilder {
     }
 
     pub async fn start(self) -> TestHost {
-        start_in(self.lay_out(), self.clock).await
+        start_in(self.write_files(), self.clock).await
     }
 }
 
-async fn a_port() -> TcpListener {
+async fn bind_free_port() -> TcpListener {
     TcpListener::bind("127.0.0.1:0").await.expect("a port")
 }
 
@@ -263,18 +263,18 @@ async fn start_in(dir: Arc<TempDir>, clock: Clock) -> TestHost {
         ..Flags::default()
     };
     let variables = Variables::from_pairs([("TENON_MASTER_KEY", MASTER_KEY)]);
-    compiled::lend(&dir.path().join("data"));
+    compiled_code::restore(&dir.path().join("data"));
     let start = boot::Start {
         config: config::load(&flags, &variables).unwrap_or_else(|error| panic!("{error}")),
-        interfaces: a_port().await,
-        operators: a_port().await,
+        interfaces: bind_free_port().await,
+        operators: bind_free_port().await,
         natives: Default::default(),
         compiler: Program::File(env!("CARGO_BIN_EXE_tenon-compiler").into()),
         reload: Box::new(move || config::load(&flags, &variables)),
     };
     let host =
         boot::start(start, clock.clone()).await.unwrap_or_else(|error| panic!("the host does not start: {error:#}"));
-    compiled::collect(&dir.path().join("data"));
+    compiled_code::save(&dir.path().join("data"));
     let (base, admin) = (format!("http://{}", host.address()), format!("http://{}", host.admin_address()));
     TestHost { dir, clock, host: Some(host), base, admin }
 }

@@ -1,21 +1,21 @@
-//! Waiting for something to be seen from outside: asked again and again, never slept through.
+//! Polling for a condition that is observable from outside, instead of sleeping for a fixed time.
 
 use std::time::{Duration, Instant};
 
-const PATIENCE: Duration = Duration::from_secs(30);
-const PAUSE: Duration = Duration::from_millis(5);
+const TIMEOUT: Duration = Duration::from_secs(30);
+const INTERVAL: Duration = Duration::from_millis(5);
 
-/// What `look` finds in the end; fails, naming `what`, where it never does.
+/// Polls `find` until it returns a value. Fails after the timeout with the name `what`.
 #[track_caller]
-pub fn eventually<T>(what: &str, mut look: impl AsyncFnMut() -> Option<T>) -> impl Future<Output = T> {
-    let until = Instant::now() + PATIENCE;
+pub fn eventually<T>(what: &str, mut find: impl AsyncFnMut() -> Option<T>) -> impl Future<Output = T> {
+    let deadline = Instant::now() + TIMEOUT;
     async move {
         loop {
-            if let Some(found) = look().await {
+            if let Some(found) = find().await {
                 return found;
             }
-            assert!(Instant::now() < until, "{what}: not seen within {} s", PATIENCE.as_secs());
-            tokio::time::sleep(PAUSE).await;
+            assert!(Instant::now() < deadline, "{what}: not within {} s", TIMEOUT.as_secs());
+            tokio::time::sleep(INTERVAL).await;
         }
     }
 }

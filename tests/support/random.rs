@@ -1,4 +1,4 @@
-//! Random numbers that a seed repeats (splitmix64), for many hands.
+//! A seeded random number generator (splitmix64) that tasks can share.
 
 use parking_lot::Mutex;
 

@@ -1,4 +1,4 @@
-//! Chameleons of many versions: how they are made, served, deployed and asked.
+//! Helpers for versions of the guest `chameleon`: building, serving, deploying, and querying them.
 
 use std::{
     fs,
@@ -14,7 +14,8 @@ use crate::support::{Response, TestClient, TestHost, TestHostBuilder};
 
 pub const GRANTS: &str = r#"grants = ["records", "events"]"#;
 
-/// `chameleon` of version 1.N.0; its manifest changed at these pointers, whose last part may be new.
+/// Returns `chameleon` with version 1.N.0 and edits of its manifest at these JSON pointers. The last part of a pointer
+/// may be new.
 #[track_caller]
 pub fn chameleon(number: u64, edits: &[(&str, Value)]) -> Vec<u8> {
     let mut manifest = guests::chameleon_manifest();
@@ -26,8 +27,8 @@ pub fn chameleon(number: u64, edits: &[(&str, Value)]) -> Vec<u8> {
     guests::chameleon(&manifest.to_string()).unwrap()
 }
 
-/// The same plugin under another name, its paths below `/{name}`.
-pub fn namesake(name: &str, number: u64) -> Vec<u8> {
+/// Returns `chameleon` under another name with its paths below `/{name}`.
+pub fn chameleon_named(name: &str, number: u64) -> Vec<u8> {
     let mut manifest = guests::chameleon_manifest();
     manifest["name"] = name.into();
     for route in manifest["routes"].as_array_mut().unwrap() {
@@ -36,12 +37,12 @@ pub fn namesake(name: &str, number: u64) -> Vec<u8> {
     chameleon(number, &[("/name", manifest["name"].clone()), ("/routes", manifest["routes"].clone())])
 }
 
-/// Components as files, until the host has copied them.
-pub struct Shelf(TempDir);
+/// A temporary folder for component files, which is needed until the host has copied them.
+pub struct ComponentFiles(TempDir);
 
-impl Shelf {
-    pub fn new() -> Shelf {
-        Shelf(tempfile::tempdir().unwrap())
+impl ComponentFiles {
+    pub fn new() -> ComponentFiles {
+        ComponentFiles(tempfile::tempdir().unwrap())
     }
 
     pub fn put(&self, name: &str, component: &[u8]) -> PathBuf {
@@ -51,18 +52,18 @@ impl Shelf {
     }
 }
 
-pub fn plan(shelf: &Shelf, number: u64, lines: &str) -> TestHostBuilder {
-    TestHost::builder().plugin("chameleon", shelf.put("chameleon", &chameleon(number, &[])), lines)
+pub fn host_builder(files: &ComponentFiles, number: u64, lines: &str) -> TestHostBuilder {
+    TestHost::builder().plugin("chameleon", files.put("chameleon", &chameleon(number, &[])), lines)
 }
 
-/// A host that serves `chameleon` 1.N.0.
-pub async fn serving(number: u64) -> TestHost {
-    plan(&Shelf::new(), number, GRANTS).start().await
+/// Starts a host that serves `chameleon` 1.N.0.
+pub async fn host_serving(number: u64) -> TestHost {
+    host_builder(&ComponentFiles::new(), number, GRANTS).start().await
 }
 
-/// As a build does it: a whole file in one step.
+/// Replaces the component file atomically, as a build does.
 pub fn put_file(host: &TestHost, plugin: &str, component: &[u8]) {
-    host.replace_component(plugin, &Shelf::new().put(plugin, component));
+    host.replace_component(plugin, &ComponentFiles::new().put(plugin, component));
 }
 
 pub async fn deploy(host: &TestHost, plugin: &str, component: Vec<u8>) -> Response {
@@ -82,7 +83,7 @@ pub async fn rollback(host: &TestHost) -> Response {
     host.operator().post("/v1/plugins/chameleon/rollback", json!({})).await
 }
 
-/// What `GET /v1/version` answers: N of 1.N.0.
+/// Returns N of the version 1.N.0 that `GET /v1/version` answers.
 pub async fn version(client: &TestClient) -> u64 {
     minor(&client.get("/v1/version").await.expect(200).text_at("/version"))
 }
@@ -91,40 +92,40 @@ pub fn minor(version: &str) -> u64 {
     version.split('.').nth(1).and_then(|digits| digits.parse().ok()).expect("1.N.0")
 }
 
-/// What operators see of one plugin; null where there is no such plugin.
+/// Returns the status of a plugin for operators, or null if there is no such plugin.
 pub async fn status(host: &TestHost, plugin: &str) -> Value {
     let listed = host.operator().get("/v1/plugins").await.expect(200).json();
     listed.as_array().unwrap().iter().find(|one| one["name"] == plugin).cloned().unwrap_or_default()
 }
 
-/// The swaps of one plugin in the operators' journal, newest first.
+/// Returns the swaps of a plugin in the operators' journal, newest first.
 pub async fn journal(host: &TestHost, plugin: &str) -> Vec<Value> {
     let lines = host.operator().get(&format!("/v1/plugins/journal?plugin={plugin}")).await.expect(200);
     lines.json().as_array().unwrap().iter().filter(|line| line["outcome"] != "done").cloned().collect()
 }
 
-pub async fn until_serves(host: &TestHost, plugin: &str, number: u64) {
-    let wanted = format!("1.{number}.0");
-    until(&format!("{plugin} {wanted} serves"), async || {
-        (status(host, plugin).await["serving"]["version"] == wanted).then_some(())
+pub async fn wait_until_serving(host: &TestHost, plugin: &str, number: u64) {
+    let expected = format!("1.{number}.0");
+    wait_until(&format!("{plugin} {expected} serves"), async || {
+        (status(host, plugin).await["serving"]["version"] == expected).then_some(())
     })
     .await;
 }
 
-/// Why the last swap was refused, once it was.
-pub async fn until_refused(host: &TestHost, plugin: &str) -> String {
-    until(&format!("{plugin} is refused"), async || {
+/// Waits until a swap was rejected and returns the reasons.
+pub async fn wait_until_rejected(host: &TestHost, plugin: &str) -> String {
+    wait_until(&format!("{plugin} is rejected"), async || {
         let reasons = status(host, plugin).await["reasons"].to_string();
         (reasons != "[]").then_some(reasons)
     })
     .await
 }
 
-/// Asks again and again until there is something.
-pub async fn until<T>(what: &str, mut ask: impl AsyncFnMut() -> Option<T>) -> T {
+/// Polls `find` until it returns a value, for at most a minute.
+pub async fn wait_until<T>(what: &str, mut find: impl AsyncFnMut() -> Option<T>) -> T {
     let deadline = Instant::now() + Duration::from_secs(60);
     loop {
-        if let Some(found) = ask().await {
+        if let Some(found) = find().await {
             return found;
         }
         assert!(Instant::now() < deadline, "{what}: not within a minute");

@@ -1,81 +1,81 @@
-//! The journal decides what serves after a restart, until the file changes.
+//! The journal determines which component serves after a restart, until the file changes.
 
 use super::chameleons::{
-    chameleon, deploy, deploy_breaking, journal, put_file, rollback, serving, status, until_refused, until_serves,
-    version,
+    chameleon, deploy, deploy_breaking, host_serving, journal, put_file, rollback, status, version,
+    wait_until_rejected, wait_until_serving,
 };
 use crate::support::TestHost;
 
-async fn serves(host: &TestHost) -> u64 {
+async fn served_version(host: &TestHost) -> u64 {
     version(&host.client("chameleon", "acme").await).await
 }
 
 #[tokio::test]
-async fn deploy_survives_a_restart_and_then_the_file_wins() {
-    let host = serving(1).await;
+async fn deploy_survives_a_restart_and_a_later_file_replaces_it() {
+    let host = host_serving(1).await;
     deploy(&host, "chameleon", chameleon(2, &[])).await.check(200);
     let host = host.restart().await;
-    assert_eq!(serves(&host).await, 2);
+    assert_eq!(served_version(&host).await, 2);
     put_file(&host, "chameleon", &chameleon(3, &[]));
-    until_serves(&host, "chameleon", 3).await;
+    wait_until_serving(&host, "chameleon", 3).await;
 }
 
 #[tokio::test]
-async fn rollback_survives_two_restarts_and_goes_back_again_afterwards() {
-    let host = serving(1).await;
+async fn rollback_survives_two_restarts_and_can_be_reversed() {
+    let host = host_serving(1).await;
     put_file(&host, "chameleon", &chameleon(2, &[]));
-    until_serves(&host, "chameleon", 2).await;
+    wait_until_serving(&host, "chameleon", 2).await;
     rollback(&host).await.check(200);
     let host = host.restart().await.restart().await;
-    assert_eq!(serves(&host).await, 1);
+    assert_eq!(served_version(&host).await, 1);
     rollback(&host).await.check(200);
-    assert_eq!(serves(&host).await, 2);
+    assert_eq!(served_version(&host).await, 2);
 }
 
-/// Nothing is compiled or parked for it any more: the kept bytes are.
+/// After the restart no compiled or parked generation remains, but the component file is retained.
 #[tokio::test]
-async fn rollback_after_a_restart_finds_what_served_before() {
-    let host = serving(1).await;
+async fn rollback_after_a_restart_restores_the_previous_component() {
+    let host = host_serving(1).await;
     deploy(&host, "chameleon", chameleon(2, &[])).await.check(200);
     let host = host.restart().await;
     assert_eq!(rollback(&host).await.expect(200).text_at("/to/version"), "1.1.0");
-    assert_eq!(serves(&host).await, 1);
+    assert_eq!(served_version(&host).await, 1);
 }
 
 #[tokio::test]
-async fn file_that_changed_while_the_host_was_down_wins_at_the_start() {
-    let host = serving(1).await;
+async fn file_changed_while_the_host_was_stopped_is_served_at_the_start() {
+    let host = host_serving(1).await;
     deploy(&host, "chameleon", chameleon(2, &[])).await.check(200);
     let file = host.component_file("chameleon");
     let host = host.restart_after(|| std::fs::write(file, chameleon(3, &[])).unwrap()).await;
-    assert_eq!(serves(&host).await, 3);
+    assert_eq!(served_version(&host).await, 3);
 }
 
 #[tokio::test]
 async fn deploy_of_a_breaking_version_survives_a_restart() {
-    let host = serving(2).await;
+    let host = host_serving(2).await;
     deploy_breaking(&host, "chameleon", chameleon(1, &[])).await.check(200);
-    assert_eq!(serves(&host.restart().await).await, 1);
+    assert_eq!(served_version(&host.restart().await).await, 1);
 }
 
 /// An older version never replaces one whose deploy was confirmed.
 #[tokio::test]
 async fn file_does_not_replace_a_deployed_component_that_is_damaged() {
-    let host = serving(1).await;
+    let host = host_serving(1).await;
     let report = deploy(&host, "chameleon", chameleon(2, &[])).await.expect(200);
-    let kept = host.data_dir().join("components").join(format!("{}.wasm", report.text_at("/to/hash")));
-    let host = host.restart_after(|| std::fs::write(kept, b"damaged").unwrap()).await;
-    until_refused(&host, "chameleon").await;
+    let stored = host.data_dir().join("components").join(format!("{}.wasm", report.text_at("/to/hash")));
+    let host = host.restart_after(|| std::fs::write(stored, b"damaged").unwrap()).await;
+    wait_until_rejected(&host, "chameleon").await;
     let not_ready = host.operator().get("/readyz").await.expect(503).text();
     assert!(not_ready.contains("is missing or damaged"), "{not_ready}");
     deploy(&host, "chameleon", chameleon(2, &[])).await.check(200);
-    assert_eq!(serves(&host.restart().await).await, 2);
+    assert_eq!(served_version(&host.restart().await).await, 2);
 }
 
-/// It is only a cache, and never believed blindly.
+/// Compiled code is a cache whose digest is verified.
 #[tokio::test]
-async fn compiled_code_that_is_damaged_is_made_again() {
-    let host = serving(1).await;
+async fn damaged_compiled_code_is_compiled_again() {
+    let host = host_serving(1).await;
     let compiled = host.data_dir().join("compiled");
     let damage = || {
         for file in std::fs::read_dir(compiled).unwrap() {
@@ -83,12 +83,12 @@ async fn compiled_code_that_is_damaged_is_made_again() {
         }
     };
     let host = host.restart_after(damage).await;
-    assert_eq!(serves(&host).await, 1);
+    assert_eq!(served_version(&host).await, 1);
 }
 
 #[tokio::test]
-async fn restart_writes_no_line_and_each_swap_one() {
-    let host = serving(1).await;
+async fn each_swap_writes_one_journal_line_and_a_restart_none() {
+    let host = host_serving(1).await;
     deploy(&host, "chameleon", chameleon(2, &[])).await.check(200);
     let host = host.restart().await;
     rollback(&host).await.check(200);

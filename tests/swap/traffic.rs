@@ -1,7 +1,8 @@
-//! Kept connections that ask without a pause, and notice everything that a caller would complain about: no answer, an
-//! answer that is not 2xx, a connection that the host closed, an answer of a version older than one already seen.
+//! Keep-alive connections that send requests continuously and record every error a client would notice: a missing
+//! response, a status other than 2xx, a connection closed by the host, and a response by an older version than one
+//! already observed.
 
-#![allow(clippy::disallowed_methods, reason = "traffic has tasks of its own")]
+#![allow(clippy::disallowed_methods, reason = "traffic runs in its own tasks")]
 
 use std::{
     collections::BTreeSet,
@@ -15,27 +16,28 @@ use std::{
 use tenon_bench::wire::{Connection, request};
 use tokio::task::JoinHandle;
 
-use super::chameleons::{minor, until};
+use super::chameleons::{minor, wait_until};
 use crate::support::TestHost;
 
 pub struct Traffic {
     state: Arc<State>,
-    connections: Vec<JoinHandle<Seen>>,
+    connections: Vec<JoinHandle<TrafficReport>>,
 }
 
 struct State {
     address: SocketAddr,
     key: String,
     stopped: AtomicBool,
-    answered: AtomicU64,
-    /// The highest version that anybody was answered by.
+    responses: AtomicU64,
+    /// The highest version that has responded.
     newest: AtomicU64,
 }
 
+/// Responses, errors and versions observed by all connections.
 #[derive(Debug, Default)]
-pub struct Seen {
-    pub answered: u64,
-    pub complaints: Vec<String>,
+pub struct TrafficReport {
+    pub responses: u64,
+    pub errors: Vec<String>,
     pub versions: BTreeSet<u64>,
 }
 
@@ -51,75 +53,75 @@ impl Traffic {
             address,
             key: key.to_owned(),
             stopped: AtomicBool::new(false),
-            answered: AtomicU64::new(0),
+            responses: AtomicU64::new(0),
             newest: AtomicU64::new(0),
         });
-        let drive = |number| tokio::spawn(drive(state.clone(), prefix.to_owned(), number));
-        let traffic = Traffic { connections: (0..connections).map(drive).collect(), state };
-        traffic.flow().await;
+        let start = |number| tokio::spawn(send_requests(state.clone(), prefix.to_owned(), number));
+        let traffic = Traffic { connections: (0..connections).map(start).collect(), state };
+        traffic.wait_for_responses().await;
         traffic
     }
 
-    /// Until some more requests were answered on every connection, on average.
-    pub async fn flow(&self) {
-        let enough = self.state.answered.load(SeqCst) + 4 * self.connections.len() as u64;
-        until("traffic flows", async || (self.state.answered.load(SeqCst) >= enough).then_some(())).await;
+    /// Waits for some more responses: four for each connection on average.
+    pub async fn wait_for_responses(&self) {
+        let enough = self.state.responses.load(SeqCst) + 4 * self.connections.len() as u64;
+        wait_until("traffic flows", async || (self.state.responses.load(SeqCst) >= enough).then_some(())).await;
     }
 
-    pub async fn stop(self) -> Seen {
+    pub async fn stop(self) -> TrafficReport {
         self.state.stopped.store(true, SeqCst);
-        let mut all = Seen::default();
+        let mut all = TrafficReport::default();
         for connection in self.connections {
-            let seen = connection.await.unwrap();
-            all.answered += seen.answered;
-            all.complaints.extend(seen.complaints);
-            all.versions.extend(seen.versions);
+            let report = connection.await.unwrap();
+            all.responses += report.responses;
+            all.errors.extend(report.errors);
+            all.versions.extend(report.versions);
         }
         all
     }
 }
 
-impl Seen {
+impl TrafficReport {
     #[track_caller]
     pub fn expect(self, versions: impl IntoIterator<Item = u64>) {
-        assert!(self.complaints.is_empty(), "{} answers, and {:#?}", self.answered, self.complaints);
+        assert!(self.errors.is_empty(), "{} responses, and {:#?}", self.responses, self.errors);
         assert_eq!(self.versions, versions.into_iter().collect());
     }
 }
 
-/// Asks for the version and changes a thing of its own, in turn.
-async fn drive(state: Arc<State>, prefix: String, number: usize) -> Seen {
-    let ask = request("GET", &format!("{prefix}/v1/version"), &state.key, &[], b"");
-    let change = request("POST", &format!("{prefix}/v1/things/{number}/count"), &state.key, &[], b"{}");
-    let mut seen = Seen::default();
+/// Alternately reads the version and changes a thing of this connection, until traffic stops or an error occurs.
+async fn send_requests(state: Arc<State>, prefix: String, number: usize) -> TrafficReport {
+    let read = request("GET", &format!("{prefix}/v1/version"), &state.key, &[], b"");
+    let write = request("POST", &format!("{prefix}/v1/things/{number}/count"), &state.key, &[], b"{}");
+    let mut report = TrafficReport::default();
     while !state.stopped.load(SeqCst) {
-        if let Err(complaint) = keep_asking(&state, &[&ask, &change], &mut seen).await {
-            seen.complaints.push(complaint);
-            return seen;
+        if let Err(error) = use_connection(&state, &[&read, &write], &mut report).await {
+            report.errors.push(error);
+            return report;
         }
     }
-    seen
+    report
 }
 
-async fn keep_asking(state: &State, [ask, change]: &[&[u8]; 2], seen: &mut Seen) -> Result<(), String> {
+async fn use_connection(state: &State, [read, write]: &[&[u8]; 2], report: &mut TrafficReport) -> Result<(), String> {
     let mut connection = Connection::open(state.address).await.map_err(|error| error.to_string())?;
     while !state.stopped.load(SeqCst) {
-        for request in [ask, change] {
+        for request in [read, write] {
             let newest = state.newest.load(SeqCst);
-            let answer = connection.exchange(request).await.map_err(|error| error.to_string())?;
-            let text = String::from_utf8_lossy(&answer.body);
-            if answer.status != 200 || connection.is_closing() {
-                return Err(format!("{} {text}", answer.head));
+            let response = connection.exchange(request).await.map_err(|error| error.to_string())?;
+            let text = String::from_utf8_lossy(&response.body);
+            if response.status != 200 || connection.is_closing() {
+                return Err(format!("{} {text}", response.head));
             }
-            if let Some(version) = answer.json()["version"].as_str().map(minor) {
+            if let Some(version) = response.json()["version"].as_str().map(minor) {
                 if version < newest {
-                    return Err(format!("1.{version}.0 answered after 1.{newest}.0"));
+                    return Err(format!("1.{version}.0 responded after 1.{newest}.0"));
                 }
                 state.newest.fetch_max(version, SeqCst);
-                seen.versions.insert(version);
+                report.versions.insert(version);
             }
-            state.answered.fetch_add(1, SeqCst);
-            seen.answered += 1;
+            state.responses.fetch_add(1, SeqCst);
+            report.responses += 1;
         }
     }
     Ok(())

@@ -1,7 +1,7 @@
 #!/bin/sh
-# Fetches the programs of others that the interfaces are held against, from the registries that npm and pip are set to, into
-# target/conformance: a released client of the fleet interface, and a program that makes requests from OpenAPI documents. Nothing of
-# them is shipped. What cannot be fetched is named; tests that need it say so and are skipped. Says nothing when nothing is missing.
+# Fetches third-party programs for conformance tests into target/conformance, from the configured npm and pip registries: a released
+# client of the fleet interface, and a generator of requests from OpenAPI documents. They are not shipped. A program that cannot be
+# fetched is reported, and its tests are skipped. Prints nothing if nothing is missing.
 set -eu
 
 here=tests/conformance
@@ -9,7 +9,7 @@ there=target/conformance
 
 has() { command -v "$1" >/dev/null 2>&1; }
 
-# once NAME LIST FUNCTION: unless this list has been fetched.
+# once NAME LIST FUNCTION: calls FUNCTION unless the programs of LIST have been fetched.
 once() {
     if cmp -s "$2" "$there/$1/fetched"; then
         return

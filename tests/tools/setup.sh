@@ -1,7 +1,7 @@
 #!/bin/sh
-# Sees that what cargo cannot fetch is there: a C compiler for SQLite, curl and python3 for documents and examples, the
-# target that guests are built for, and the formatter and linter. Installs it where it may (root, Debian), otherwise prints the line that does. Says nothing
-# when nothing is missing. With "browser" it sees to what tests of pages need instead.
+# Checks prerequisites that cargo cannot fetch: a C compiler for SQLite, curl and python3 for documents and examples, the build target
+# of guests, the formatter and the linter. Installs them if permitted (root on Debian), otherwise prints the command that does. Prints
+# nothing if nothing is missing. With "browser" it checks the prerequisites of tests of pages instead.
 set -eu
 
 packages="gcc libc6-dev make git curl ca-certificates python3"
@@ -18,7 +18,7 @@ if [ "${1:-}" = browser ]; then
             exit 0
         fi
     fi
-    echo "There is no Chromium: tests of pages are skipped. Install it with:" >&2
+    echo "Chromium is missing: tests of pages are skipped. Install it with:" >&2
     echo "    sudo sh -c 'apt-get update && apt-get install -y --no-install-recommends chromium'" >&2
     exit 0
 fi
@@ -30,7 +30,7 @@ if ! has cc || ! has curl || ! has python3 || [ ! -e /usr/include/stdio.h ]; the
         apt-get update -qq
         DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $packages
     else
-        echo "A C compiler (SQLite is built from source), curl or python3 (documents and examples are tried with them) is missing. Install with:" >&2
+        echo "A C compiler (for SQLite), curl or python3 (for tests of documents and examples) is missing. Install with:" >&2
         echo "    sudo sh -c '$line'" >&2
         exit 1
     fi
@@ -42,7 +42,7 @@ if ! has cargo; then
 fi
 
 if ! has rustup; then
-    # Rust from elsewhere: it must bring the target itself; the build says so if it does not.
+    # A Rust installation without rustup must include the target. The build fails with a message if it does not.
     exit 0
 fi
 if ! rustup target list --installed | grep -qx wasm32-wasip2; then

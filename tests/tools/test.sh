@@ -1,7 +1,7 @@
 #!/bin/sh
-# Builds, runs all tests with the given cargo flags (TESTS: only those whose names contain it), and ends with one line that sums them up, in cargo's own words.
-# Programs are built first: tests start the real `tenon`. With all targets, so that both builds have one set of features: with
-# two, most of what the host stands on would be compiled twice.
+# Builds and runs all tests with the given cargo flags (TESTS: only tests whose names contain it) and prints one summary line in cargo's
+# format. Programs are built first, because tests start the real `tenon`. The build includes all targets, so that both builds use the
+# same set of features. Otherwise most dependencies of the host would be compiled twice.
 set -eu
 
 cargo=${CARGO:-cargo}
@@ -10,7 +10,7 @@ folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 
 $cargo build --all-targets "$@"
-# dash has no pipefail: the status travels through a file.
+# dash has no pipefail, so the status is passed through a file.
 { $cargo test --no-fail-fast "$@" -- $TESTS 2>&1 && echo 0 >"$folder/status" || echo 1 >"$folder/status"; } | tee "$folder/output"
 
 awk '

@@ -78,7 +78,7 @@ impl Stage {
         let what = format!("the webhook {event} where {field} is {value}");
         let arrived = eventually(&what, async || {
             let fits = |body: &Value| body["event"] == event && body["data"][field] == value;
-            self.receiver.arrived().into_iter().find(|it| fits(&it.json()))
+            self.receiver.received().into_iter().find(|it| fits(&it.json()))
         });
         let arrived = arrived.await;
         assert_eq!(arrived.header("x-service-signature"), signature(&arrived, &wallet.key));
@@ -89,7 +89,7 @@ impl Stage {
 
     /// Names of the events that were told of a transaction, in order.
     pub fn told_names(&self, id: &str) -> Vec<String> {
-        let arrived = self.receiver.arrived().into_iter().map(|it| it.json());
+        let arrived = self.receiver.received().into_iter().map(|it| it.json());
         let about = arrived.filter(|body| body["data"]["id"] == id);
         about.map(|body| text(&body, "event")).collect()
     }

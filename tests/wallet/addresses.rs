@@ -141,7 +141,7 @@ async fn what_arrives_at_a_whitelisted_address_is_told_and_belongs_to_somebody_e
     check_refusal(&stage.send(&wallet, "DELETE", &place, None).await, (404, "SERVICE_NOT_FOUND", ""));
     stage.give("base", OUTSIDE, "USDC", "6").await;
     stage.deposit(&wallet, "base", &own.address, ("USDC", "7")).await;
-    let amounts: Vec<Value> = stage.receiver.arrived().iter().map(|it| it.json()["data"]["amount"].clone()).collect();
+    let amounts: Vec<Value> = stage.receiver.received().iter().map(|it| it.json()["data"]["amount"].clone()).collect();
     assert!(!amounts.contains(&json!("6")), "nobody watches it any more: {amounts:?}");
     // What was told before stays in the list, with the address that is no more.
     assert_eq!(meta(&stage.list(&wallet, "/transactions").await)[0], 2);

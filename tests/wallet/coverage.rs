@@ -23,7 +23,7 @@ use wallet::{
     },
 };
 
-use crate::support::{Arrived, Response, check_claims, check_folder, operation_of};
+use crate::support::{ReceivedRequest, Response, check_claims, check_folder, operation_of};
 
 /// Whoever has a key that does not open what is asked for.
 pub const STRANGERS: [&str; 3] = ["another wallet", "another account", "the other environment"];
@@ -103,7 +103,7 @@ impl Seen {
         self.rows.lock().insert(answered(operation));
     }
 
-    pub fn note_event(&self, arrived: &Arrived) {
+    pub fn note_event(&self, arrived: &ReceivedRequest) {
         let body = arrived.json();
         let name = body["event"].as_str().unwrap_or_else(|| panic!("no event: {body}"));
         self.rows.lock().insert(told(name));

@@ -14,7 +14,7 @@ async fn link(stage: &Stage, wallet: &Wallet) -> Value {
 /// The browser is nobody's who waits for something else: it and the host are asked in turn.
 #[test]
 fn a_payer_sees_the_payment_arrive() {
-    let Some(mut browser) = tenon_browser::lend() else { return };
+    let Some(mut browser) = tenon_browser::acquire() else { return };
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let stage = runtime.block_on(Stage::open());
     let wallet = runtime.block_on(stage.wallet("base"));
@@ -22,15 +22,15 @@ fn a_payer_sees_the_payment_arrive() {
     let (url, address) = (link["payment_link_url"].as_str().unwrap(), link["address"].as_str().unwrap());
     let mut tab = browser.tab();
     // It asks every three seconds, and the host is quicker.
-    tab.stretch_waits(0.05);
-    tab.go(url);
+    tab.scale_timeouts(0.05);
+    tab.navigate(url);
     assert_eq!(tab.text("document.querySelector('h1').innerText"), "Invoice <7>");
     assert_eq!(tab.text("document.querySelector('#address').innerText"), address);
     runtime.block_on(stage.give("base", address, "USDC", "10"));
     tab.wait_for("document.querySelector('#due').textContent === '15'");
     runtime.block_on(stage.give("base", address, "USDC", "15"));
     tab.wait_for("document.title.startsWith('Paid')");
-    assert_eq!(tab.complaints(), [] as [&str; 0]);
+    assert_eq!(tab.console_errors(), [] as [&str; 0]);
     assert!(tab.requests().iter().all(|asked| asked.starts_with(url)), "{:?}", tab.requests());
     runtime.block_on(stage.finish());
 }

@@ -19,7 +19,7 @@ use tenon_bench::{
 };
 use tenon_keyring::{Family, SeedPhrase};
 
-use crate::support::{Reply, TestClient, TestReceiver, component, eventually};
+use crate::support::{ReceiverResponse, TestClient, TestReceiver, component, eventually};
 
 const PAGE: usize = 4_096;
 const ZEROES: [u8; PAGE] = [0; PAGE];
@@ -129,11 +129,11 @@ fn files_below(folder: &Path, found: &mut Vec<std::path::PathBuf>) {
 async fn seeds_and_keys_are_in_no_file_no_webhook_and_not_in_memory_after_a_signature() {
     let folder = tempfile::tempdir().unwrap();
     let mut wallet = PluginSection::new("wallet", &component("wallet"), &GRANTS);
-    wallet.more = "[plugins.wallet.settings]\nscreening = \"off\"".to_owned();
+    wallet.extra_toml = "[plugins.wallet.settings]\nscreening = \"off\"".to_owned();
     let binary = sibling_binary("tenon").expect("build tenon first");
     let plan = ProgramPlan { binary, folder: folder.path().join("run"), plugins: vec![wallet] };
     let program = Program::start(plan).await.unwrap();
-    let receiver = TestReceiver::start(Reply::Status(200)).await;
+    let receiver = TestReceiver::start(ReceiverResponse::Status(200)).await;
     let account = program.create_key("wallet", "acme").unwrap();
     for blockchain in ["base", "solana"] {
         use_keys(&program, &account, &receiver, blockchain).await;
@@ -158,7 +158,7 @@ async fn seeds_and_keys_are_in_no_file_no_webhook_and_not_in_memory_after_a_sign
     assert!(
         files.iter().any(|file| file.ends_with("tenon.db")) && files.iter().any(|file| file.ends_with("tenon.log"))
     );
-    for arrived in receiver.arrived() {
+    for arrived in receiver.received() {
         assert_eq!(found_in(&arrived.body, &pieces), BTreeSet::new(), "in a webhook");
     }
 }

@@ -61,7 +61,7 @@ async fn a_rule_takes_what_lies_within_its_thresholds_and_the_rest_is_swept() {
     let swept = async |amount: &str| {
         let hash = stage.deposit(&wallet, "base", &address.address, ("USDC", amount)).await;
         eventually("a sweep", async || {
-            let names = stage.receiver.arrived().into_iter().map(|it| it.json());
+            let names = stage.receiver.received().into_iter().map(|it| it.json());
             let mut swept = names.filter(|it| it["event"] == "deposit.swept.success" && it["data"]["amount"] == amount);
             swept.next()
         })

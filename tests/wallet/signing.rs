@@ -246,7 +246,7 @@ async fn a_broadcast_to_a_silent_node_is_tried_eleven_times_and_then_given_up() 
     stage.control("base", json!({"kind": "silent", "silence": "lost"})).await;
     let (id, made) = broadcast(&stage, &wallet, &unsigned).await;
     for attempt in 1..=10 {
-        let due = tenon::admin::wire::Moment(stage.host.clock.now() + PAUSE_MS).to_string();
+        let due = tenon::admin::wire::TimestampText(stage.host.clock.now() + PAUSE_MS).to_string();
         eventually(&format!("attempt {attempt}"), async || {
             (sending(&stage, &id).await == Some((attempt, due.clone()))).then_some(())
         })

@@ -11,7 +11,8 @@ use tenon::clock::Clock;
 
 use super::coverage::Seen;
 use crate::support::{
-    Arrived, Reply, Response, TestClient, TestHost, TestReceiver, Unfinished, component, eventually, shipped_section,
+    FinishGuard, ReceivedRequest, ReceiverResponse, Response, TestClient, TestHost, TestReceiver, component,
+    eventually, shipped_section,
 };
 
 pub struct Stage {
@@ -21,7 +22,7 @@ pub struct Stage {
     pub account: String,
     pub seen: Seen,
     covers: Vec<&'static str>,
-    unfinished: Unfinished,
+    unfinished: FinishGuard,
 }
 
 /// A wallet, and the key that opens it.
@@ -72,9 +73,9 @@ impl Stage {
         let host =
             host.plugin("sandbox-providers", component("sandbox-providers"), &shipped_section("sandbox-providers"));
         let host = host.plugin("wallet", component("wallet"), &wallet).start().await;
-        let receiver = TestReceiver::start(Reply::Status(200)).await;
+        let receiver = TestReceiver::start(ReceiverResponse::Status(200)).await;
         let account = host.key("wallet", "acme").await;
-        let (seen, covers, unfinished) = (Seen::default(), Vec::new(), Unfinished::default());
+        let (seen, covers, unfinished) = (Seen::default(), Vec::new(), FinishGuard::default());
         Stage { host, receiver, account, seen, covers, unfinished }
     }
 
@@ -93,8 +94,8 @@ impl Stage {
 
     /// Looks at the webhooks, checks the ledger and the claims, and stops the host.
     pub async fn finish(mut self) {
-        self.unfinished.end();
-        self.receiver.arrived().iter().for_each(|arrived| self.seen.note_event(arrived));
+        self.unfinished.set_finished();
+        self.receiver.received().iter().for_each(|arrived| self.seen.note_event(arrived));
         let ledger = self.host.operator().get("/v1/ledger/check").await.expect(200).json();
         assert_eq!(ledger["balanced"], true, "{ledger}");
         self.seen.check(&self.covers);
@@ -184,7 +185,7 @@ impl Stage {
     pub async fn told(&self, wallet: &Wallet, event: &str) -> Value {
         let what = format!("the webhook {event}");
         let arrived = eventually(&what, async || {
-            let all = self.receiver.arrived();
+            let all = self.receiver.received();
             all.into_iter()
                 .find(|it| it.json()["event"] == event && it.json()["data"]["wallet_id"] == wallet.id.as_str())
         });
@@ -203,7 +204,7 @@ impl Stage {
 }
 
 /// spec/wallet: Authentication 4.
-pub fn signature(arrived: &Arrived, key: &str) -> String {
+pub fn signature(arrived: &ReceivedRequest, key: &str) -> String {
     let mut mac = Hmac::<Sha512>::new_from_slice(key.as_bytes()).unwrap();
     mac.update(&arrived.body);
     hex::encode(mac.finalize().into_bytes())

@@ -11,7 +11,7 @@ use crate::support::eventually;
 /// So many sweeps of this address were told as failed; the last of them.
 async fn failed(stage: &Stage, address: &Address, count: usize) -> Value {
     eventually(&format!("{count} failed sweeps"), async || {
-        let told = stage.receiver.arrived().into_iter().map(|it| it.json());
+        let told = stage.receiver.received().into_iter().map(|it| it.json());
         let fits =
             |body: &Value| body["event"] == "deposit.swept.failed" && body["data"]["address_id"] == address.id.as_str();
         let found: Vec<Value> = told.filter(fits).collect();

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use tenon::{admin::wire::Moment, clock::Clock};
+use tenon::{admin::wire::TimestampText, clock::Clock};
 
 use super::{
     START_MS,
@@ -210,7 +210,7 @@ async fn forgotten(stage: &Stage) -> (Wallet, Value) {
     let id = text(&withdraw(stage, &wallet, "4", "b").await, "id");
     let signed = sign_and_fall_silent(stage, &wallet, &id).await;
     for attempts in 1..=10 {
-        let now = Moment(stage.host.clock.now()).to_string();
+        let now = TimestampText(stage.host.clock.now()).to_string();
         sending(stage, &id, attempts, |it| it["due_at"].as_str() > Some(&now) && it["call"]["failure"].is_string())
             .await;
         if attempts == 10 {

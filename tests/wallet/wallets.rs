@@ -181,7 +181,7 @@ async fn what_is_changed_of_a_wallet_holds_and_what_is_wrong_changes_nothing() {
     assert_eq!((&shown["name"], &shown["webhook_url"]), (&json!("New"), &json!(elsewhere)));
     stage.address(&wallet, json!({})).await;
     eventually("a webhook at the new place", async || {
-        stage.receiver.arrived().into_iter().find(|it| it.line == "POST /elsewhere").map(|it| it.json())
+        stage.receiver.received().into_iter().find(|it| it.line == "POST /elsewhere").map(|it| it.json())
     })
     .await;
     stage.finish().await;

@@ -1,7 +1,7 @@
 //! What becomes of webhooks: how often they are tried, what counts as an answer, the log of them, and once more on demand.
 
 use serde_json::{Value, json};
-use tenon::{admin::wire::Moment, clock::Clock};
+use tenon::{admin::wire::TimestampText, clock::Clock};
 
 use super::{
     START_MS,
@@ -10,7 +10,7 @@ use super::{
     mining::mine,
     stage::{OUTSIDE, Stage, Wallet},
 };
-use crate::support::{Reply, eventually};
+use crate::support::{ReceiverResponse, eventually};
 
 /// The row of this event in the wallet's log, once there were so many attempts.
 async fn logged(stage: &Stage, wallet: &Wallet, event: &str, attempts: u64) -> Value {
@@ -24,7 +24,8 @@ async fn logged(stage: &Stage, wallet: &Wallet, event: &str, attempts: u64) -> V
 }
 
 fn moment(row: &Value, name: &str) -> u64 {
-    let moment: Moment = serde_json::from_value(row[name].clone()).unwrap_or_else(|error| panic!("{error}: {row}"));
+    let moment: TimestampText =
+        serde_json::from_value(row[name].clone()).unwrap_or_else(|error| panic!("{error}: {row}"));
     moment.0
 }
 
@@ -41,7 +42,7 @@ async fn a_webhook_is_tried_six_times_and_200_alone_is_an_answer() {
     let wallet = stage.wallet("base").await;
     drop(mining);
     stage.told(&wallet, "wallet.created").await;
-    stage.receiver.reply(Reply::Status(statuses[0]));
+    stage.receiver.respond_with(ReceiverResponse::Status(statuses[0]));
     stage.address(&wallet, json!({})).await;
     for (place, minutes) in [5_u64, 10, 20, 40, 80].into_iter().enumerate() {
         let row = logged(&stage, &wallet, "address.created", place as u64 + 1).await;
@@ -50,8 +51,8 @@ async fn a_webhook_is_tried_six_times_and_200_alone_is_an_answer() {
         let pause = minutes * 60_000;
         // A tenth more at most, so that not all come back at the same moment.
         assert!((now + pause..=now + pause + pause / 10).contains(&at), "{} after {minutes} minutes", at - now);
-        assert_eq!(stage.receiver.arrived().len(), place + 2);
-        stage.receiver.reply(Reply::Status(statuses[place + 1]));
+        assert_eq!(stage.receiver.received().len(), place + 2);
+        stage.receiver.respond_with(ReceiverResponse::Status(statuses[place + 1]));
         stage.host.clock.advance(at - now);
     }
     let row = logged(&stage, &wallet, "address.created", 6).await;
@@ -61,15 +62,15 @@ async fn a_webhook_is_tried_six_times_and_200_alone_is_an_answer() {
     );
     stage.seen.note("limit: a webhook is sent 6 times, after 5, 10, 20, 40 and 80 minutes");
     stage.seen.note("limit: only 200 is an answer to a webhook");
-    let arrived = stage.receiver.arrived().split_off(1);
+    let arrived = stage.receiver.received().split_off(1);
     assert_eq!(arrived.len(), 6);
     assert!(arrived.iter().all(|it| it.body == arrived[0].body && it.id() == arrived[0].id()));
-    stage.receiver.reply(Reply::Status(200));
+    stage.receiver.respond_with(ReceiverResponse::Status(200));
     stage.host.clock.advance(7 * 86_400_000);
     stage.make(&wallet, "/addresses/whitelist", json!({"address": OUTSIDE})).await;
     let told = logged(&stage, &wallet, "address.whitelisted", 1).await;
     assert_eq!((&told["status"], &told["response"]["status"]), (&json!("success"), &json!(200)));
-    assert_eq!(stage.receiver.arrived().len(), 8, "what was given up stays so");
+    assert_eq!(stage.receiver.received().len(), 8, "what was given up stays so");
     stage.finish().await;
 }
 
@@ -97,8 +98,9 @@ async fn the_webhooks_of_a_transaction_are_logged_and_the_last_is_sent_once_more
         (json!(["success", "success"]), json!([1, 1]))
     );
     assert!(column(&rows, "response").iter().all(|response| response["status"] == 200), "{rows}");
-    let of =
-        |event: &str| stage.receiver.arrived().into_iter().filter(|it| it.json()["event"] == event).collect::<Vec<_>>();
+    let of = |event: &str| {
+        stage.receiver.received().into_iter().filter(|it| it.json()["event"] == event).collect::<Vec<_>>()
+    };
     stage.make(&wallet, "/transactions/webhooks/resend", json!({"id": id})).await;
     eventually("the second", async || (of("deposit.success").len() == 2).then_some(())).await;
     let again = stage.make(&wallet, &format!("/transactions/{id}/resend-webhook"), json!({})).await;

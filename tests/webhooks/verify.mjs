@@ -1,4 +1,4 @@
-// Checks signatures with the npm library of Standard Webhooks. `npm ci` first; a test of the host then feeds it:
+// Checks signatures with the npm library of Standard Webhooks. Run `npm ci` first. A test of the host then runs this script:
 // cargo test --workspace --lib -- --ignored independent
 //
 // On standard input: {"secret", "wrongSecret", "body" (base64), "fresh": headers, "old": headers}.
@@ -21,10 +21,10 @@ function accepts(secret, text, headers) {
 }
 
 const cases = [
-  ["what was signed is accepted", accepts(secret, text, fresh), true],
-  ["a changed byte is refused", accepts(secret, changed, fresh), false],
-  ["an old timestamp is refused", accepts(secret, text, old), false],
-  ["a wrong secret is refused", accepts(wrongSecret, text, fresh), false],
+  ["signed message is accepted", accepts(secret, text, fresh), true],
+  ["changed byte is rejected", accepts(secret, changed, fresh), false],
+  ["old timestamp is rejected", accepts(secret, text, old), false],
+  ["wrong secret is rejected", accepts(wrongSecret, text, fresh), false],
 ];
 for (const [name, got, expected] of cases) {
   console.log(`${got === expected ? "ok" : "FAILED"}: ${name}`);

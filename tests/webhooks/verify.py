@@ -1,6 +1,6 @@
 """Checks signatures with the Python library of Standard Webhooks.
 
-`pip install -r requirements.txt` first; a test of the host then feeds it:
+Run `pip install -r requirements.txt` first. A test of the host then runs this script:
 cargo test --workspace --lib -- --ignored independent
 
 On standard input: {"secret", "wrongSecret", "body" (base64), "fresh": headers, "old": headers}.
@@ -21,14 +21,14 @@ def accepts(secret, text, headers):
         return False
 
 
-given = json.load(sys.stdin)
-text = base64.b64decode(given["body"]).decode()
+case = json.load(sys.stdin)
+text = base64.b64decode(case["body"]).decode()
 changed = ("[" if text[0] == "{" else "{") + text[1:]
 cases = [
-    ("what was signed is accepted", accepts(given["secret"], text, given["fresh"]), True),
-    ("a changed byte is refused", accepts(given["secret"], changed, given["fresh"]), False),
-    ("an old timestamp is refused", accepts(given["secret"], text, given["old"]), False),
-    ("a wrong secret is refused", accepts(given["wrongSecret"], text, given["fresh"]), False),
+    ("signed message is accepted", accepts(case["secret"], text, case["fresh"]), True),
+    ("changed byte is rejected", accepts(case["secret"], changed, case["fresh"]), False),
+    ("old timestamp is rejected", accepts(case["secret"], text, case["old"]), False),
+    ("wrong secret is rejected", accepts(case["wrongSecret"], text, case["fresh"]), False),
 ]
 for name, got, expected in cases:
     print("ok" if got == expected else "FAILED", name, sep=": ")

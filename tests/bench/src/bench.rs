@@ -1,14 +1,14 @@
-//! The benchmark: the same load against Tenon and its peers, side by side in one run, round after round.
+//! Benchmark: the same load against Tenon and its peers, side by side in one run, round after round.
 //!
-//! Owns which scenarios there are and in what sequence they run. Every server runs on the same disk; one is loaded at a
-//! time, by a generator in a process of its own; rounds alternate between servers, medians are reported. Nothing is
-//! left out of the report: what could not be measured is named with its reason.
+//! Owns the scenarios and their sequence. Every server runs on the same disk. One server is under load at a time, from
+//! a generator in a separate process. Rounds alternate between servers, and medians are reported. The report names
+//! every scenario that could not be measured, with the reason.
 
 use std::path::{Path, PathBuf};
 
 use anyhow::ensure;
 
-use report::{BenchReport, Measured};
+use report::{BenchReport, Measurement};
 use servers::{Kind, Server};
 
 pub mod authoring;
@@ -16,27 +16,27 @@ pub mod disk;
 pub mod lifecycle;
 pub mod payments;
 pub mod quiet;
-pub mod readme;
 pub mod report;
 pub mod servers;
 pub mod swapping;
+pub mod table;
 pub mod targets;
 pub mod wallets;
 pub mod webhooks;
 
 #[derive(Clone, Debug)]
 pub struct BenchPlan {
-    /// Where servers keep their data; on a real disk.
+    /// Folder for the data of the servers, on a real disk.
     pub folder: PathBuf,
     pub rounds: usize,
-    /// Of each round of each scenario and server.
+    /// Duration of each round of each scenario and server.
     pub seconds: f64,
     pub warmup_seconds: f64,
-    /// Drivers and orders that are there before the load begins.
+    /// Number of drivers and of orders that exist before the load starts.
     pub records: usize,
     /// Deploys while load runs.
     pub swaps: usize,
-    /// Webhooks that wait for a retry.
+    /// Webhooks with a pending retry.
     pub retries: usize,
 }
 
@@ -53,7 +53,7 @@ impl BenchPlan {
         }
     }
 
-    /// For a look, and to see in a test that all of it still works.
+    /// Returns a short plan for a first impression, and for the test that everything still works.
     pub fn quick(folder: &Path) -> BenchPlan {
         BenchPlan {
             folder: folder.to_path_buf(),
@@ -67,12 +67,12 @@ impl BenchPlan {
     }
 }
 
-/// What each connection sends.
+/// Kind of request of each connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Work {
     /// Moves one of all drivers: reads, changes and durably writes a record and an event.
     Track,
-    /// The same for one driver only.
+    /// Moves a single driver.
     TrackHot,
     /// Reads one of all orders.
     Read,
@@ -93,9 +93,9 @@ pub const SCENARIOS: &[Scenario] = &[
     Scenario { name: "read", work: Work::Read, connections: 64 },
 ];
 
-/// Runs everything; what it says while it runs goes to standard error.
+/// Runs everything. Progress goes to standard error.
 pub async fn run(plan: &BenchPlan) -> anyhow::Result<BenchReport> {
-    disk::refuse_memory(&plan.folder)?;
+    disk::reject_memory(&plan.folder)?;
     let mut report = BenchReport::new(plan)?;
     let servers = start_all(plan, &mut report).await?;
     ensure!(!servers.is_empty(), "there is nothing to measure: {}", report.skipped.join("; "));
@@ -117,43 +117,43 @@ pub async fn run(plan: &BenchPlan) -> anyhow::Result<BenchReport> {
     report.payments = Some(payments::measure(plan).await?);
     eprintln!("wallets …");
     report.wallets = Some(wallets::measure(plan).await?);
-    report.judge();
+    report.evaluate_targets();
     Ok(report)
 }
 
-/// Measures only an author's loop.
+/// Measures only the edit loop of a plugin author.
 pub async fn run_authoring(plan: &BenchPlan) -> anyhow::Result<BenchReport> {
-    disk::refuse_memory(&plan.folder)?;
+    disk::reject_memory(&plan.folder)?;
     let mut report = BenchReport::new(plan)?;
     report.authoring = Some(authoring::measure(plan).await?);
-    report.judge();
+    report.evaluate_targets();
     Ok(report)
 }
 
-/// Only the part about payments.
+/// Measures only payments.
 pub async fn run_payments(plan: &BenchPlan) -> anyhow::Result<BenchReport> {
-    disk::refuse_memory(&plan.folder)?;
+    disk::reject_memory(&plan.folder)?;
     let mut report = BenchReport::new(plan)?;
     report.payments = Some(payments::measure(plan).await?);
-    report.judge();
+    report.evaluate_targets();
     Ok(report)
 }
 
-/// Only the part about wallets.
+/// Measures only wallets.
 pub async fn run_wallets(plan: &BenchPlan) -> anyhow::Result<BenchReport> {
-    disk::refuse_memory(&plan.folder)?;
+    disk::reject_memory(&plan.folder)?;
     let mut report = BenchReport::new(plan)?;
     report.wallets = Some(wallets::measure(plan).await?);
-    report.judge();
+    report.evaluate_targets();
     Ok(report)
 }
 
-/// Only the part about webhooks.
+/// Measures only webhooks.
 pub async fn run_webhooks(plan: &BenchPlan) -> anyhow::Result<BenchReport> {
-    disk::refuse_memory(&plan.folder)?;
+    disk::reject_memory(&plan.folder)?;
     let mut report = BenchReport::new(plan)?;
     report.webhooks = Some(webhooks::measure(plan).await?);
-    report.judge();
+    report.evaluate_targets();
     Ok(report)
 }
 
@@ -168,10 +168,10 @@ async fn start_all(plan: &BenchPlan, report: &mut BenchReport) -> anyhow::Result
     Ok(servers)
 }
 
-/// All rounds of one scenario, the servers taking turns; the median round of each.
-async fn measure(plan: &BenchPlan, scenario: &Scenario, servers: &[Server]) -> anyhow::Result<Vec<Measured>> {
-    let takes_part = |server: &&Server| server.kind.has_records() || scenario.work == Work::Track;
-    let servers: Vec<&Server> = servers.iter().filter(takes_part).collect();
+/// Runs all rounds of one scenario, alternating between the servers. Returns the median round of each server.
+async fn measure(plan: &BenchPlan, scenario: &Scenario, servers: &[Server]) -> anyhow::Result<Vec<Measurement>> {
+    let has_scenario = |server: &&Server| server.kind.has_records() || scenario.work == Work::Track;
+    let servers: Vec<&Server> = servers.iter().filter(has_scenario).collect();
     let mut rounds: Vec<Vec<_>> = servers.iter().map(|_| Vec::new()).collect();
     for round in 0..plan.rounds {
         for (server, reports) in servers.iter().zip(&mut rounds) {
@@ -192,6 +192,6 @@ async fn measure(plan: &BenchPlan, scenario: &Scenario, servers: &[Server]) -> a
     Ok(servers
         .iter()
         .zip(rounds)
-        .filter_map(|(server, reports)| Measured::median(scenario, server.kind, reports))
+        .filter_map(|(server, reports)| Measurement::median(scenario, server.kind, reports))
         .collect())
 }

@@ -1,7 +1,8 @@
-//! Two hosts that clear payments with each other over loopback: the platform "hub" and the partner "bank", each a process of
-//! its own, with tokens of OAuth in both directions.
+//! Two hosts that clear payments with each other over loopback: the platform "hub" and the partner "bank", each a
+//! separate process, with OAuth tokens in both directions.
 //!
-//! Owns how they are set up. `message`: what is asked of them. `books`: what both sides have of a payment in the end.
+//! Owns the setup of both. `message`: the requests of a payment. `reconciliation`: comparison of the final payments of
+//! both sides.
 
 use std::{fs, net::SocketAddr, path::Path};
 
@@ -10,14 +11,14 @@ use serde_json::{Value, json};
 
 use crate::{
     guests,
-    program::{PluginSection, Program, ProgramPlan, lasting_address},
+    program::{PluginSection, Program, ProgramPlan, restartable_address},
     wire::Client,
 };
 
-pub mod books;
 pub mod message;
+pub mod reconciliation;
 
-/// What the plugin is granted, as in the shipped plugins.toml.
+/// Grants of the plugin, as in the shipped plugins.toml.
 pub const GRANTS: [&str; 11] = [
     "records",
     "ledger",
@@ -31,9 +32,9 @@ pub const GRANTS: [&str; 11] = [
     "journal",
     "config",
 ];
-/// What the hub calls the bank.
+/// Id of the bank at the hub.
 pub const PARTNER: &str = "bank-a";
-/// Customers of the bank.
+/// Number of customers of the bank.
 const ACCOUNTS: usize = 100;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,7 +44,7 @@ pub enum Side {
 }
 
 impl Side {
-    /// Also the name of its tenant.
+    /// Returns the name of the side, which is also the name of its tenant.
     pub fn name(self) -> &'static str {
         match self {
             Side::Hub => "hub",
@@ -52,11 +53,11 @@ impl Side {
     }
 }
 
-/// One of the sides, and a client that may do everything there.
+/// One side, with an OAuth client that has every scope there.
 pub struct Host {
     pub program: Program,
     side: Side,
-    staff: Credentials,
+    credentials: Credentials,
 }
 
 struct Credentials {
@@ -70,7 +71,7 @@ pub struct Pair {
 }
 
 impl Pair {
-    /// In folders of their own below this one.
+    /// Starts both sides in folders below `folder`.
     pub async fn start(binary: &Path, folder: &Path) -> anyhow::Result<Pair> {
         let hub = Host::start(binary, folder, Side::Hub, "settings.hub.side = \"platform\"").await?;
         let (base, client) = (hub.base(), hub.create_client().await?);
@@ -84,15 +85,15 @@ impl Pair {
         );
         let bank = start_bank(binary, folder, &platform).await?;
         let pair = Pair { hub, bank };
-        pair.introduce(&client.id).await?;
+        pair.register_partner(&client.id).await?;
         Ok(pair)
     }
 
-    /// The hub learns where the bank is, and who speaks for it.
-    async fn introduce(&self, speaker: &str) -> anyhow::Result<()> {
+    /// Registers the bank at the hub, with its address and its client.
+    async fn register_partner(&self, bank_client: &str) -> anyhow::Result<()> {
         let (base, client) = (self.bank.base(), self.bank.create_client().await?);
         let partner = json!({
-            "id": PARTNER, "payment_schemes": ["ZA_RTC"], "client_ids": [speaker],
+            "id": PARTNER, "payment_schemes": ["ZA_RTC"], "client_ids": [bank_client],
             "destination": {
                 "base_url": format!("{base}/v1"), "kind": "oauth2", "token_url": format!("{base}/oauth2/token"),
                 "client_id": client.id, "client_secret": client.secret,
@@ -102,7 +103,7 @@ impl Pair {
         Ok(())
     }
 
-    /// Kills one side as a lost power supply does, and starts it again on the same data at the same address.
+    /// Kills one side as a power failure does, and starts it again on the same data at the same address.
     pub async fn restart(self, side: Side) -> anyhow::Result<Pair> {
         let Pair { hub, bank } = self;
         Ok(match side {
@@ -118,7 +119,8 @@ impl Pair {
     }
 }
 
-/// The bank alone, with its customers. `platform`: a line of its section that says where its responses go.
+/// Starts the bank alone, with its customers. `platform` is a line of its section with the destination of its
+/// responses.
 pub async fn start_bank(binary: &Path, folder: &Path, platform: &str) -> anyhow::Result<Host> {
     let bank =
         Host::start(binary, folder, Side::Bank, &format!("settings.bank.side = \"partner\"\n{platform}")).await?;
@@ -131,20 +133,20 @@ pub async fn start_bank(binary: &Path, folder: &Path, platform: &str) -> anyhow:
 }
 
 impl Host {
-    async fn start(binary: &Path, folder: &Path, side: Side, more: &str) -> anyhow::Result<Host> {
+    async fn start(binary: &Path, folder: &Path, side: Side, extra_toml: &str) -> anyhow::Result<Host> {
         let mut plugin = PluginSection::new("clearing", &guests::component_path("clearing"), &GRANTS);
-        plugin.more = more.to_owned();
+        plugin.extra_toml = extra_toml.to_owned();
         let folder = folder.join(side.name());
         let plan = ProgramPlan { binary: binary.to_path_buf(), folder, plugins: vec![plugin] };
-        let program = Program::start_at(plan, lasting_address()?).await?;
-        let staff = create_client(&program, side.name()).await?;
-        Ok(Host { program, side, staff })
+        let program = Program::start_at(plan, restartable_address()?).await?;
+        let credentials = create_client(&program, side.name()).await?;
+        Ok(Host { program, side, credentials })
     }
 
     async fn restart(self) -> anyhow::Result<Host> {
-        let Host { program, side, staff } = self;
+        let Host { program, side, credentials } = self;
         let public = program.public;
-        Ok(Host { program: Program::start_at(program.kill()?, public).await?, side, staff })
+        Ok(Host { program: Program::start_at(program.kill()?, public).await?, side, credentials })
     }
 
     pub fn address(&self) -> SocketAddr {
@@ -155,20 +157,20 @@ impl Host {
         format!("http://{}", self.program.public)
     }
 
-    /// For the other side, with every scope of the plugin.
+    /// Creates an OAuth client for the other side, with every scope of the plugin.
     async fn create_client(&self) -> anyhow::Result<Credentials> {
         create_client(&self.program, self.side.name()).await
     }
 
-    /// A new token of its staff; good for ten minutes.
+    /// Requests an access token, which is valid for ten minutes.
     pub async fn token(&self) -> anyhow::Result<String> {
-        let Credentials { id, secret } = &self.staff;
+        let Credentials { id, secret } = &self.credentials;
         let form = format!("grant_type=client_credentials&client_id={id}&client_secret={secret}");
         let headers = [("content-type", "application/x-www-form-urlencoded")];
         let mut client = Client::new(self.program.public, "");
-        let answer = client.send("POST", "/oauth2/token", &headers, form.as_bytes()).await?.json();
-        let token = answer.get("access_token").and_then(Value::as_str);
-        Ok(token.with_context(|| format!("no token in {answer}"))?.to_owned())
+        let response = client.send("POST", "/oauth2/token", &headers, form.as_bytes()).await?.json();
+        let token = response.get("access_token").and_then(Value::as_str);
+        Ok(token.with_context(|| format!("no token in {response}"))?.to_owned())
     }
 
     pub async fn client(&self) -> anyhow::Result<Client> {
@@ -177,9 +179,9 @@ impl Host {
 }
 
 async fn create_client(program: &Program, tenant: &str) -> anyhow::Result<Credentials> {
-    let asked = json!({ "plugin": "clearing", "tenant": tenant, "environment": "test" });
-    let made = program.operator()?.call("POST", "/v1/clients", &asked).await?;
-    let text = |name: &str| made.get(name).and_then(Value::as_str).map(str::to_owned);
-    let (id, secret) = text("client_id").zip(text("client_secret")).context("no credentials in the answer")?;
+    let body = json!({ "plugin": "clearing", "tenant": tenant, "environment": "test" });
+    let created = program.operator()?.call("POST", "/v1/clients", &body).await?;
+    let text = |name: &str| created.get(name).and_then(Value::as_str).map(str::to_owned);
+    let (id, secret) = text("client_id").zip(text("client_secret")).context("no credentials in the response")?;
     Ok(Credentials { id, secret })
 }

@@ -1,13 +1,16 @@
-//! `kill -9` under load, in rounds: what was acknowledged is there, once, and what follows from it happens.
+//! `kill -9` under load, in rounds: every acknowledged change exists exactly once, and its consequences happen.
 //!
-//! Owns what every scenario shares. Actors ask for one thing after the other, each under an idempotency key of its own; what
-//! got no answer is repeated after the restart under the same key. Somebody outside is called by the program, lives
-//! through the kills and judges what arrives (`attempts`). The scenarios say what is asked for and what has to hold.
+//! Owns the parts that all scenarios share. Each actor sends one request after another, each with its own idempotency
+//! key. A request without a response is repeated after the restart with the same key. An external service that the
+//! program calls runs through all kills and checks each call (`attempts`). A scenario defines its requests and its
+//! invariants.
 //!
-//! - `drivers`: changes, their events and webhooks. `errands`: tasks and outgoing calls. `payments`: two hosts that clear with
-//!   each other, killed in turn. `wallet`: money on blockchains that misbehave, as a seed says.
+//! - `drivers`: changes, their events and webhooks. `effects`: tasks and outgoing calls. `payments`: two hosts that
+//!   clear payments with each other, killed in turn. `wallet`: money on blockchains that misbehave, derived from a
+//!   seed.
 //!
-//! Sees only HTTP and the database file. A killed process keeps its page cache: this proves nothing about power loss.
+//! Reads only HTTP and the database file. A killed process keeps its page cache, so this proves nothing about power
+//! loss.
 
 use std::{
     hash::{DefaultHasher, Hash, Hasher},
@@ -27,25 +30,25 @@ use tokio::task::JoinHandle;
 
 use crate::{
     program::{Program, ProgramPlan},
-    receiver::{Post, Receiver, Reply},
-    wire::{Answer, Client},
+    receiver::{ReceivedRequest, Receiver, ReceiverResponse},
+    wire::{Client, Response},
 };
 
 mod attempts;
 mod drivers;
-mod errands;
+mod effects;
 mod payments;
 #[cfg(test)]
 mod tests;
 mod wallet;
 
 pub use drivers::{CrashReport, fleet, run};
-pub use errands::{ErrandReport, run as run_errands};
+pub use effects::{EffectReport, run as run_effects};
 pub use payments::{PaymentReport, run as run_payments};
 pub use wallet::{WalletReport, run as run_wallets, seed_or};
 
-/// What has not happened so long after the last restart is lost.
-const SETTLED_WITHIN: Duration = Duration::from_secs(120);
+/// A consequence that has not happened this long after the last restart is lost.
+const SETTLE_TIMEOUT: Duration = Duration::from_secs(120);
 const POLL: Duration = Duration::from_millis(20);
 
 #[derive(Clone, Debug)]
@@ -53,85 +56,86 @@ pub struct CrashPlan {
     pub program: ProgramPlan,
     pub rounds: usize,
     pub actors: usize,
-    /// Load before each kill: from the first to the second, in steps that differ by round.
+    /// Duration of the load before each kill, in milliseconds: spread over this range, differing by round.
     pub kill_after_ms: (u64, u64),
-    /// Continues the moments of the kills where an earlier run of so many rounds ended.
+    /// Index of the first round. A run that continues an earlier one kills after other delays.
     pub first_round: usize,
 }
 
-/// One who asks for one thing after the other, and how far it has come.
+/// Load generator that sends one request after another, with its progress.
 #[derive(Clone, Debug)]
 struct Actor {
     name: String,
-    /// What this name asks for at a position.
-    step: fn(&str, u64) -> Step,
-    /// The last position that was acknowledged, or passed over.
+    /// Returns the request of this actor at a position.
+    request_at: fn(&str, u64) -> ActorRequest,
+    /// Last position that was acknowledged or skipped.
     position: u64,
-    /// The next one was sent, and nobody knows what became of it.
+    /// The next request was sent without a response, so its result is unknown.
     in_doubt: bool,
 }
 
-/// One request.
-struct Step {
+/// One request of an actor.
+struct ActorRequest {
     path: String,
     /// JSON.
     body: String,
-    /// What says whether it is sent.
-    first: Option<Look>,
+    /// Decides whether the request is sent.
+    precondition: Option<Precondition>,
 }
 
-/// A question, and what its answer means for the step.
-struct Look {
+/// Query before a request, and the meaning of its response.
+struct Precondition {
     path: String,
-    judge: fn(&Answer) -> Due,
+    evaluate: fn(&Response) -> Readiness,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Due {
-    Now,
-    Later,
-    /// It is passed over.
-    Never,
+enum Readiness {
+    Ready,
+    Pending,
+    /// The request is skipped.
+    Skip,
 }
 
-impl Step {
-    async fn look(&self, client: &mut Client) -> anyhow::Result<Due> {
-        let Some(Look { path, judge }) = &self.first else { return Ok(Due::Now) };
-        Ok(judge(&client.send("GET", path, &[], b"").await?))
+impl ActorRequest {
+    async fn readiness(&self, client: &mut Client) -> anyhow::Result<Readiness> {
+        let Some(Precondition { path, evaluate }) = &self.precondition else { return Ok(Readiness::Ready) };
+        Ok(evaluate(&client.send("GET", path, &[], b"").await?))
     }
 }
 
 impl Actor {
-    fn new(name: String, step: fn(&str, u64) -> Step) -> Actor {
-        Actor { name, step, position: 0, in_doubt: false }
+    fn new(name: String, request_at: fn(&str, u64) -> ActorRequest) -> Actor {
+        Actor { name, request_at, position: 0, in_doubt: false }
     }
 
-    /// What comes after the last acknowledged one.
-    fn next(&self) -> Step {
-        (self.step)(&self.name, self.position + 1)
+    /// Returns the request after the last acknowledged one.
+    fn next_request(&self) -> ActorRequest {
+        (self.request_at)(&self.name, self.position + 1)
     }
 
-    /// Its idempotency key is made of name and position.
-    async fn send(&mut self, Step { path, body, .. }: &Step, client: &mut Client) -> anyhow::Result<()> {
+    /// Sends a request. Its idempotency key consists of name and position.
+    async fn send(&mut self, request: &ActorRequest, client: &mut Client) -> anyhow::Result<()> {
+        let ActorRequest { path, body, .. } = request;
         self.in_doubt = true;
         let idempotency_key = format!("{}-{}", self.name, self.position + 1);
         let headers = [("idempotency-key", idempotency_key.as_str())];
-        let answer = client.send("POST", path, &headers, body.as_bytes()).await?;
-        let text = String::from_utf8_lossy(&answer.body);
-        ensure!((200..300).contains(&answer.status), "{path}: {} {text}", answer.status);
+        let response = client.send("POST", path, &headers, body.as_bytes()).await?;
+        let text = String::from_utf8_lossy(&response.body);
+        ensure!((200..300).contains(&response.status), "{path}: {} {text}", response.status);
         self.position += 1;
         self.in_doubt = false;
         Ok(())
     }
 }
 
-/// Spread over the range, never the same in two rounds that follow each other.
+/// Returns the delay before the kill: spread over the range, and different in consecutive rounds.
 fn kill_after((from, to): (u64, u64), round: usize) -> Duration {
     let spread = to.saturating_sub(from).max(1);
     Duration::from_millis(from + (round as u64 * 137) % spread)
 }
 
-/// All actors ask until the process is killed; what it takes to start it again.
+/// Runs all actors until the process is killed. Returns the plan that starts it again.
 async fn kill_under_load(
     program: Program,
     key: &str,
@@ -145,90 +149,90 @@ async fn kill_under_load(
     Ok(stopped)
 }
 
-/// Actors that ask, each in a task of its own.
+/// Running actors, each in a task of its own.
 struct Load {
     running: Arc<AtomicBool>,
-    moving: Vec<JoinHandle<Actor>>,
+    tasks: Vec<JoinHandle<Actor>>,
 }
 
 impl Load {
     fn start(program: &Program, key: &str, actors: &mut Vec<Actor>) -> Load {
         let running = Arc::new(AtomicBool::new(true));
-        let move_on = |actor| tokio::spawn(move_on(actor, program.client(key), Arc::clone(&running)));
-        let moving = actors.drain(..).map(move_on).collect();
-        Load { running, moving }
+        let start = |actor| tokio::spawn(run_actor(actor, program.client(key), Arc::clone(&running)));
+        let tasks = actors.drain(..).map(start).collect();
+        Load { running, tasks }
     }
 
-    /// Gives the actors back.
+    /// Stops the load and returns the actors to `actors`.
     async fn stop(self, actors: &mut Vec<Actor>) -> anyhow::Result<()> {
         self.running.store(false, Ordering::Relaxed);
-        for one in self.moving {
-            actors.push(one.await?);
+        for task in self.tasks {
+            actors.push(task.await?);
         }
         Ok(())
     }
 }
 
-/// Until told to stop, or until the server is gone.
-async fn move_on(mut actor: Actor, mut client: Client, running: Arc<AtomicBool>) -> Actor {
+/// Sends requests until `running` is false or the server is gone.
+async fn run_actor(mut actor: Actor, mut client: Client, running: Arc<AtomicBool>) -> Actor {
     while running.load(Ordering::Relaxed) {
-        let step = actor.next();
-        match step.look(&mut client).await {
-            Ok(Due::Now) => {}
-            Ok(Due::Later) => {
+        let request = actor.next_request();
+        match request.readiness(&mut client).await {
+            Ok(Readiness::Ready) => {}
+            Ok(Readiness::Pending) => {
                 tokio::time::sleep(POLL).await;
                 continue;
             }
-            Ok(Due::Never) => {
+            Ok(Readiness::Skip) => {
                 actor.position += 1;
                 continue;
             }
             Err(_) => break,
         }
-        if actor.send(&step, &mut client).await.is_err() {
+        if actor.send(&request, &mut client).await.is_err() {
             break;
         }
     }
     actor
 }
 
-/// Repeats what got no answer, under the same key.
-async fn settle(program: &Program, key: &str, actors: &mut [Actor]) -> anyhow::Result<u64> {
+/// Repeats each request without a response, with the same key. Returns their number.
+async fn repeat_unanswered(program: &Program, key: &str, actors: &mut [Actor]) -> anyhow::Result<u64> {
     let mut client = program.client(key);
     let mut repeated = 0;
     for actor in actors.iter_mut().filter(|actor| actor.in_doubt) {
-        actor.send(&actor.next(), &mut client).await?;
+        actor.send(&actor.next_request(), &mut client).await?;
         repeated += 1;
     }
     Ok(repeated)
 }
 
-/// Somebody whom the program calls, who is never killed; `T` judges what arrives.
-struct Outside<T> {
-    judge: Arc<Mutex<T>>,
+/// External service that the program calls and that is never killed. `T` checks each call.
+struct ExternalService<T> {
+    state: Arc<Mutex<T>>,
     receiver: Receiver,
 }
 
-impl<T: Default + Send + 'static> Outside<T> {
-    fn open(receive: fn(&mut T, &Post<'_>) -> Reply) -> anyhow::Result<Outside<T>> {
-        let judge: Arc<Mutex<T>> = Arc::default();
+impl<T: Default + Send + 'static> ExternalService<T> {
+    fn open(receive: fn(&mut T, &ReceivedRequest<'_>) -> ReceiverResponse) -> anyhow::Result<ExternalService<T>> {
+        let state: Arc<Mutex<T>> = Arc::default();
         let receiver = {
-            let judge = Arc::clone(&judge);
-            Receiver::start(1, move |post| receive(&mut judge.lock(), post))?
+            let state = Arc::clone(&state);
+            Receiver::start(1, move |request| receive(&mut state.lock(), request))?
         };
-        Ok(Outside { judge, receiver })
+        Ok(ExternalService { state, receiver })
     }
 
     fn url(&self) -> anyhow::Result<String> {
         self.receiver.urls().next().context("a receiver without an address")
     }
 
-    fn with<R>(&self, ask: impl FnOnce(&mut T) -> R) -> R {
-        ask(&mut self.judge.lock())
+    fn with<R>(&self, access: impl FnOnce(&mut T) -> R) -> R {
+        access(&mut self.state.lock())
     }
 
-    /// Once everything that a dead process had sent is read: what comes later comes from the next one.
-    async fn until_quiet(&self) {
+    /// Waits until everything that a dead process had sent is read. Later requests come from the next process.
+    async fn wait_until_disconnected(&self) {
         loop {
             tokio::time::sleep(POLL).await;
             if self.receiver.connections() == 0 {
@@ -238,13 +242,13 @@ impl<T: Default + Send + 'static> Outside<T> {
     }
 }
 
-/// Neither something that is still to come nor something that was given up.
-async fn ensure_nothing_waits(program: &Program) -> anyhow::Result<()> {
+/// Fails if a timer or an effect is pending or was given up.
+async fn ensure_no_pending_tasks(program: &Program) -> anyhow::Result<()> {
     let mut operator = program.operator()?;
     for kind in ["timer", "effect"] {
         let page = operator.call("GET", &format!("/v1/tasks?kind={kind}"), &Value::Null).await?;
-        let waiting = page.get("entries").and_then(Value::as_array).context("a page without entries")?;
-        ensure!(waiting.is_empty(), "still waiting: {page}");
+        let pending = page.get("entries").and_then(Value::as_array).context("a page without entries")?;
+        ensure!(pending.is_empty(), "still pending: {page}");
     }
     Ok(())
 }

@@ -1,7 +1,8 @@
-//! Many deploys under load: what they cost the requests beside them, the memory of the host, and the processes that compile.
+//! Many deploys under load: their effect on concurrent requests, on the memory of the host, and on the number of
+//! compiling processes.
 //!
-//! Owns the plan and the report. Each deploy is a component of other bytes that behaves alike. Deploys at an interval come
-//! faster than they are compiled; deploys one after another wait for each verdict.
+//! Owns the plan and the report. Each deploy is a component with the same behaviour and different bytes. Deploys at an
+//! interval arrive faster than they are compiled. Deploys without an interval wait for the result of the previous one.
 
 use std::{
     sync::{
@@ -28,24 +29,25 @@ use crate::{
 
 const PLUGIN: &str = "fleet";
 const CONNECTIONS: usize = 64;
-/// Between two looks at the memory and the processes of the host.
-const LOOK: Duration = Duration::from_millis(50);
-/// Of each of the loads that run one after another.
+/// Interval between two readings of the memory and the processes of the host.
+const POLL: Duration = Duration::from_millis(50);
+/// Duration of each of the consecutive loads.
 const LOAD_SECONDS: f64 = 5.0;
-/// Until the newest version serves, after the last deploy was sent.
+/// Timeout after the last deploy until the newest version serves.
 const SETTLE_SECONDS_MAX: u64 = 60;
-/// The bounds: processes that compile at once, growth of the host, part of the rate without deploys.
+/// Bounds: concurrently compiling processes, growth of the host, and the request rate relative to the rate without
+/// deploys.
 const PROCESSES_MAX: usize = 2;
 const GROWTH_MIB_MAX: u64 = 300;
 const RATE_MIN: f64 = 0.6;
 
 pub struct DeploysPlan {
-    /// Where the server keeps its data, and how the load runs before the deploys.
+    /// Folder for the data of the server, and the load before the deploys.
     pub bench: BenchPlan,
     pub deploys: usize,
-    /// `None`: each deploy waits for the verdict on the one before.
+    /// Interval between deploys. `None`: each deploy waits for the result of the previous one.
     pub interval: Option<Duration>,
-    /// After the last deploy, without load, before the memory is read.
+    /// Pause without load after the last deploy, before the memory is read.
     pub rest: Duration,
 }
 
@@ -53,12 +55,12 @@ pub struct DeploysPlan {
 pub struct DeploysReport {
     pub deploys: usize,
     pub published: usize,
-    /// Overtaken by a newer one before they were compiled.
+    /// Deploys that a newer one overtook before they were compiled.
     pub overtaken: usize,
-    /// Answers that are neither.
+    /// Responses to all other deploys.
     pub refused: Vec<String>,
     pub newest_serves_after_ms: u128,
-    /// Processes that compiled at the same time.
+    /// Maximum number of concurrently compiling processes.
     pub processes_max: usize,
     pub requests_per_second_before: f64,
     pub requests_per_second_meanwhile: f64,
@@ -69,35 +71,35 @@ pub struct DeploysReport {
 }
 
 impl DeploysReport {
-    /// Returns an error that names the first bound that was exceeded.
+    /// Fails if a bound is exceeded, naming the first one.
     pub fn check(&self) -> anyhow::Result<()> {
         ensure!(self.failed == 0, "{} requests failed", self.failed);
         ensure!(self.refused.is_empty(), "deploys were refused: {:?}", self.refused);
         let processes = self.processes_max;
-        ensure!(processes <= PROCESSES_MAX, "{processes} processes compiled at once, {PROCESSES_MAX} are the limit");
+        ensure!(processes <= PROCESSES_MAX, "{processes} processes compiled at once, the limit is {PROCESSES_MAX}");
         let grown = self.resident_mib_max.saturating_sub(self.resident_mib_before);
-        ensure!(grown <= GROWTH_MIB_MAX, "the host grew by {grown} MiB, {GROWTH_MIB_MAX} are the limit");
+        ensure!(grown <= GROWTH_MIB_MAX, "the host grew by {grown} MiB, the limit is {GROWTH_MIB_MAX} MiB");
         let rate = self.requests_per_second_meanwhile / self.requests_per_second_before;
-        ensure!(rate >= RATE_MIN, "the rate fell to {rate:.2} of the one without deploys, {RATE_MIN} is the least");
+        ensure!(rate >= RATE_MIN, "the rate fell to {rate:.2} of the rate without deploys, the minimum is {RATE_MIN}");
         Ok(())
     }
 }
 
-/// Runs it; progress is printed to standard error.
+/// Runs the plan. Progress goes to standard error.
 pub async fn run(plan: &DeploysPlan) -> anyhow::Result<DeploysReport> {
     let server = servers::start(Kind::Plugin, &plan.bench).await?.map_err(anyhow::Error::msg)?;
     let generator = server.generator(Work::Track);
     let program = Arc::new(server.into_program()?);
     let fleet = guests::component(PLUGIN)?;
     eprintln!("load without deploys …");
-    let still = generator.run(CONNECTIONS, plan.bench.warmup_seconds, plan.bench.seconds).await?;
+    let baseline = generator.run(CONNECTIONS, plan.bench.warmup_seconds, plan.bench.seconds).await?;
     let before = program.resident_kib()?;
     let peaks = Arc::new(Peaks::default());
     let watch = tokio::spawn(peaks.clone().watch(program.clone()));
     eprintln!("{} deploys beside load …", plan.deploys);
     let (stop, stopped) = oneshot::channel();
     let load = tokio::spawn(load_until(generator, stopped));
-    let (answers, newest_serves_after_ms) = deploy_all(plan, &program, &fleet).await?;
+    let (responses, newest_serves_after_ms) = deploy_all(plan, &program, &fleet).await?;
     drop(stop);
     let loads = load.await??;
     watch.abort();
@@ -109,14 +111,14 @@ pub async fn run(plan: &DeploysPlan) -> anyhow::Result<DeploysReport> {
         refused: Vec::new(),
         newest_serves_after_ms,
         processes_max: peaks.processes.load(Ordering::Relaxed),
-        requests_per_second_before: still.per_second,
+        requests_per_second_before: baseline.per_second,
         requests_per_second_meanwhile: mean_rate(&loads),
         failed: loads.iter().map(LoadReport::failed).sum(),
         resident_mib_before: before >> 10,
         resident_mib_max: peaks.resident_kib.load(Ordering::Relaxed) >> 10,
         resident_mib_after: program.resident_kib()? >> 10,
     };
-    for (status, text) in answers {
+    for (status, text) in responses {
         match status {
             200..300 => report.published += 1,
             409 if text.contains("overtook") => report.overtaken += 1,
@@ -126,7 +128,7 @@ pub async fn run(plan: &DeploysPlan) -> anyhow::Result<DeploysReport> {
     Ok(report)
 }
 
-/// The highest readings of a host.
+/// Maximum readings of a host.
 #[derive(Default)]
 struct Peaks {
     resident_kib: AtomicU64,
@@ -138,12 +140,12 @@ impl Peaks {
         loop {
             self.resident_kib.fetch_max(program.resident_kib().unwrap_or(0), Ordering::Relaxed);
             self.processes.fetch_max(program.compiling().len(), Ordering::Relaxed);
-            time::sleep(LOOK).await;
+            time::sleep(POLL).await;
         }
     }
 }
 
-/// Short loads one after another, until the sender is dropped.
+/// Runs short loads one after another until the sender is dropped.
 async fn load_until(generator: Generator, mut stopped: oneshot::Receiver<()>) -> anyhow::Result<Vec<LoadReport>> {
     let mut loads = Vec::new();
     while stopped.try_recv() == Err(oneshot::error::TryRecvError::Empty) {
@@ -152,7 +154,8 @@ async fn load_until(generator: Generator, mut stopped: oneshot::Receiver<()>) ->
     Ok(loads)
 }
 
-/// Statuses and texts of all answers, and the time from the last deploy until the newest component serves.
+/// Sends all deploys. Returns status and text of each response, and the time in milliseconds from the last deploy
+/// until the newest component serves.
 async fn deploy_all(
     plan: &DeploysPlan,
     program: &Arc<Program>,
@@ -160,7 +163,7 @@ async fn deploy_all(
 ) -> anyhow::Result<(Vec<(u16, String)>, u128)> {
     let mut pace = time::interval(plan.interval.unwrap_or(Duration::from_millis(1)));
     let mut running = JoinSet::new();
-    let mut answers = Vec::new();
+    let mut responses = Vec::new();
     let mut newest = String::new();
     for number in 0..plan.deploys {
         pace.tick().await;
@@ -169,21 +172,21 @@ async fn deploy_all(
         let program = program.clone();
         running.spawn(async move { program.deploy(PLUGIN, &component).await });
         if plan.interval.is_none() {
-            answers.extend(running.join_next().await);
+            responses.extend(running.join_next().await);
         }
     }
     let last = Instant::now();
     while !program.serves(PLUGIN, &newest).await? {
         ensure!(last.elapsed().as_secs() < SETTLE_SECONDS_MAX, "the newest component does not serve");
-        time::sleep(LOOK).await;
+        time::sleep(POLL).await;
     }
     let newest_serves_after_ms = last.elapsed().as_millis();
-    answers.extend(running.join_all().await.into_iter().map(Ok));
-    let answers = answers.into_iter().map(|answer| {
-        let answer = answer??;
-        Ok((answer.status, String::from_utf8_lossy(&answer.body).into_owned()))
+    responses.extend(running.join_all().await.into_iter().map(Ok));
+    let responses = responses.into_iter().map(|response| {
+        let response = response??;
+        Ok((response.status, String::from_utf8_lossy(&response.body).into_owned()))
     });
-    Ok((answers.collect::<anyhow::Result<_>>()?, newest_serves_after_ms))
+    Ok((responses.collect::<anyhow::Result<_>>()?, newest_serves_after_ms))
 }
 
 fn mean_rate(loads: &[LoadReport]) -> f64 {

@@ -1,8 +1,9 @@
-//! The effect of one tenant on another: the neighbour's small requests alone, beside a crowd of connections that ask for the
-//! largest lists, and beside readers that do not read; its small writes alone, and beside a crowd that uploads large files.
+//! Effect of one tenant on another. The neighbour's small reads run alone, beside a crowd of connections that request
+//! the largest lists, and beside clients that do not read. Its small writes run alone, and beside a crowd that uploads
+//! large files.
 //!
-//! Owns the plan, the filling and the report. The crowd runs in a process of its own, so that its reading does not delay
-//! what is measured; `slow` holds connections that take nothing.
+//! Owns the plan, the setup and the report. The crowd runs in a separate process, so that its reads do not delay the
+//! measured requests. `slow` opens connections that read nothing.
 
 use std::{fs, path::PathBuf, time::Duration};
 
@@ -20,56 +21,56 @@ use crate::{
 
 pub mod slow;
 
-/// A list of this many orders of this many bytes is 6 MB.
+/// Number and size of the listed orders: a list takes 6 MB.
 const LISTED: usize = 100;
 const ORDER_BYTES: usize = 60_000;
 /// Size of each file that the crowd uploads, and its connections.
 const FILE_BYTES: usize = 4_000_000;
 const UPLOADING: usize = 12;
-/// A JPEG in base64, behind whose end there may be more.
+/// A JPEG in base64. Data may follow after its end marker.
 const PICTURE: &str = "/9j/4AAEYWL/wAAICAABAAEA/9oAAgH/AP/QAv/Z";
-/// Connections that read one small order as fast as they can.
-const FLOOD: usize = 400;
-/// The neighbour's own connections.
+/// Number of connections that read one small order as fast as they can.
+const FLOOD_CONNECTIONS: usize = 400;
+/// Number of the neighbour's own connections.
 const NEIGHBOUR_CONNECTIONS: usize = 4;
-/// The goal: so many times of what the neighbour has alone, and so much besides.
-const TIMES: f64 = 5.0;
-const BESIDES_MS: f64 = 20.0;
+/// Limit of the p99 beside a crowd: a multiple of the neighbour's p99 alone, plus a constant.
+const P99_FACTOR: f64 = 5.0;
+const P99_EXTRA_MS: f64 = 20.0;
 
 pub struct FairnessPlan {
     pub folder: PathBuf,
     pub seconds: f64,
-    /// Connections of the crowd, one measurement each.
+    /// Numbers of connections of the crowd, one measurement each.
     pub crowds: Vec<usize>,
-    /// Readers that do not read, besides.
+    /// Also measures beside clients that do not read.
     pub attacks: bool,
-    /// Lines in front of the plugins, such as a budget.
+    /// Further TOML lines of the plugin's section, such as a budget.
     pub limits: String,
 }
 
 #[derive(Debug, Serialize)]
-pub struct Beside {
+pub struct Measurement {
     pub what: String,
     pub p50_ms: f64,
     pub p99_ms: f64,
     pub requests: u64,
     pub failed: u64,
     pub resident_mib: u64,
-    /// Answers that the others got, by status.
+    /// Responses of the other connections, by status.
     pub others: String,
 }
 
 #[derive(Debug, Serialize)]
 pub struct FairnessReport {
-    pub rows: Vec<Beside>,
-    /// The p99 of reads beside a crowd.
+    pub rows: Vec<Measurement>,
+    /// Limit of the p99 of reads beside a crowd.
     pub allowed_ms: f64,
-    /// The p99 of writes beside a crowd.
+    /// Limit of the p99 of writes beside a crowd.
     pub writes_allowed_ms: f64,
 }
 
-/// A host with a rich tenant, whose lists are large, and a neighbour.
-pub struct Stage {
+/// Host with two tenants: the crowd, whose lists are large, and the neighbour.
+pub struct FairnessHost {
     pub program: Program,
     pub crowd_key: String,
     lists: PathBuf,
@@ -79,51 +80,49 @@ pub struct Stage {
     writes: LoadPlan,
 }
 
-/// Runs everything; what it does is printed to standard error.
+/// Runs everything. Progress goes to standard error.
 pub async fn run(plan: &FairnessPlan) -> anyhow::Result<FairnessReport> {
-    let stage = Stage::build(plan).await?;
-    let alone = stage.measure("alone", &stage.reads, plan.seconds).await?;
+    let host = FairnessHost::start(plan).await?;
+    let alone = host.measure("alone", &host.reads, plan.seconds).await?;
     let allowed_ms = allowed_ms(&alone);
     let mut rows = vec![alone];
     for connections in &plan.crowds {
         eprintln!("beside {connections} connections …");
-        let crowd = (*connections, &stage.lists);
-        rows.push(
-            stage.measure_beside(&format!("{connections} connections"), crowd, &stage.reads, plan.seconds).await?,
-        );
+        let crowd = (*connections, &host.lists);
+        rows.push(host.measure_beside(&format!("{connections} connections"), crowd, &host.reads, plan.seconds).await?);
     }
-    let what = format!("{FLOOD} connections that read one order");
+    let what = format!("{FLOOD_CONNECTIONS} connections that read one order");
     eprintln!("beside {what} …");
-    rows.push(stage.measure_beside(&what, (FLOOD, &stage.small), &stage.reads, plan.seconds).await?);
-    let alone = stage.measure("writes alone", &stage.writes, plan.seconds).await?;
+    rows.push(host.measure_beside(&what, (FLOOD_CONNECTIONS, &host.small), &host.reads, plan.seconds).await?);
+    let alone = host.measure("writes alone", &host.writes, plan.seconds).await?;
     let writes_allowed_ms = self::allowed_ms(&alone);
     rows.push(alone);
-    let what = format!("writes beside {FLOOD} connections that read one order");
+    let what = format!("writes beside {FLOOD_CONNECTIONS} connections that read one order");
     eprintln!("{what} …");
-    rows.push(stage.measure_beside(&what, (FLOOD, &stage.small), &stage.writes, plan.seconds).await?);
+    rows.push(host.measure_beside(&what, (FLOOD_CONNECTIONS, &host.small), &host.writes, plan.seconds).await?);
     let what = format!("writes beside {UPLOADING} connections that upload {} MB each", FILE_BYTES / 1_000_000);
     eprintln!("{what} …");
-    rows.push(stage.measure_beside(&what, (UPLOADING, &stage.uploads), &stage.writes, plan.seconds).await?);
+    rows.push(host.measure_beside(&what, (UPLOADING, &host.uploads), &host.writes, plan.seconds).await?);
     if plan.attacks {
         for attack in slow::Attack::ALL {
             eprintln!("beside {} …", attack.name());
-            rows.push(stage.measure_attack(attack, plan.seconds).await?);
+            rows.push(host.measure_attack(attack, plan.seconds).await?);
         }
-        rows.push(stage.measure("afterwards", &stage.reads, plan.seconds).await?);
+        rows.push(host.measure("afterwards", &host.reads, plan.seconds).await?);
     }
-    stage.program.stop().await?;
+    host.program.stop().await?;
     Ok(FairnessReport { rows, allowed_ms, writes_allowed_ms })
 }
 
 impl FairnessReport {
-    /// Returns an error that names the first measurement that exceeds its bound.
+    /// Fails if a measurement exceeds its limit, naming the first one.
     pub fn check(&self) -> anyhow::Result<()> {
         for row in &self.rows {
             let allowed_ms = if row.what.starts_with("writes") { self.writes_allowed_ms } else { self.allowed_ms };
             ensure!(row.failed == 0, "{}: {} requests failed", row.what, row.failed);
             ensure!(
                 row.p99_ms <= allowed_ms,
-                "{}: the p99 is {:.1} ms, {allowed_ms:.1} are the limit",
+                "{}: the p99 is {:.1} ms, the limit is {allowed_ms:.1} ms",
                 row.what,
                 row.p99_ms
             );
@@ -132,12 +131,12 @@ impl FairnessReport {
     }
 }
 
-fn allowed_ms(alone: &Beside) -> f64 {
-    TIMES * alone.p99_ms + BESIDES_MS
+fn allowed_ms(alone: &Measurement) -> f64 {
+    P99_FACTOR * alone.p99_ms + P99_EXTRA_MS
 }
 
-impl Stage {
-    async fn build(plan: &FairnessPlan) -> anyhow::Result<Stage> {
+impl FairnessHost {
+    async fn start(plan: &FairnessPlan) -> anyhow::Result<FairnessHost> {
         if plan.folder.exists() {
             fs::remove_dir_all(&plan.folder)?;
         }
@@ -145,20 +144,20 @@ impl Stage {
         let component = plan.folder.join("fleet.wasm");
         fs::write(&component, guests::component("fleet")?)?;
         let mut fleet = PluginSection::new("fleet", &component, &FLEET_GRANTS);
-        fleet.more = plan.limits.clone();
+        fleet.extra_toml = plan.limits.clone();
         let binary = sibling_binary("tenon").context("no tenon beside this program: build it first")?;
         let program = Program::start(ProgramPlan { binary, folder: plan.folder.clone(), plugins: vec![fleet] }).await?;
         let (crowd_key, neighbour_key) = (program.create_key("fleet", "rich")?, program.create_key("fleet", "small")?);
-        let mut rich = program.client(&crowd_key);
+        let mut crowd = program.client(&crowd_key);
         for number in 0..LISTED {
             let meta = json!({ "blob": "x".repeat(ORDER_BYTES), "number": number });
-            create_order(&mut rich, meta).await?;
+            create_order(&mut crowd, meta).await?;
         }
         let id = create_order(&mut program.client(&neighbour_key), json!({})).await?;
         let [lists, uploads, small] =
             ["lists", "uploads", "small"].map(|name| plan.folder.join(format!("{name}.jsonl")));
-        let read = create_order(&mut rich, json!({})).await?;
-        // The position of the driver depends on the time: each read is a call.
+        let read = create_order(&mut crowd, json!({})).await?;
+        // The position of the driver depends on the time, so each read is a call.
         fs::write(&small, serde_json::to_string(&get(format!("/v1/orders/{read}?with_eta=true")))?)?;
         fs::write(&lists, serde_json::to_string(&get(format!("/v1/orders?limit={LISTED}")))?)?;
         let file = json!({ "data": format!("{PICTURE}{}", "A".repeat(FILE_BYTES / 3 * 4)), "type": "licence" });
@@ -169,10 +168,10 @@ impl Stage {
         };
         let (reads, writes) =
             (neighbour(get(format!("/v1/orders/{id}"))), neighbour(post("/v1/orders", &order(json!({})))));
-        Ok(Stage { program, crowd_key, lists, uploads, small, reads, writes })
+        Ok(FairnessHost { program, crowd_key, lists, uploads, small, reads, writes })
     }
 
-    async fn measure(&self, what: &str, neighbour: &LoadPlan, seconds: f64) -> anyhow::Result<Beside> {
+    async fn measure(&self, what: &str, neighbour: &LoadPlan, seconds: f64) -> anyhow::Result<Measurement> {
         let plan = LoadPlan { duration: Duration::from_secs_f64(seconds), ..neighbour.clone() };
         let mut resident_kib = self.program.resident_kib()?;
         let load = tokio::spawn(load::run(plan));
@@ -180,17 +179,17 @@ impl Stage {
             tokio::time::sleep(Duration::from_millis(50)).await;
             resident_kib = resident_kib.max(self.program.resident_kib()?);
         }
-        Ok(beside(what, load.await?, resident_kib))
+        Ok(to_measurement(what, load.await?, resident_kib))
     }
 
-    /// `crowd`: connections, and the file with their requests.
+    /// Measures the neighbour beside a crowd with this number of connections, which sends the requests of this file.
     async fn measure_beside(
         &self,
         what: &str,
         (connections, requests): (usize, &PathBuf),
         neighbour: &LoadPlan,
         seconds: f64,
-    ) -> anyhow::Result<Beside> {
+    ) -> anyhow::Result<Measurement> {
         let generator =
             Generator { address: self.program.public, key: self.crowd_key.clone(), requests: requests.clone() };
         let crowd = tokio::spawn(async move { generator.run(connections, 0.0, seconds + 2.0).await });
@@ -200,10 +199,10 @@ impl Stage {
         Ok(row)
     }
 
-    async fn measure_attack(&self, attack: slow::Attack, seconds: f64) -> anyhow::Result<Beside> {
-        let held = slow::begin(attack, self.program.public, &self.crowd_key, LISTED).await?;
+    async fn measure_attack(&self, attack: slow::Attack, seconds: f64) -> anyhow::Result<Measurement> {
+        let connections = slow::start(attack, self.program.public, &self.crowd_key, LISTED).await?;
         let mut row = self.measure(attack.name(), &self.reads, seconds).await?;
-        row.others = format!("{} of {} connections still open", held.open(), held.begun());
+        row.others = format!("{} of {} connections still open", connections.open(), connections.total());
         Ok(row)
     }
 }
@@ -225,8 +224,8 @@ fn get(path: String) -> PlannedRequest {
     PlannedRequest { method: "GET".to_owned(), path, body: String::new() }
 }
 
-fn beside(what: &str, report: LoadReport, resident_kib: u64) -> Beside {
-    Beside {
+fn to_measurement(what: &str, report: LoadReport, resident_kib: u64) -> Measurement {
+    Measurement {
         what: what.to_owned(),
         p50_ms: report.p50_us as f64 / 1_000.0,
         p99_ms: report.p99_us as f64 / 1_000.0,

@@ -1,7 +1,7 @@
-//! Test guests as bytes: where they lie, and how one build is turned into many components.
+//! Components of the test guests as bytes: their paths, and variants made from one build.
 //!
-//! Owns the marks and sections that are changed; never compiles. All changes keep a component valid, or break exactly
-//! what they say.
+//! Owns the markers and sections that are changed. It never compiles. Every change keeps the component valid, or
+//! breaks only the named part.
 
 use std::{
     path::{Path, PathBuf},
@@ -12,14 +12,15 @@ use anyhow::{Context, ensure};
 use serde_json::Value;
 
 pub mod bombs;
-pub mod lies;
+pub mod invalid_manifests;
 
 /// The Cargo profile whose components this process uses.
 static PROFILE: OnceLock<&str> = OnceLock::new();
 
-/// Makes this process use the optimised components of `make plugins-release`. Call it before any path is taken.
+/// Makes this process use the optimised components of `make plugins-release`. Must be called before any path is
+/// requested.
 pub fn use_optimised() {
-    // Chosen already: by an earlier call of this function.
+    // An error means that an earlier call of this function chose the profile.
     let _chosen = PROFILE.set("plugin-release");
 }
 
@@ -37,7 +38,7 @@ pub fn workspace_root() -> PathBuf {
     bench.ancestors().nth(2).unwrap_or(bench).to_path_buf()
 }
 
-/// The bytes of a component, or the sentence that says how to get them.
+/// Reads a component. An error contains the command that builds it.
 pub fn component(name: &str) -> anyhow::Result<Vec<u8>> {
     let path = component_path(name);
     std::fs::read(&path).with_context(|| {
@@ -51,12 +52,12 @@ pub fn component(name: &str) -> anyhow::Result<Vec<u8>> {
     })
 }
 
-/// The manifest that `chameleon` is built with, to be changed by a test.
+/// Returns the manifest that `chameleon` is built with, for a test to change.
 pub fn chameleon_manifest() -> Value {
     serde_json::from_str(include_str!("../../guests/chameleon/manifest.json")).unwrap_or(Value::Null)
 }
 
-/// `chameleon` under this version: it answers `{"version":"…"}` at `GET /v1/version`.
+/// Returns `chameleon` with this version: it answers `{"version":"…"}` at `GET /v1/version`.
 pub fn chameleon_version(version: &str) -> anyhow::Result<Vec<u8>> {
     let mut manifest = chameleon_manifest();
     if let Some(members) = manifest.as_object_mut() {
@@ -65,25 +66,25 @@ pub fn chameleon_version(version: &str) -> anyhow::Result<Vec<u8>> {
     chameleon(&manifest.to_string())
 }
 
-const MARK: &[u8] = b"TENON-GUEST-MANIFEST:";
-/// As in the guest: mark and text together.
+const MARKER: &[u8] = b"TENON-GUEST-MANIFEST:";
+/// Size of marker and text together, as in the guest.
 const REGION_BYTES: usize = 32 * 1024;
 
-/// `chameleon` with this text as its manifest. A text that begins with "!" makes `describe` misbehave: "!panic", "!trap",
-/// "!loop", "!allocate", "!recurse", "!huge", "!import".
+/// Returns `chameleon` with this text as its manifest. A text that begins with "!" makes `describe` misbehave:
+/// "!panic", "!trap", "!loop", "!allocate", "!recurse", "!huge", "!import".
 pub fn chameleon(manifest: &str) -> anyhow::Result<Vec<u8>> {
     let mut bytes = component("chameleon")?;
-    let at = bytes.windows(MARK.len()).position(|window| window == MARK).context("chameleon carries no mark")?;
-    let room = REGION_BYTES - MARK.len();
+    let at = bytes.windows(MARKER.len()).position(|window| window == MARKER).context("chameleon contains no marker")?;
+    let room = REGION_BYTES - MARKER.len();
     ensure!(manifest.len() <= room, "a manifest of {} bytes; chameleon has room for {room}", manifest.len());
-    let from = at + MARK.len();
+    let from = at + MARKER.len();
     let region = bytes.get_mut(from..from + room).context("chameleon ends within its region")?;
     region.fill(b' ');
-    region.iter_mut().zip(manifest.bytes()).for_each(|(place, byte)| *place = byte);
+    region.iter_mut().zip(manifest.bytes()).for_each(|(target, byte)| *target = byte);
     Ok(bytes)
 }
 
-/// The same component with other bytes, so with another hash: a custom section at its end.
+/// Returns an equivalent component with other bytes, so with another hash: a custom section is appended.
 pub fn stamped(component: &[u8], note: &str) -> Vec<u8> {
     let mut section = vec![5];
     section.extend_from_slice(b"stamp");
@@ -108,17 +109,17 @@ fn push_number(bytes: &mut Vec<u8>, mut number: usize) {
     bytes.push(number as u8);
 }
 
-/// The component as if it had been built for contract 0.2: every name of the contract carries that version.
+/// Returns the component as if it had been built for contract 0.2: every name of the contract has that version.
 pub fn for_contract_0_2(component: &[u8]) -> Vec<u8> {
     renamed(component, b"@0.1.0", b"@0.2.0")
 }
 
-/// The component as if the contract called its records something else: it imports what no host knows.
+/// Returns the component with a renamed records interface: it imports an interface that no host provides.
 pub fn importing_unknown(component: &[u8]) -> Vec<u8> {
     renamed(component, b"tenon:plugin/records@", b"tenon:plugin/recalls@")
 }
 
-/// All occurrences; both names have the same length, so nothing else moves.
+/// Replaces all occurrences. Both names have the same length, so nothing else moves.
 fn renamed<const N: usize>(component: &[u8], from: &[u8; N], to: &[u8; N]) -> Vec<u8> {
     let mut bytes = component.to_vec();
     let mut at = 0;
@@ -151,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn renaming_moves_nothing() {
+    fn renaming_keeps_all_offsets() {
         let before = b"x tenon:plugin/records@0.1.0 y tenon:plugin/handler@0.1.0 z";
         let after = for_contract_0_2(before);
         assert_eq!(after, b"x tenon:plugin/records@0.2.0 y tenon:plugin/handler@0.2.0 z");

@@ -1,8 +1,8 @@
-//! Latencies in microseconds, in buckets that are at most 1.6 % wide.
+//! Histogram of latencies in microseconds, with buckets that are at most 1.6 % wide.
 //!
-//! Owns counting and percentiles; never a clock. Adding is a few instructions, merging is a sum.
+//! Owns counting and percentiles, never a clock. Recording is a few instructions, and merging is a sum.
 
-/// Values below are exact; above, each power of two is cut into this many buckets.
+/// Values below are exact. Above, each power of two is divided into this many buckets.
 const PER_OCTAVE: u64 = 64;
 
 #[derive(Clone, Debug, Default)]
@@ -29,8 +29,8 @@ impl Histogram {
         if self.buckets.len() < other.buckets.len() {
             self.buckets.resize(other.buckets.len(), 0);
         }
-        for (mine, theirs) in self.buckets.iter_mut().zip(&other.buckets) {
-            *mine += theirs;
+        for (count, added) in self.buckets.iter_mut().zip(&other.buckets) {
+            *count += added;
         }
         self.count += other.count;
         self.max_us = self.max_us.max(other.max_us);
@@ -44,13 +44,13 @@ impl Histogram {
         self.max_us
     }
 
-    /// The value that `percent` of all values do not exceed; 0 where nothing was recorded.
+    /// Returns the value that `percent` of all values do not exceed, and 0 if nothing was recorded.
     pub fn percentile_us(&self, percent: f64) -> u64 {
-        let wanted = (self.count as f64 * percent / 100.0).ceil() as u64;
+        let rank = (self.count as f64 * percent / 100.0).ceil() as u64;
         let mut seen = 0;
         for (bucket, count) in self.buckets.iter().enumerate() {
             seen += count;
-            if seen >= wanted.max(1) {
+            if seen >= rank.max(1) {
                 return upper_edge(bucket as u64).min(self.max_us);
             }
         }
@@ -97,14 +97,14 @@ mod tests {
     }
 
     #[test]
-    fn merged_is_the_same_as_recorded_in_one() {
-        let (mut one, mut left, mut right) = (Histogram::default(), Histogram::default(), Histogram::default());
+    fn merged_histograms_equal_one_histogram_of_all_values() {
+        let (mut whole, mut left, mut right) = (Histogram::default(), Histogram::default(), Histogram::default());
         for us in 0..5_000 {
-            one.record(us);
+            whole.record(us);
             if us % 2 == 0 { left.record(us) } else { right.record(us) }
         }
         left.merge(&right);
-        assert_eq!(one.percentile_us(99.0), left.percentile_us(99.0));
-        assert_eq!(one.count(), left.count());
+        assert_eq!(whole.percentile_us(99.0), left.percentile_us(99.0));
+        assert_eq!(whole.count(), left.count());
     }
 }

@@ -1,9 +1,10 @@
-//! Load, peers and crashes around the real program: what `make bench`, `make soak`, `make demo-swap` and the tests drive.
+//! Load generator, peer servers and crash scenarios around the real program: driven by `make bench`, `make soak`,
+//! `make demo-swap` and the tests.
 //!
-//! Talks to Tenon only as its users do: over HTTP, through its command line, and (for the proof that nothing was lost)
-//! by reading its database file. Links neither the host nor the engine.
+//! Talks to Tenon only as its users do: over HTTP and through its command line. It reads the database file only to
+//! prove that nothing was lost. It links neither the host nor the engine.
 
-// The bans of clippy.toml are the host's: a load generator has tasks of its own.
+// The bans of clippy.toml are for the host: a load generator spawns tasks of its own.
 #![allow(clippy::disallowed_methods)]
 
 pub mod bench;

@@ -1,7 +1,7 @@
-//! Closed-loop load: N connections, each sends its next request when the last one is answered.
+//! Closed-loop load: N connections, each of which sends its next request after the response to the last one.
 //!
-//! Owns what is counted and what counts as failed. Runs in a process of its own for measurements (`bench-load`), or
-//! inside a test. Requests are built before the clock starts.
+//! Owns what is counted and what counts as failed. Measurements run it in a process of its own (`bench-load`), tests
+//! inside the test process. Requests are built before the clock starts.
 
 use std::{
     collections::BTreeMap,
@@ -18,7 +18,7 @@ use crate::{
     wire::{Connection, request},
 };
 
-/// One request of a plan, as it stands in a line of its file.
+/// One request of a plan, as it is stored in a line of its file.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct PlannedRequest {
     pub method: String,
@@ -30,17 +30,17 @@ pub struct PlannedRequest {
 #[derive(Clone)]
 pub struct LoadPlan {
     pub address: SocketAddr,
-    /// Complete requests; each connection picks among them at random.
+    /// Complete requests. Each connection selects among them at random.
     pub requests: Arc<Vec<Vec<u8>>>,
     pub connections: usize,
-    /// Not counted, so that caches and connections are warm.
+    /// Requests of the warm-up are not counted, so that caches and connections are warm.
     pub warmup: Duration,
     pub duration: Duration,
 }
 
 impl LoadPlan {
     pub fn new(address: SocketAddr, key: &str, planned: &[PlannedRequest]) -> LoadPlan {
-        let build = |one: &PlannedRequest| request(&one.method, &one.path, key, &[], one.body.as_bytes());
+        let build = |plan: &PlannedRequest| request(&plan.method, &plan.path, key, &[], plan.body.as_bytes());
         LoadPlan {
             address,
             requests: Arc::new(planned.iter().map(build).collect()),
@@ -55,7 +55,7 @@ impl LoadPlan {
 pub struct LoadReport {
     pub connections: usize,
     pub seconds: f64,
-    /// Answered, with whatever status.
+    /// Requests with a response of any status.
     pub requests: u64,
     pub per_second: f64,
     pub p50_us: u64,
@@ -63,14 +63,14 @@ pub struct LoadReport {
     pub p99_us: u64,
     pub max_us: u64,
     pub statuses: BTreeMap<u16, u64>,
-    /// Sent (or tried to connect) and never answered, warm-up included.
+    /// Requests without a response, failed connects and the warm-up included.
     pub broken: u64,
-    /// The first few reasons of those.
+    /// The first reasons of broken requests.
     pub reasons: Vec<String>,
 }
 
 impl LoadReport {
-    /// Everything that a user of the interface would call a failure: no answer, or a status that is not 2xx.
+    /// Counts every request that a user would call failed: no response, or a status other than 2xx.
     pub fn failed(&self) -> u64 {
         let refused: u64 =
             self.statuses.iter().filter(|(status, _)| !(200..300).contains(*status)).map(|(_, n)| n).sum();
@@ -78,9 +78,9 @@ impl LoadReport {
     }
 }
 
-/// What one connection saw.
+/// Counts of one connection.
 #[derive(Default)]
-struct Tally {
+struct ConnectionStats {
     histogram: Histogram,
     statuses: BTreeMap<u16, u64>,
     broken: u64,
@@ -95,61 +95,61 @@ pub async fn run(plan: LoadPlan) -> LoadReport {
     let running: Vec<_> = (0..plan.connections)
         .map(|number| tokio::spawn(drive(plan.clone(), number as u64, counted_from, until)))
         .collect();
-    let mut total = Tally::default();
-    for one in running {
-        match one.await {
-            Ok(tally) => total.add(tally),
+    let mut total = ConnectionStats::default();
+    for connection in running {
+        match connection.await {
+            Ok(stats) => total.add(stats),
             Err(error) => total.note_broken(&error.to_string()),
         }
     }
     total.into_report(plan.connections, counted_from.elapsed())
 }
 
-async fn drive(plan: LoadPlan, number: u64, counted_from: Instant, until: Instant) -> Tally {
-    let mut tally = Tally::default();
+async fn drive(plan: LoadPlan, number: u64, counted_from: Instant, until: Instant) -> ConnectionStats {
+    let mut stats = ConnectionStats::default();
     let mut connection: Option<Connection> = None;
-    let mut dice = number.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
+    let mut random = number.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
     while Instant::now() < until {
-        dice = next_random(dice);
-        let Some(request) = plan.requests.get(dice as usize % plan.requests.len().max(1)) else { break };
-        let begun = Instant::now();
+        random = next_random(random);
+        let Some(request) = plan.requests.get(random as usize % plan.requests.len().max(1)) else { break };
+        let started = Instant::now();
         match exchange(&mut connection, plan.address, request).await {
-            Ok(status) if begun >= counted_from => {
-                tally.histogram.record(begun.elapsed().as_micros() as u64);
-                *tally.statuses.entry(status).or_default() += 1;
+            Ok(status) if started >= counted_from => {
+                stats.histogram.record(started.elapsed().as_micros() as u64);
+                *stats.statuses.entry(status).or_default() += 1;
             }
             Ok(_) => {}
             Err(error) => {
                 connection = None;
-                tally.note_broken(&error.to_string());
+                stats.note_broken(&error.to_string());
                 tokio::time::sleep(Duration::from_millis(10)).await;
             }
         }
     }
-    tally
+    stats
 }
 
-async fn exchange(kept: &mut Option<Connection>, address: SocketAddr, request: &[u8]) -> io::Result<u16> {
-    let mut connection = match kept.take() {
+async fn exchange(idle: &mut Option<Connection>, address: SocketAddr, request: &[u8]) -> io::Result<u16> {
+    let mut connection = match idle.take() {
         Some(connection) => connection,
         None => Connection::open(address).await?,
     };
-    let answer = connection.exchange(request).await?;
+    let response = connection.exchange(request).await?;
     if !connection.is_closing() {
-        *kept = Some(connection);
+        *idle = Some(connection);
     }
-    Ok(answer.status)
+    Ok(response.status)
 }
 
-/// xorshift64: which request comes next, the same in every run.
+/// xorshift64: selects the next request, the same in every run.
 fn next_random(mut state: u64) -> u64 {
     state ^= state << 13;
     state ^= state >> 7;
     state ^ (state << 17)
 }
 
-impl Tally {
-    fn add(&mut self, other: Tally) {
+impl ConnectionStats {
+    fn add(&mut self, other: ConnectionStats) {
         self.histogram.merge(&other.histogram);
         for (status, count) in other.statuses {
             *self.statuses.entry(status).or_default() += count;

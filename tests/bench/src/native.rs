@@ -1,8 +1,9 @@
-//! The peer that Tenon is measured against: the same interface by hand, with axum and sqlx on SQLite.
+//! The peer that Tenon is compared with: the same interface written by hand with axum and sqlx on SQLite.
 //!
-//! Written as a careful engineer would write it, one transaction a request: one writer connection (SQLite has one
-//! writer; a pool of them only waits), a few readers, prepared statements, WAL with `synchronous=FULL`, keys found by
-//! their hash and kept in memory. Writes the same rows as the plugin: the driver's record and an event.
+//! Written as a careful engineer would, one transaction for each request: one writer connection (SQLite has one
+//! writer, and a pool of writers would only wait), a few readers, prepared statements, WAL with `synchronous=FULL`,
+//! and keys found by their hash and kept in memory. Writes the same rows as the plugin: the driver's record and an
+//! event.
 
 use std::{collections::HashMap, path::Path, sync::Arc, time::Duration};
 
@@ -46,12 +47,12 @@ CREATE INDEX IF NOT EXISTS events_feed ON events (tenant, seq);
 pub struct Native {
     writer: SqlitePool,
     readers: SqlitePool,
-    /// SHA-256 of a key to its tenant.
+    /// Tenants by the SHA-256 of their keys.
     keys: Arc<HashMap<[u8; 32], Arc<str>>>,
 }
 
 impl Native {
-    /// Opens or makes the database; the one key opens the one tenant.
+    /// Opens or creates the database. `key` is the only key, of the only tenant.
     pub async fn open(file: &Path, key: &str) -> anyhow::Result<Native> {
         let options = SqliteConnectOptions::new()
             .filename(file)
@@ -84,41 +85,41 @@ impl Native {
             .with_state(self)
     }
 
-    fn authenticate(&self, headers: &HeaderMap) -> Result<Arc<str>, Failure> {
+    fn authenticate(&self, headers: &HeaderMap) -> Result<Arc<str>, ApiError> {
         let key = headers.get("authorization").and_then(|value| value.to_str().ok());
-        let key = key.and_then(|value| value.strip_prefix("Bearer ")).ok_or(Failure::Unauthenticated)?;
+        let key = key.and_then(|value| value.strip_prefix("Bearer ")).ok_or(ApiError::Unauthenticated)?;
         let hash: [u8; 32] = Sha256::digest(key).into();
-        self.keys.get(&hash).cloned().ok_or(Failure::Unauthenticated)
+        self.keys.get(&hash).cloned().ok_or(ApiError::Unauthenticated)
     }
 }
 
 #[derive(Debug)]
-enum Failure {
+enum ApiError {
     Unauthenticated,
     NotFound,
     Invalid,
-    Broken(String),
+    Internal(String),
 }
 
-impl From<sqlx::Error> for Failure {
-    fn from(error: sqlx::Error) -> Failure {
-        Failure::Broken(error.to_string())
+impl From<sqlx::Error> for ApiError {
+    fn from(error: sqlx::Error) -> ApiError {
+        ApiError::Internal(error.to_string())
     }
 }
 
-impl From<serde_json::Error> for Failure {
-    fn from(error: serde_json::Error) -> Failure {
-        Failure::Broken(error.to_string())
+impl From<serde_json::Error> for ApiError {
+    fn from(error: serde_json::Error) -> ApiError {
+        ApiError::Internal(error.to_string())
     }
 }
 
-impl IntoResponse for Failure {
+impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
         let (status, code, text) = match self {
-            Failure::Unauthenticated => (401, "API_UNAUTHENTICATED", "Invalid or missing API credentials"),
-            Failure::NotFound => (404, "RESOURCE_NOT_FOUND", "The requested resource was not found"),
-            Failure::Invalid => (422, "VALIDATION_FAILED", "The request is not valid"),
-            Failure::Broken(cause) => {
+            ApiError::Unauthenticated => (401, "API_UNAUTHENTICATED", "Invalid or missing API credentials"),
+            ApiError::NotFound => (404, "RESOURCE_NOT_FOUND", "The requested resource was not found"),
+            ApiError::Invalid => (422, "VALIDATION_FAILED", "The request is not valid"),
+            ApiError::Internal(cause) => {
                 eprintln!("{cause}");
                 (500, "INTERNAL", "Something went wrong")
             }
@@ -128,7 +129,7 @@ impl IntoResponse for Failure {
     }
 }
 
-/// With the members that the interface shows.
+/// Driver with all members of the interface.
 #[derive(Default, Serialize, Deserialize)]
 struct Driver {
     id: String,
@@ -195,7 +196,7 @@ async fn create_driver(
     State(native): State<Native>,
     headers: HeaderMap,
     Json(new): Json<NewDriver>,
-) -> Result<Response, Failure> {
+) -> Result<Response, ApiError> {
     let tenant = native.authenticate(&headers)?;
     let now = now_text();
     let driver = Driver {
@@ -220,7 +221,7 @@ async fn create_driver(
         .bind(now_ms())
         .execute(&native.writer)
         .await?;
-    Ok((StatusCode::CREATED, json_text(body)).into_response())
+    Ok((StatusCode::CREATED, json_response(body)).into_response())
 }
 
 #[derive(Deserialize)]
@@ -232,16 +233,16 @@ struct Track {
     altitude: Option<f64>,
 }
 
-/// Reads the driver, moves it, writes it with its event: one transaction.
+/// Reads the driver, moves it, and writes it with its event in one transaction.
 async fn track(
     State(native): State<Native>,
     UrlPath(id): UrlPath<String>,
     headers: HeaderMap,
     Json(track): Json<Track>,
-) -> Result<Response, Failure> {
+) -> Result<Response, ApiError> {
     let tenant = native.authenticate(&headers)?;
     if !(-90.0..=90.0).contains(&track.latitude) || !(-180.0..=180.0).contains(&track.longitude) {
-        return Err(Failure::Invalid);
+        return Err(ApiError::Invalid);
     }
     let mut transaction = native.writer.begin_with("BEGIN IMMEDIATE").await?;
     let row = sqlx::query("SELECT body FROM drivers WHERE tenant = ? AND id = ?")
@@ -249,7 +250,7 @@ async fn track(
         .bind(&id)
         .fetch_optional(&mut *transaction)
         .await?
-        .ok_or(Failure::NotFound)?;
+        .ok_or(ApiError::NotFound)?;
     let mut driver: Driver = serde_json::from_str(row.try_get(0)?)?;
     driver.location = Point::at(track.latitude, track.longitude);
     (driver.latitude, driver.longitude) = (Some(track.latitude), Some(track.longitude));
@@ -274,7 +275,7 @@ async fn track(
         "name": driver.name, "phone": driver.phone, "location": driver.location, "additionalData": {} });
     insert_event(&mut transaction, &tenant, "driver.location_changed", &id, &payload).await?;
     transaction.commit().await?;
-    Ok(json_text(body))
+    Ok(json_response(body))
 }
 
 async fn insert_event(
@@ -283,7 +284,7 @@ async fn insert_event(
     event_type: &str,
     subject: &str,
     payload: &Value,
-) -> Result<(), Failure> {
+) -> Result<(), ApiError> {
     let now = now_ms();
     sqlx::query("INSERT INTO events (id, tenant, type, subject, payload, at) VALUES (?, ?, ?, ?, ?, ?)")
         .bind(format!("event_{}", random_suffix(subject)))
@@ -297,7 +298,7 @@ async fn insert_event(
     Ok(())
 }
 
-fn json_text(body: String) -> Response {
+fn json_response(body: String) -> Response {
     ([("content-type", "application/json")], body).into_response()
 }
 
@@ -306,12 +307,12 @@ fn now_ms() -> i64 {
     i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
 }
 
-/// As text, as cheap as can be: the peer must not lose time on formatting.
+/// Formats the time as cheaply as possible: the peer must not lose time on formatting.
 fn now_text() -> String {
     format!("{:013}", now_ms())
 }
 
-/// Enough for a benchmark: the address of the text, the time and a counter, hashed.
+/// Returns a random suffix that is good enough for a benchmark: the hash of the text, the time and a counter.
 fn random_suffix(salt: &str) -> String {
     use std::sync::atomic::{AtomicU64, Ordering};
     static COUNT: AtomicU64 = AtomicU64::new(0);

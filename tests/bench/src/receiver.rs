@@ -1,7 +1,9 @@
-//! A receiver of webhooks and other calls for measurements and crashes: as many endpoints as wanted, each on a port of its own.
+//! Receiver of webhooks and other calls for measurements and crash tests: any number of endpoints, each on its own
+//! port.
 //!
-//! Owns a thread and its sockets; checks no signature and keeps nothing: what a request means, and how it is answered,
-//! says the closure that it was started with. Requests are shown to it in the order in which they were whole, one at a time.
+//! Owns a thread and its sockets. It checks no signature and stores nothing. The closure that it was started with
+//! interprets each request and selects the response. The closure gets requests in the order in which they were
+//! completely received, one at a time.
 
 use std::{
     io,
@@ -23,35 +25,35 @@ use tokio::{
 
 use crate::wire::{Connection, find_header};
 
-/// One request.
-pub struct Post<'a> {
-    /// Which endpoint, counted from 0.
+/// One received request.
+pub struct ReceivedRequest<'a> {
+    /// Index of the endpoint, counted from 0.
     pub endpoint: usize,
-    /// `webhook-id`, empty where there is none.
+    /// Header `webhook-id`, empty if absent.
     pub id: &'a str,
-    /// `idempotency-key`, empty where there is none.
+    /// Header `idempotency-key`, empty if absent.
     pub key: &'a str,
-    /// Line of the request and headers.
+    /// Request line and headers.
     pub head: &'a str,
     pub body: &'a [u8],
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reply {
+pub enum ReceiverResponse {
     Status(u16),
-    /// The same, after a while.
+    /// The status, after a delay.
     Late(Duration, u16),
-    /// The connection stays open and nothing comes.
+    /// No response: the connection stays open.
     Never,
 }
 
-type Behaviour = Arc<dyn Fn(&Post<'_>) -> Reply + Send + Sync>;
+type Behaviour = Arc<dyn Fn(&ReceivedRequest<'_>) -> ReceiverResponse + Send + Sync>;
 
-/// Receives until it is dropped.
+/// Receiver that runs until it is dropped.
 pub struct Receiver {
     addresses: Vec<SocketAddr>,
     connections: Arc<AtomicUsize>,
-    /// Dropped first: that is what ends the thread.
+    /// Dropped first: this ends the thread.
     stop: Option<oneshot::Sender<()>>,
     thread: Option<thread::JoinHandle<()>>,
 }
@@ -59,7 +61,7 @@ pub struct Receiver {
 impl Receiver {
     pub fn start(
         endpoints: usize,
-        behaviour: impl Fn(&Post<'_>) -> Reply + Send + Sync + 'static,
+        behaviour: impl Fn(&ReceivedRequest<'_>) -> ReceiverResponse + Send + Sync + 'static,
     ) -> io::Result<Receiver> {
         let behaviour: Behaviour = Arc::new(behaviour);
         let (mut listeners, mut addresses) = (Vec::new(), Vec::new());
@@ -85,12 +87,12 @@ impl Receiver {
         Ok(Receiver { addresses, connections, stop: Some(stop), thread: Some(thread) })
     }
 
-    /// To be given to an endpoint, one for each.
+    /// URLs of the endpoints, in their order.
     pub fn urls(&self) -> impl Iterator<Item = String> {
         self.addresses.iter().map(|address| format!("http://{address}/hook"))
     }
 
-    /// That are open.
+    /// Number of open connections.
     pub fn connections(&self) -> usize {
         self.connections.load(Ordering::SeqCst)
     }
@@ -100,7 +102,7 @@ impl Drop for Receiver {
     fn drop(&mut self) {
         self.stop.take();
         if let Some(thread) = self.thread.take() {
-            // A panic in there was printed already.
+            // A panic of the thread was printed already.
             let _ = thread.join();
         }
     }
@@ -114,33 +116,33 @@ async fn accept(listener: net::TcpListener, endpoint: usize, behaviour: Behaviou
                 open.fetch_add(1, Ordering::SeqCst);
                 let (behaviour, open) = (behaviour.clone(), open.clone());
                 tokio::spawn(async move {
-                    // It ends when the other side is gone: there is nothing to say about that.
-                    let _ = hold(stream, endpoint, behaviour).await;
+                    // An error only means that the peer closed the connection.
+                    let _ = serve(stream, endpoint, behaviour).await;
                     open.fetch_sub(1, Ordering::SeqCst);
                 });
             }
-            // No descriptors left, say.
+            // For example, the process has no free file descriptors.
             Err(_) => sleep(Duration::from_millis(10)).await,
         }
     }
 }
 
-/// Until the other side is gone.
-async fn hold(stream: TcpStream, endpoint: usize, behaviour: Behaviour) -> io::Result<()> {
-    let mut connection = Connection::over(stream)?;
+/// Serves one connection until the peer closes it.
+async fn serve(stream: TcpStream, endpoint: usize, behaviour: Behaviour) -> io::Result<()> {
+    let mut connection = Connection::from_stream(stream)?;
     loop {
         let (head, body) = connection.receive().await?;
         let id = find_header(&head, "webhook-id").unwrap_or_default();
         let key = find_header(&head, "idempotency-key").unwrap_or_default();
-        let status = match behaviour(&Post { endpoint, id, key, head: &head, body: &body }) {
-            Reply::Status(status) => status,
-            Reply::Late(pause, status) => {
+        let status = match behaviour(&ReceivedRequest { endpoint, id, key, head: &head, body: &body }) {
+            ReceiverResponse::Status(status) => status,
+            ReceiverResponse::Late(pause, status) => {
                 sleep(pause).await;
                 status
             }
-            Reply::Never => return std::future::pending().await,
+            ReceiverResponse::Never => return std::future::pending().await,
         };
-        connection.answer(status).await?;
+        connection.respond(status).await?;
     }
 }
 
@@ -157,27 +159,33 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn each_request_is_shown_with_its_endpoint_and_answered_as_told() {
-        let (seen, shown) = mpsc::channel();
+    async fn request_reaches_the_closure_with_its_endpoint_and_gets_its_response() {
+        let (sender, receiver_of_seen) = mpsc::channel();
         let receiver = Receiver::start(2, move |post| {
-            seen.send((post.endpoint, post.id.to_owned(), post.body.to_vec())).unwrap();
-            if post.endpoint == 0 { Reply::Status(200) } else { Reply::Late(Duration::from_millis(1), 500) }
+            sender.send((post.endpoint, post.id.to_owned(), post.body.to_vec())).unwrap();
+            if post.endpoint == 0 {
+                ReceiverResponse::Status(200)
+            } else {
+                ReceiverResponse::Late(Duration::from_millis(1), 500)
+            }
         });
         let receiver = receiver.unwrap();
         assert_eq!(post(receiver.addresses[0], "a").await.unwrap(), 200);
         assert_eq!(post(receiver.addresses[1], "b").await.unwrap(), 500);
-        let shown: Vec<_> = shown.try_iter().collect();
-        assert_eq!(shown, [(0, "a".to_owned(), b"{}".to_vec()), (1, "b".to_owned(), b"{}".to_vec())]);
+        let seen: Vec<_> = receiver_of_seen.try_iter().collect();
+        assert_eq!(seen, [(0, "a".to_owned(), b"{}".to_vec()), (1, "b".to_owned(), b"{}".to_vec())]);
     }
 
     #[tokio::test]
-    async fn one_that_hangs_holds_nobody_else() {
-        let receiver = Receiver::start(2, |post| if post.endpoint == 0 { Reply::Never } else { Reply::Status(200) });
+    async fn hanging_endpoint_does_not_block_others() {
+        let receiver = Receiver::start(2, |post| {
+            if post.endpoint == 0 { ReceiverResponse::Never } else { ReceiverResponse::Status(200) }
+        });
         let receiver = receiver.unwrap();
         let hanging = tokio::spawn(post(receiver.addresses[0], "a"));
         assert_eq!(post(receiver.addresses[1], "b").await.unwrap(), 200);
         assert!(!hanging.is_finished());
         drop(receiver);
-        assert!(hanging.await.unwrap().is_err(), "a receiver that is dropped closes its connections");
+        assert!(hanging.await.unwrap().is_err(), "a dropped receiver closes its connections");
     }
 }

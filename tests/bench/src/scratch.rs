@@ -1,4 +1,4 @@
-//! A copy of the repository in which plugins can be changed and built while the repository stays as it is.
+//! Copy of the repository whose plugins can be changed and built without a change of the repository.
 
 use std::{
     fs, io,
@@ -8,8 +8,8 @@ use std::{
 
 use crate::guests::workspace_root;
 
-/// Fills `folder`: `plugins/` is a copy, everything else a link. What is built there goes to `built`, which can be kept for
-/// the next copy.
+/// Fills `folder`: `plugins/` is a copy, every other entry a symbolic link. Build output goes to `built`, which can be
+/// reused for the next copy.
 pub fn copy_repository(folder: &Path, built: &Path) -> io::Result<()> {
     let root = workspace_root();
     for entry in fs::read_dir(&root)? {

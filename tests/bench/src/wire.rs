@@ -1,7 +1,8 @@
-//! HTTP/1.1 as a load generator and a receiver need it: bytes that were built before, one kept connection, messages with
-//! a length.
+//! Minimal HTTP/1.1 client and server side for the load generator and the receiver: prebuilt request bytes, one
+//! persistent connection, messages with a length.
 //!
-//! Owns one socket and its buffer. Not a general client or server: a message without Content-Length is an error.
+//! Owns one socket and its buffer. This is not a general client or server: a message without Content-Length is an
+//! error.
 
 use std::{io, net::SocketAddr, time::Duration};
 
@@ -14,18 +15,18 @@ use tokio::{
 
 pub mod events;
 
-/// Longer than any deadline of the servers: whoever takes longer hangs.
+/// Longer than any deadline of the servers: an exchange that takes longer hangs.
 const EXCHANGE_SECONDS_MAX: u64 = 60;
 
 #[derive(Debug)]
-pub struct Answer {
+pub struct Response {
     pub status: u16,
     pub head: String,
     pub body: Vec<u8>,
 }
 
-impl Answer {
-    /// The body as JSON, null where it is none.
+impl Response {
+    /// Parses the body as JSON. Returns null if it is not JSON.
     pub fn json(&self) -> Value {
         serde_json::from_slice(&self.body).unwrap_or(Value::Null)
     }
@@ -35,8 +36,9 @@ impl Answer {
     }
 }
 
-/// One request as bytes. `key` is an API key or an operators' token. The operators' listener answers to no other names
-/// than its own, so the host is always "localhost".
+/// Encodes one request. `key` is an API key or an operator token.
+///
+/// The operators' listener accepts only its own host names, so the `host` header is always "localhost".
 pub fn request(method: &str, path: &str, key: &str, headers: &[(&str, &str)], body: &[u8]) -> Vec<u8> {
     let mut text = format!("{method} {path} HTTP/1.1\r\nhost: localhost\r\ncontent-length: {}\r\n", body.len());
     if !key.is_empty() {
@@ -62,55 +64,55 @@ pub struct Connection {
 
 impl Connection {
     pub async fn open(address: SocketAddr) -> io::Result<Connection> {
-        Connection::over(TcpStream::connect(address).await?)
+        Connection::from_stream(TcpStream::connect(address).await?)
     }
 
-    /// Either side of it.
-    pub fn over(stream: TcpStream) -> io::Result<Connection> {
+    /// Wraps a connected stream. The stream may be either side of a connection.
+    pub fn from_stream(stream: TcpStream) -> io::Result<Connection> {
         stream.set_nodelay(true)?;
         Ok(Connection { stream, buffer: Vec::with_capacity(4096), closing: false })
     }
 
-    /// The server said that it closes: open another one for the next request.
+    /// Returns whether the server announced that it closes the connection. The next request needs a new connection.
     pub fn is_closing(&self) -> bool {
         self.closing
     }
 
-    /// Sends one request and reads its whole answer.
-    pub async fn exchange(&mut self, request: &[u8]) -> io::Result<Answer> {
+    /// Sends one request and reads the whole response.
+    pub async fn exchange(&mut self, request: &[u8]) -> io::Result<Response> {
         let limit = Duration::from_secs(EXCHANGE_SECONDS_MAX);
         timeout(limit, self.exchange_unbounded(request)).await.map_err(|_| io::ErrorKind::TimedOut)?
     }
 
-    async fn exchange_unbounded(&mut self, request: &[u8]) -> io::Result<Answer> {
+    async fn exchange_unbounded(&mut self, request: &[u8]) -> io::Result<Response> {
         self.stream.write_all(request).await?;
         let head = self.read_head().await?;
         let status = head.get(9..12).and_then(|digits| digits.parse().ok()).ok_or_else(|| malformed("no status"))?;
         let bytes = if status == 204 || status == 304 { 0 } else { body_bytes(&head)? };
         let body = self.read_body(bytes).await?;
         self.closing = find_header(&head, "connection").is_some_and(|value| value.eq_ignore_ascii_case("close"));
-        Ok(Answer { status, head, body })
+        Ok(Response { status, head, body })
     }
 
-    /// As a server: waits for the next request; its head and its body.
+    /// Server side: waits for the next request and returns its head and its body.
     pub async fn receive(&mut self) -> io::Result<(String, Vec<u8>)> {
         let head = self.read_head().await?;
         let body = self.read_body(body_bytes(&head)?).await?;
         Ok((head, body))
     }
 
-    /// As a server: answers the last request, and keeps the connection.
-    pub async fn answer(&mut self, status: u16) -> io::Result<()> {
-        let answer = format!("HTTP/1.1 {status} Received\r\ncontent-length: 0\r\n\r\n");
-        self.stream.write_all(answer.as_bytes()).await
+    /// Server side: responds to the last request and keeps the connection open.
+    pub async fn respond(&mut self, status: u16) -> io::Result<()> {
+        let response = format!("HTTP/1.1 {status} Received\r\ncontent-length: 0\r\n\r\n");
+        self.stream.write_all(response.as_bytes()).await
     }
 
-    /// Without waiting for an answer.
+    /// Sends a request without waiting for its response.
     async fn send(&mut self, request: &[u8]) -> io::Result<()> {
         self.stream.write_all(request).await
     }
 
-    /// The bytes of the next chunk of an answer that comes in chunks.
+    /// Reads the next chunk of a chunked response.
     async fn read_chunk(&mut self) -> io::Result<Vec<u8>> {
         let line = loop {
             if let Some(at) = self.buffer.windows(2).position(|two| two == b"\r\n") {
@@ -119,7 +121,7 @@ impl Connection {
             self.fill().await?;
         };
         let bytes = std::str::from_utf8(&line).ok().and_then(|line| usize::from_str_radix(line.trim(), 16).ok());
-        let bytes = bytes.ok_or_else(|| malformed("no size of a chunk"))?;
+        let bytes = bytes.ok_or_else(|| malformed("chunk without a size"))?;
         let mut chunk = self.read_body(bytes + 2).await?;
         chunk.truncate(bytes);
         if bytes == 0 { Err(io::ErrorKind::UnexpectedEof.into()) } else { Ok(chunk) }
@@ -158,18 +160,18 @@ fn body_bytes(head: &str) -> io::Result<usize> {
     length.parse().map_err(|_| malformed("content-length is not a number"))
 }
 
-pub fn find_header<'a>(head: &'a str, wanted: &str) -> Option<&'a str> {
+pub fn find_header<'a>(head: &'a str, name: &str) -> Option<&'a str> {
     head.lines().skip(1).find_map(|line| {
-        let (name, value) = line.split_once(':')?;
-        name.eq_ignore_ascii_case(wanted).then_some(value.trim())
+        let (found, value) = line.split_once(':')?;
+        found.eq_ignore_ascii_case(name).then_some(value.trim())
     })
 }
 
-fn malformed(what: &str) -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidData, what)
+fn malformed(message: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, message)
 }
 
-/// A patient client for setting things up: one connection, opened again when it was closed.
+/// Client for setup requests. It uses one connection and reopens it after the server closed it.
 pub struct Client {
     address: SocketAddr,
     key: String,
@@ -187,23 +189,26 @@ impl Client {
         path: &str,
         headers: &[(&str, &str)],
         body: &[u8],
-    ) -> io::Result<Answer> {
+    ) -> io::Result<Response> {
         let bytes = request(method, path, &self.key, headers, body);
         let mut connection = match self.connection.take().filter(|open| !open.is_closing()) {
             Some(connection) => connection,
             None => Connection::open(self.address).await?,
         };
-        let answer = connection.exchange(&bytes).await?;
+        let response = connection.exchange(&bytes).await?;
         self.connection = Some(connection);
-        Ok(answer)
+        Ok(response)
     }
 
-    /// With a JSON body; an answer that is not 2xx is an error that shows it.
+    /// Sends a JSON body and returns the JSON response.
+    ///
+    /// # Errors
+    /// A status other than 2xx is an error that contains the response body.
     pub async fn call(&mut self, method: &str, path: &str, body: &Value) -> anyhow::Result<Value> {
         let bytes = if body.is_null() { Vec::new() } else { serde_json::to_vec(body)? };
-        let answer = self.send(method, path, &[], &bytes).await?;
-        let text = String::from_utf8_lossy(&answer.body);
-        anyhow::ensure!((200..300).contains(&answer.status), "{method} {path}: {} {text}", answer.status);
-        Ok(answer.json())
+        let response = self.send(method, path, &[], &bytes).await?;
+        let text = String::from_utf8_lossy(&response.body);
+        anyhow::ensure!((200..300).contains(&response.status), "{method} {path}: {} {text}", response.status);
+        Ok(response.json())
     }
 }

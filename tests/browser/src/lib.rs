@@ -1,18 +1,24 @@
-//! A headless Chromium for tests of pages. Owns its process, its tabs, and the looks that every page has to bear.
+//! A headless Chromium for tests of pages. Owns its process, its tabs, and the accessibility checks of a page.
 //!
-//! One process serves all tests of a program, one after the other: starting it costs most. It speaks the DevTools protocol over two
-//! pipes and ends when they close. It reaches nothing but this machine.
+//! One process serves all tests of a program, one after another, because starting it is expensive. It speaks the
+//! DevTools protocol over two pipes and ends when they close. It connects only to this machine.
 //!
 //! ```no_run
-//! let Some(browser) = tenon_browser::lend() else { return };
+//! let Some(browser) = tenon_browser::acquire() else { return };
 //! let mut tab = browser.open("http://127.0.0.1:8080/pay/tok_…");
 //! tab.wait_for("document.title.startsWith('Paid')");
-//! assert_eq!(tab.complaints(), [] as [&str; 0]);
+//! assert_eq!(tab.console_errors(), [] as [&str; 0]);
 //! ```
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "it fails tests")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "used only by tests"
+)]
 
-mod looks;
+mod inspection;
 mod process;
 pub mod server;
 mod tab;
@@ -22,26 +28,26 @@ use std::sync::LazyLock;
 use parking_lot::{Mutex, MutexGuard};
 use serde_json::{Value, json};
 
-pub use looks::Picture;
+pub use inspection::Screenshot;
 pub use tab::Tab;
 
 use process::Process;
 
 static BROWSER: LazyLock<Option<Mutex<Browser>>> = LazyLock::new(|| Process::start().map(Browser::new).map(Mutex::new));
 
-/// Milliseconds that anything may take: a loaded machine, not a quick one.
-const PATIENCE_MS: u64 = 60_000;
+/// Timeout of every command in milliseconds, for a machine under load.
+const TIMEOUT_MS: u64 = 60_000;
 
 pub struct Browser {
     process: Process,
     last_id: u64,
 }
 
-/// The browser, for one test at a time. `None` where there is no Chromium: the test says so and is over.
-pub fn lend() -> Option<MutexGuard<'static, Browser>> {
+/// Locks the browser for one test. Returns `None` if Chromium is not installed: the test is skipped with a message.
+pub fn acquire() -> Option<MutexGuard<'static, Browser>> {
     let browser = BROWSER.as_ref();
     if browser.is_none() {
-        eprintln!("skipped: there is no Chromium. On Debian: apt-get install -y --no-install-recommends chromium");
+        eprintln!("skipped: Chromium is not installed. On Debian: apt-get install -y --no-install-recommends chromium");
     }
     Some(browser?.lock())
 }
@@ -51,36 +57,38 @@ impl Browser {
         Browser { process, last_id: 0 }
     }
 
-    /// A tab of its own, without anything that others have left behind.
+    /// Opens an address in a new tab without state of earlier tabs.
     pub fn open(&mut self, url: &str) -> Tab<'_> {
         let mut tab = self.tab();
-        tab.go(url);
+        tab.navigate(url);
         tab
     }
 
-    /// An empty one, to be set up before it goes anywhere.
+    /// Opens an empty tab, to be configured before it navigates.
     pub fn tab(&mut self) -> Tab<'_> {
-        let context = self.ask("", "Target.createBrowserContext", &json!({}));
+        let context = self.command("", "Target.createBrowserContext", &json!({}));
         let context = context["browserContextId"].as_str().unwrap().to_owned();
-        let target = self.ask("", "Target.createTarget", &json!({ "url": "about:blank", "browserContextId": context }));
+        let target =
+            self.command("", "Target.createTarget", &json!({ "url": "about:blank", "browserContextId": context }));
         let attached =
-            self.ask("", "Target.attachToTarget", &json!({ "targetId": target["targetId"], "flatten": true }));
+            self.command("", "Target.attachToTarget", &json!({ "targetId": target["targetId"], "flatten": true }));
         Tab::new(self, attached["sessionId"].as_str().unwrap().to_owned(), context)
     }
 
-    /// Asks and waits; what is told meanwhile is lost.
-    fn ask(&mut self, session: &str, method: &str, parameters: &Value) -> Value {
-        let answer = self.try_ask(session, method, parameters, &mut |_| ());
-        answer.unwrap_or_else(|error| panic!("{method} {parameters}: {error}"))
+    /// Sends a command and waits for its response. Events that arrive meanwhile are dropped.
+    fn command(&mut self, session: &str, method: &str, parameters: &Value) -> Value {
+        let response = self.try_command(session, method, parameters, &mut |_| ());
+        response.unwrap_or_else(|error| panic!("{method} {parameters}: {error}"))
     }
 
-    /// Asks and waits; what is told meanwhile is heard. `Err`: what Chromium has against it.
-    fn try_ask(
+    /// Sends a command and waits for its response. Passes events that arrive meanwhile to `on_event`. Returns
+    /// Chromium's error as `Err`.
+    fn try_command(
         &mut self,
         session: &str,
         method: &str,
         parameters: &Value,
-        hear: &mut dyn FnMut(Value),
+        on_event: &mut dyn FnMut(Value),
     ) -> Result<Value, Value> {
         self.last_id += 1;
         let mut message = json!({ "id": self.last_id, "method": method, "params": parameters });
@@ -89,13 +97,13 @@ impl Browser {
         }
         self.process.write(&message);
         loop {
-            let mut heard = self.process.read(PATIENCE_MS).unwrap_or_else(|| panic!("no answer to {method}"));
-            if heard["id"] != self.last_id {
-                hear(heard);
-            } else if heard.get("error").is_some() {
-                return Err(heard["error"].take());
+            let mut received = self.process.read(TIMEOUT_MS).unwrap_or_else(|| panic!("no response to {method}"));
+            if received["id"] != self.last_id {
+                on_event(received);
+            } else if received.get("error").is_some() {
+                return Err(received["error"].take());
             } else {
-                return Ok(heard["result"].take());
+                return Ok(received["result"].take());
             }
         }
     }

@@ -1,4 +1,4 @@
-//! The process and its two pipes: JSON texts with a NUL behind each.
+//! The process and its two pipes: JSON messages, each terminated with NUL.
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{ChildStdin, Command, Stdio};
@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-/// Chromium reads from descriptor 3 and writes to 4. The folder of its profile goes when it has ended: it does when the pipes
-/// close, so also when a test dies.
+/// Chromium reads from descriptor 3 and writes to 4. The folder of its profile is removed after it has ended. It ends
+/// when the pipes close, so also after a test has failed.
 const START: &str = r#"
 program=$(command -v chromium || command -v chromium-headless-shell || command -v chromium-browser || command -v google-chrome) || exit 0
 profile=$(mktemp -d) || exit 0
@@ -17,8 +17,8 @@ trap '' INT TERM
 "$program" --headless --remote-debugging-pipe --user-data-dir="$profile" "$@" about:blank 3<&0 4>&1 </dev/null >/dev/null 2>&1
 "#;
 
-/// The sandbox needs rights that containers do not give, and only pages of tests are opened. Nothing is resolved or fetched but from
-/// this machine.
+/// The sandbox requires permissions that containers do not have, and only pages of tests are opened. Name resolution
+/// is limited to this machine.
 const FLAGS: [&str; 8] = [
     "--no-sandbox",
     "--disable-gpu",
@@ -32,33 +32,33 @@ const FLAGS: [&str; 8] = [
 
 pub struct Process {
     commands: ChildStdin,
-    told: Receiver<Value>,
+    messages: Receiver<Value>,
 }
 
 impl Process {
-    /// `None` where there is no Chromium.
+    /// Starts Chromium. Returns `None` if it is not installed.
     pub fn start() -> Option<Process> {
         let mut command = Command::new("sh");
         command.args(["-c", START, "chromium"]).args(FLAGS).stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut child = command.spawn().ok()?;
         let (commands, output) = (child.stdin.take()?, child.stdout.take()?);
-        let (tell, told) = channel();
+        let (sender, messages) = channel();
         std::thread::spawn(move || {
             for message in BufReader::new(output).split(0) {
                 let Some(message) = message.ok().and_then(|bytes| serde_json::from_slice(&bytes).ok()) else { break };
-                if tell.send(message).is_err() {
+                if sender.send(message).is_err() {
                     break;
                 }
             }
             let _ = child.wait();
         });
-        let mut process = Process { commands, told };
+        let mut process = Process { commands, messages };
         process.try_write(&serde_json::json!({ "id": 0, "method": "Browser.getVersion" }))?;
-        process.read(super::PATIENCE_MS).map(|_| process)
+        process.read(super::TIMEOUT_MS).map(|_| process)
     }
 
     pub fn write(&mut self, message: &Value) {
-        self.try_write(message).expect("Chromium is there");
+        self.try_write(message).expect("Chromium is running");
     }
 
     fn try_write(&mut self, message: &Value) -> Option<()> {
@@ -67,8 +67,8 @@ impl Process {
         self.commands.write_all(&bytes).and_then(|()| self.commands.flush()).ok()
     }
 
-    /// The next message, if one comes in time.
-    pub fn read(&mut self, within_ms: u64) -> Option<Value> {
-        self.told.recv_timeout(Duration::from_millis(within_ms)).ok()
+    /// Returns the next message, or `None` after the timeout.
+    pub fn read(&mut self, timeout_ms: u64) -> Option<Value> {
+        self.messages.recv_timeout(Duration::from_millis(timeout_ms)).ok()
     }
 }

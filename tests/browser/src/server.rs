@@ -1,52 +1,52 @@
-//! A server of a few pages on a port of its own: what a test says, to whoever asks. It ends with the program.
+//! Minimal HTTP server for pages on its own port. The test provides the responses. It ends with the program.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::Arc;
 
-pub struct Asked {
+pub struct Request {
     pub path: String,
     /// Names in lower case.
     pub headers: BTreeMap<String, String>,
 }
 
-pub struct Answer {
+pub struct Response {
     pub status: u16,
     pub headers: Vec<(String, String)>,
     pub body: String,
 }
 
-/// Its address, without a path.
-pub fn start(answer: impl Fn(&Asked) -> Answer + Send + Sync + 'static) -> String {
+/// Starts a server and returns its address, without a path.
+pub fn start(respond: impl Fn(&Request) -> Response + Send + Sync + 'static) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = format!("http://{}", listener.local_addr().unwrap());
-    let answer = Arc::new(answer);
+    let respond = Arc::new(respond);
     std::thread::spawn(move || {
         for stream in listener.incoming().map_while(Result::ok) {
-            let answer = Arc::clone(&answer);
-            // Browsers open connections in advance, and say nothing on them for long.
-            std::thread::spawn(move || serve(stream, &*answer));
+            let respond = Arc::clone(&respond);
+            // Browsers open connections in advance, and send nothing on them for a long time.
+            std::thread::spawn(move || serve(stream, &*respond));
         }
     });
     address
 }
 
-/// Nobody is told what goes wrong: the browser has gone, or says so itself.
-fn serve(mut stream: TcpStream, answer: &dyn Fn(&Asked) -> Answer) -> Option<()> {
-    let asked = read(&stream)?;
-    let Answer { status, headers, body } = answer(&asked);
+/// Serves one request. Errors are ignored: the browser closed the connection, or reports the error itself.
+fn serve(mut stream: TcpStream, respond: &dyn Fn(&Request) -> Response) -> Option<()> {
+    let request = read(&stream)?;
+    let Response { status, headers, body } = respond(&request);
     let mut head = format!("HTTP/1.1 {status} \r\nconnection: close\r\ncontent-length: {}\r\n", body.len());
     headers.iter().for_each(|(name, value)| head.push_str(&format!("{name}: {value}\r\n")));
     write!(stream, "{head}\r\n{body}").ok()
 }
 
-fn read(stream: &TcpStream) -> Option<Asked> {
+fn read(stream: &TcpStream) -> Option<Request> {
     let mut lines = BufReader::new(stream).lines().map_while(Result::ok).take_while(|line| !line.is_empty());
     let path = lines.next()?.split(' ').nth(1)?.to_owned();
     let headers = lines.filter_map(|line| {
         let (name, value) = line.split_once(':')?;
         Some((name.to_ascii_lowercase(), value.trim().to_owned()))
     });
-    Some(Asked { path, headers: headers.collect() })
+    Some(Request { path, headers: headers.collect() })
 }

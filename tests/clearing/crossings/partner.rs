@@ -27,7 +27,7 @@ use crate::{
         messages::{ACCOUNT, COMPLETE, message, uetr},
         stage::Stage,
     },
-    support::{Reply, Response},
+    support::{ReceiverResponse, Response},
 };
 
 const DECIDED: [&str; 3] = ["APPROVED", "REJECTED", "never"];
@@ -216,17 +216,17 @@ impl Ruled for Received {
     }
 }
 
-fn decide(asked: &Value) -> Reply {
+fn decide(asked: &Value) -> ReceiverResponse {
     let said = match DECIDED[digit(asked["uetr"].as_str().unwrap(), 1)] {
         "APPROVED" => json!({"transaction_status": "APPROVED", "account_number": ACCOUNT}),
         "REJECTED" => json!({"transaction_status": "REJECTED", "status_reason": "AC04"}),
-        _ => return Reply::Status(500),
+        _ => return ReceiverResponse::Status(500),
     };
-    Reply::Json(200, said)
+    ReceiverResponse::Json(200, said)
 }
 
-fn take(response: &Value) -> Reply {
-    Reply::Status(TAKEN[digit(response["uetr"].as_str().unwrap(), 0)])
+fn take(response: &Value) -> ReceiverResponse {
+    ReceiverResponse::Status(TAKEN[digit(response["uetr"].as_str().unwrap(), 0)])
 }
 
 /// Every kind with every decision and every reply to its response.
@@ -243,9 +243,9 @@ async fn cross(late: usize, gives_up_after_ms: Option<u64>) -> Vec<Received> {
     let unable = format!("[plugins.clearing.tasks]\ndelays-ms = [{again_ms}]");
     let settings = format!("default-account = \".\"\ndecide = \"ask\"\nfallback = \"rules\"\n{unable}");
     let stage = Stage::bank(&settings).await;
-    stage.peer.reply_at("/decisions", Reply::Of(decide));
-    stage.peer.reply(Reply::Of(take));
-    stage.peer.reply_at("/outcomes", Reply::Status(200));
+    stage.peer.respond_at("/decisions", ReceiverResponse::FromBody(decide));
+    stage.peer.respond_with(ReceiverResponse::FromBody(take));
+    stage.peer.respond_at("/outcomes", ReceiverResponse::Status(200));
     let mut payments: Vec<(Received, Vec<Option<Told>>)> = Vec::new();
     for (kind, code) in beginnings() {
         let begun = |number: usize| {

@@ -25,7 +25,7 @@ use crate::{
         messages::{ACCOUNT, PROXY, message, payment, uetr},
         stage::Stage,
     },
-    support::{Reply, Response},
+    support::{ReceiverResponse, Response},
 };
 
 /// By the last digit, the one before it, and the one before that.
@@ -77,25 +77,25 @@ fn response(operation: Operation, uetr: &str, status: &str) -> Value {
 }
 
 /// To a determination, or to a synchronous authorisation.
-fn answer(message: &Value) -> Reply {
+fn answer(message: &Value) -> ReceiverResponse {
     let uetr = message["uetr"].as_str().unwrap();
     let (requested, determined) = (digit(uetr, 1), digit(uetr, 2));
     let rejected = json!({"uetr": uetr, "transaction_status": "REJECTED", "status_reason": "AC04"});
     match (message["message_identification"].is_null(), determined, requested) {
-        (true, 0, _) => Reply::Json(200, json!({"creditor_account_number": ACCOUNT})),
-        (true, REJECTED, _) | (false, _, REJECTED) => Reply::Json(200, rejected),
-        (true, code, _) => Reply::Status(DETERMINED[code]),
-        (false, _, 0) => Reply::Json(200, json!({"uetr": uetr, "transaction_status": "APPROVED"})),
-        (false, _, code) => Reply::Status(REQUESTED[code]),
+        (true, 0, _) => ReceiverResponse::Json(200, json!({"creditor_account_number": ACCOUNT})),
+        (true, REJECTED, _) | (false, _, REJECTED) => ReceiverResponse::Json(200, rejected),
+        (true, code, _) => ReceiverResponse::Status(DETERMINED[code]),
+        (false, _, 0) => ReceiverResponse::Json(200, json!({"uetr": uetr, "transaction_status": "APPROVED"})),
+        (false, _, code) => ReceiverResponse::Status(REQUESTED[code]),
     }
 }
 
-fn request(message: &Value) -> Reply {
-    Reply::Status(REQUESTED[digit(message["uetr"].as_str().unwrap(), 1)])
+fn request(message: &Value) -> ReceiverResponse {
+    ReceiverResponse::Status(REQUESTED[digit(message["uetr"].as_str().unwrap(), 1)])
 }
 
-fn completion(message: &Value) -> Reply {
-    Reply::Status(COMPLETED[digit(message["uetr"].as_str().unwrap(), 0)])
+fn completion(message: &Value) -> ReceiverResponse {
+    ReceiverResponse::Status(COMPLETED[digit(message["uetr"].as_str().unwrap(), 0)])
 }
 
 impl Submitted {
@@ -271,10 +271,10 @@ fn beginnings() -> Vec<((Kind, bool), usize)> {
 
 async fn cross(late: usize) -> Vec<Submitted> {
     let stage = Stage::hub(json!({})).await;
-    stage.peer.reply(Reply::Of(request));
-    stage.peer.reply_at("/credit-transfer-completion", Reply::Of(completion));
-    stage.peer.reply_at("/identifier-determination", Reply::Of(answer));
-    stage.peer.reply_at("/credit-transfer-authorisation-sync", Reply::Of(answer));
+    stage.peer.respond_with(ReceiverResponse::FromBody(request));
+    stage.peer.respond_at("/credit-transfer-completion", ReceiverResponse::FromBody(completion));
+    stage.peer.respond_at("/identifier-determination", ReceiverResponse::FromBody(answer));
+    stage.peer.respond_at("/credit-transfer-authorisation-sync", ReceiverResponse::FromBody(answer));
     let mut payments: Vec<(Submitted, Vec<Option<Told>>)> = Vec::new();
     for (way, code) in beginnings() {
         let begun = |number: usize| Submitted::begin(way, uetr((number * 1_000 + code) as u64));

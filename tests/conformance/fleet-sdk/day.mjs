@@ -1,5 +1,5 @@
-// A working day through a released client of the fleet interface, written as its users write. After each step the client's own getters
-// are asked. Ends with an error where something is not as it should be.
+// A working day with a released client of the fleet interface, written as its users write. Each step is checked with the client's own
+// getters. Exits with an error if a check fails.
 //
 //     node day.mjs 1|2 HOST KEY
 
@@ -8,7 +8,7 @@ import assert from "node:assert/strict";
 const [version, host, key] = process.argv.slice(2);
 const client = await import(`fleet-sdk-${version}`);
 
-// The adapter that version 2 takes on Node sends every GET with path and method exchanged; its other one does not.
+// The default adapter of version 2 on Node sends every GET with path and method exchanged. The browser adapter does not.
 const options = version === "2"
   ? { adapter: new client.BrowserAdapter({ host, namespace: "v1", publicKey: key }) }
   : { host };
@@ -16,7 +16,7 @@ const fleet = new client.default(key, options);
 
 let done = 0;
 
-// Says where it stopped.
+// Adds the name of the step to its error.
 async function step(name, work) {
   try {
     const value = await work();
@@ -27,7 +27,7 @@ async function step(name, work) {
   }
 }
 
-// What an order says of itself.
+// Checks the status and the getters of an order.
 function check(order, expected) {
   assert.ok(order instanceof client.Order, "not an order");
   const { isDispatched, isNotDispatched, isStarted, isNotStarted, isCompleted, isCanceled, isEnroute, isInProgress } = order;
@@ -49,9 +49,9 @@ const ENROUTE = { ...STARTED, status: "enroute", isEnroute: true };
 const COMPLETED = { ...STARTED, status: "completed", isCompleted: true, isInProgress: false };
 const CANCELED = { status: "canceled", isCanceled: true };
 
-// Version 1 shows the sentence alone.
-async function refused(asked, status, code, sentence) {
-  const error = await asked.then(() => assert.fail("was not refused"), (error) => error);
+// Version 1 exposes only the message.
+async function rejected(request, status, code, sentence) {
+  const error = await request.then(() => assert.fail("was not rejected"), (error) => error);
   assert.equal(error.message, sentence);
   if (version === "2") {
     assert.deepEqual([error.status, error.code], [status, code]);
@@ -64,14 +64,14 @@ const STOPS = { pickup: "1 Harbour Road, Singapore", dropoff: "9 Station Street,
 const SIGNATURE = "data:image/png;base64,"
   + "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==";
 
-await step("the organization of the key", async () => {
+await step("get the organization of the key", async () => {
   const organization = await fleet.organizations.current();
   assert.match(organization.id, /^company_/);
   assert.ok(organization.name);
 });
 
 const ada = { name: "Ada", email: "ada@example.com", phone: "+6591234567", password: "correct horse battery" };
-const driver = await step("a driver is made", async () => {
+const driver = await step("create a driver", async () => {
   const driver = await fleet.drivers.create(ada);
   assert.ok(driver instanceof client.Driver && driver.isSaved);
   assert.match(driver.id, /^driver_/);
@@ -79,79 +79,79 @@ const driver = await step("a driver is made", async () => {
   return driver;
 });
 
-await step("the driver logs in", async () => {
+await step("log in", async () => {
   const session = await fleet.drivers.login(ada.email, ada.password);
   assert.equal(session.id, driver.id);
   assert.ok(session.token.length > 20);
 });
 
-await step("a wrong password", () =>
-  refused(fleet.drivers.login(ada.email, "wrong horse battery"), 401, "LOGIN_FAILED", "Authentication failed using password provided."));
+await step("log in with a wrong password", () =>
+  rejected(fleet.drivers.login(ada.email, "wrong horse battery"), 401, "LOGIN_FAILED", "Authentication failed using password provided."));
 
-const made = await step("an order is made", async () => {
+const created = await step("create an order", async () => {
   const order = check(await fleet.orders.create({ ...STOPS, driver: driver.id, internal_id: "A1", meta: { boxes: 2 } }), NEW);
   assert.match(order.id, /^order_/);
   assert.deepEqual([order.scheduledAt, order.meta.boxes, order.isSaved], [null, 2, true]);
   return order;
 });
 
-await step("it is found", async () => {
-  const found = check(await fleet.orders.findRecord(made.id), NEW);
-  assert.deepEqual(found.attributes, made.attributes);
+await step("find the order", async () => {
+  const found = check(await fleet.orders.findRecord(created.id), NEW);
+  assert.deepEqual(found.attributes, created.attributes);
 });
 
-await step("it is asked for", async () => {
+await step("list orders", async () => {
   const list = await fleet.orders.query({ status: "created", limit: 5, sort: "-created_at" });
-  assert.deepEqual([...list].map((order) => check(order, NEW).id), [made.id]);
+  assert.deepEqual([...list].map((order) => check(order, NEW).id), [created.id]);
   assert.equal((await fleet.orders.findAll()).length, 1);
   const one = await fleet.orders.queryRecord({ internal_id: "A1" });
-  assert.equal((Array.isArray(one) ? one[0] : one).id, made.id);
+  assert.equal((Array.isArray(one) ? one[0] : one).id, created.id);
   assert.equal((await fleet.orders.query({ status: "completed" })).length, 0);
 });
 
-await step("it is changed", async () => {
-  const changed = check(await fleet.orders.update(made.id, { notes: "Ring twice" }), NEW);
+await step("update the order", async () => {
+  const changed = check(await fleet.orders.update(created.id, { notes: "Ring twice" }), NEW);
   assert.equal(changed.getAttribute("notes"), "Ring twice");
 });
 
-await step("how far and how long", async () => {
-  const { distance, time } = await made.getDistanceAndTime();
+await step("get distance and time", async () => {
+  const { distance, time } = await created.getDistanceAndTime();
   assert.ok(distance >= 0 && time >= 0);
 });
 
-await step("it is dispatched", async () => check(await made.dispatch(), DISPATCHED));
-await step("it is dispatched again", () =>
-  refused(made.dispatch(), 400, "ORDER_ALREADY_DISPATCHED", "Order has already been dispatched!"));
-await step("it is started", async () => check(await made.start(), STARTED));
+await step("dispatch the order", async () => check(await created.dispatch(), DISPATCHED));
+await step("dispatch the order again", () =>
+  rejected(created.dispatch(), 400, "ORDER_ALREADY_DISPATCHED", "Order has already been dispatched!"));
+await step("start the order", async () => check(await created.start(), STARTED));
 
-const next = await step("what comes next", async () => {
-  const [activity, ...others] = await made.getNextActivity();
+const next = await step("get the next activity", async () => {
+  const [activity, ...others] = await created.getNextActivity();
   assert.deepEqual([activity.code, others], ["enroute", []]);
   return activity;
 });
 
-await step("the driver is on the way", async () => check(await made.updateActivity({ activity: next }), ENROUTE));
+await step("update the activity", async () => check(await created.updateActivity({ activity: next }), ENROUTE));
 
-await step("the driver moves", async () => {
-  const fix = { latitude: 1.2966, longitude: 103.8522, heading: 90, speed: 12, altitude: 3 };
-  const moved = await driver.track(fix);
+await step("report a position", async () => {
+  const position = { latitude: 1.2966, longitude: 103.8522, heading: 90, speed: 12, altitude: 3 };
+  const moved = await driver.track(position);
   assert.deepEqual([moved.latitude, moved.longitude, moved.getAttribute("heading")], [1.2966, 103.8522, 90]);
   assert.deepEqual([...moved.coordinates].sort(), [1.2966, 103.8522].sort());
 });
 
-await step("a signature", async () => {
-  const proof = await made.captureSignature(null, { signature: SIGNATURE, remarks: "At the door" });
+await step("capture a signature", async () => {
+  const proof = await created.captureSignature(null, { signature: SIGNATURE, remarks: "At the door" });
   assert.match(proof.id, /^proof_/);
   assert.equal(proof.remarks, "At the door");
 });
 
-await step("it is completed", async () => {
-  check(await made.complete(), COMPLETED);
-  assert.deepEqual(await made.getNextActivity(), []);
-  check(await fleet.orders.findRecord(made.id), COMPLETED);
+await step("complete the order", async () => {
+  check(await created.complete(), COMPLETED);
+  assert.deepEqual(await created.getNextActivity(), []);
+  check(await fleet.orders.findRecord(created.id), COMPLETED);
 });
 
-await step("another one is planned and canceled", async () => {
+await step("schedule and cancel another order", async () => {
   const later = new Date(Date.now() + 86_400_000);
   later.setMilliseconds(0);
   const planned = check(await fleet.orders.create({ ...STOPS, scheduled_at: later.toISOString() }), NEW);
@@ -159,11 +159,11 @@ await step("another one is planned and canceled", async () => {
   check(await planned.cancel(), CANCELED);
 });
 
-await step("a third one is removed", async () => {
+await step("delete a third order", async () => {
   const order = await fleet.orders.create(STOPS);
   const removed = await fleet.orders.destroy(order.id);
   assert.equal(removed.id, order.id);
-  await refused(fleet.orders.findRecord(order.id), 404, "RESOURCE_NOT_FOUND", "The requested resource was not found");
+  await rejected(fleet.orders.findRecord(order.id), 404, "RESOURCE_NOT_FOUND", "The requested resource was not found");
 });
 
-console.log("a day is over");
+console.log("the day is complete");

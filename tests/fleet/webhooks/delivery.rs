@@ -7,13 +7,13 @@ use standardwebhooks::Webhook;
 use tenon::clock::Clock;
 
 use super::{Endpoint, order};
-use crate::support::{Arrived, Reply, TestHost, TestReceiver};
+use crate::support::{ReceivedRequest, ReceiverResponse, TestHost, TestReceiver};
 
 const MINUTE_MS: u64 = 60_000;
 const DAY_MS: u64 = 24 * 60 * MINUTE_MS;
 const MORNING_MS: u64 = 1_778_142_600_000;
 
-pub(super) fn accepts(secret: &str, arrived: &Arrived) -> bool {
+pub(super) fn accepts(secret: &str, arrived: &ReceivedRequest) -> bool {
     Webhook::new(secret).expect("a secret").verify(&arrived.body, &arrived.headers).is_ok()
 }
 
@@ -25,7 +25,7 @@ pub(super) fn hex_hmac(secret: &str, body: &[u8]) -> String {
 
 #[tokio::test]
 async fn an_order_is_told_with_a_signature_that_others_accept() {
-    let (host, receiver) = (TestHost::fleet().await, TestReceiver::start(Reply::Status(204)).await);
+    let (host, receiver) = (TestHost::fleet().await, TestReceiver::start(ReceiverResponse::Status(204)).await);
     let acme = host.client("fleet", "acme").await;
     let endpoint = Endpoint::at(&acme, &receiver).await;
     let order = acme.post("/v1/orders", json!({"pickup": "a", "dropoff": "b"})).await.expect(201).json();
@@ -50,7 +50,7 @@ async fn an_order_is_told_with_a_signature_that_others_accept() {
 
 #[tokio::test]
 async fn locations_of_a_driver_arrive_in_order_where_they_are_wanted() {
-    let (host, receiver) = (TestHost::fleet().await, TestReceiver::start(Reply::Status(200)).await);
+    let (host, receiver) = (TestHost::fleet().await, TestReceiver::start(ReceiverResponse::Status(200)).await);
     let acme = host.client("fleet", "acme").await;
     Endpoint::new(&acme, receiver.url(), &["driver.location_changed"]).await;
     let ada = json!({"name": "Ada", "email": "ada@example.com", "phone": "+65 1"});
@@ -73,7 +73,7 @@ async fn locations_of_a_driver_arrive_in_order_where_they_are_wanted() {
 #[tokio::test]
 async fn a_refused_delivery_is_tried_again_when_its_time_has_come() {
     let host = TestHost::builder().fleet("").clock(Clock::manual(MORNING_MS)).start().await;
-    let receiver = TestReceiver::start(Reply::Status(503)).await;
+    let receiver = TestReceiver::start(ReceiverResponse::Status(503)).await;
     let acme = host.client("fleet", "acme").await;
     let endpoint = Endpoint::at(&acme, &receiver).await;
     order(&acme).await;
@@ -87,11 +87,11 @@ async fn a_refused_delivery_is_tried_again_when_its_time_has_come() {
         (1, &json!("status"), &json!(503))
     );
 
-    receiver.reply(Reply::Status(200));
+    receiver.respond_with(ReceiverResponse::Status(200));
     host.clock.advance(5 * MINUTE_MS - 1);
     // What is new is not held back by what waits, and shows that what waits was not due.
     order(&acme).await;
-    assert_ne!(receiver.wait_for(2).await[1].id(), receiver.arrived()[0].id());
+    assert_ne!(receiver.wait_for(2).await[1].id(), receiver.received()[0].id());
     host.clock.advance(MINUTE_MS);
     let arrived = receiver.wait_for(3).await;
     assert_eq!((arrived[2].id(), &arrived[2].body), (arrived[0].id(), &arrived[0].body));
@@ -107,7 +107,7 @@ async fn a_refused_delivery_is_tried_again_when_its_time_has_come() {
 #[tokio::test]
 async fn after_a_rotation_both_secrets_sign_for_a_day() {
     let host = TestHost::builder().fleet("").clock(Clock::manual(Clock::system().now())).start().await;
-    let receiver = TestReceiver::start(Reply::Status(200)).await;
+    let receiver = TestReceiver::start(ReceiverResponse::Status(200)).await;
     let acme = host.client("fleet", "acme").await;
     let endpoint = Endpoint::at(&acme, &receiver).await;
     let new = endpoint.act(&acme, "rotate").await["secret"].as_str().expect("a secret").to_owned();
@@ -126,7 +126,8 @@ async fn after_a_rotation_both_secrets_sign_for_a_day() {
 #[tokio::test]
 async fn an_endpoint_that_hangs_does_not_delay_another() {
     let host = TestHost::fleet().await;
-    let (dead, alive) = (TestReceiver::start(Reply::Nothing).await, TestReceiver::start(Reply::Status(200)).await);
+    let (dead, alive) =
+        (TestReceiver::start(ReceiverResponse::Never).await, TestReceiver::start(ReceiverResponse::Status(200)).await);
     let acme = host.client("fleet", "acme").await;
     let stuck = Endpoint::at(&acme, &dead).await;
     Endpoint::at(&acme, &alive).await;
@@ -141,13 +142,13 @@ async fn an_endpoint_that_hangs_does_not_delay_another() {
 
 #[tokio::test]
 async fn what_was_on_its_way_arrives_after_a_restart() {
-    let (host, receiver) = (TestHost::fleet().await, TestReceiver::start(Reply::Nothing).await);
+    let (host, receiver) = (TestHost::fleet().await, TestReceiver::start(ReceiverResponse::Never).await);
     let key = host.key("fleet", "acme").await;
     let acme = host.client_of(&key);
     let endpoint = Endpoint::at(&acme, &receiver).await;
     order(&acme).await;
     let first = receiver.wait_for(1).await.remove(0);
-    receiver.reply(Reply::Status(200));
+    receiver.respond_with(ReceiverResponse::Status(200));
     let host = host.restart().await;
     let again = receiver.wait_for(2).await.remove(1);
     assert_eq!((again.id(), &again.body), (first.id(), &first.body));

@@ -29,7 +29,7 @@ async fn every_event_arrives_whole_at_receivers_that_delay_reset_halve_trickle_a
                 let body: serde_json::Value = serde_json::from_slice(&accepted[&id]).expect("a whole body");
                 assert_eq!(body, event.body, "seed {seed}");
             }
-            let faults = receiver.faults();
+            let faults = receiver.fault_counts();
             assert!(faults.len() >= 6 && faults.values().sum::<u32>() > 110, "seed {seed} was harmless: {faults:?}");
         }
         acme.get("/v1/orders").await.check(200);

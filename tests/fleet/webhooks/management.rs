@@ -3,18 +3,21 @@
 use serde_json::json;
 
 use super::{Endpoint, PATH, impatient_host, order};
-use crate::support::{Reply, TestHost, TestReceiver, eventually};
+use crate::support::{ReceiverResponse, TestHost, TestReceiver, eventually};
 
 #[tokio::test]
 async fn a_disabled_endpoint_keeps_its_events_until_it_is_enabled() {
     let host = TestHost::fleet().await;
-    let (off, on) = (TestReceiver::start(Reply::Status(200)).await, TestReceiver::start(Reply::Status(200)).await);
+    let (off, on) = (
+        TestReceiver::start(ReceiverResponse::Status(200)).await,
+        TestReceiver::start(ReceiverResponse::Status(200)).await,
+    );
     let acme = host.client("fleet", "acme").await;
     let (endpoint, _) = (Endpoint::at(&acme, &off).await, Endpoint::at(&acme, &on).await);
     assert_eq!(endpoint.act(&acme, "disable").await["status"], "disabled");
     let orders = [order(&acme).await, order(&acme).await];
     on.wait_for(2).await;
-    assert_eq!(off.arrived().len(), 0);
+    assert_eq!(off.received().len(), 0);
     assert_eq!(endpoint.act(&acme, "enable").await["status"], "enabled");
     let mut arrived: Vec<String> =
         off.wait_for(2).await.iter().map(|arrived| arrived.json()["data"]["order_id"].to_string()).collect();
@@ -27,12 +30,12 @@ async fn a_disabled_endpoint_keeps_its_events_until_it_is_enabled() {
 
 #[tokio::test]
 async fn what_was_given_up_is_recovered_and_sent_once_more_on_demand() {
-    let (host, receiver) = (impatient_host().await, TestReceiver::start(Reply::Status(500)).await);
+    let (host, receiver) = (impatient_host().await, TestReceiver::start(ReceiverResponse::Status(500)).await);
     let acme = host.client("fleet", "acme").await;
     let endpoint = Endpoint::at(&acme, &receiver).await;
     order(&acme).await;
     let failed = endpoint.delivery_in(&acme, "failed").await;
-    receiver.reply(Reply::Status(200));
+    receiver.respond_with(ReceiverResponse::Status(200));
     let recover = format!("{}/recover", endpoint.path);
     acme.post(&recover, json!({"since": "2020-01-01"})).await.check(200);
     let delivered = endpoint.delivery_in(&acme, "delivered").await;
@@ -47,7 +50,10 @@ async fn what_was_given_up_is_recovered_and_sent_once_more_on_demand() {
 #[tokio::test]
 async fn a_test_event_arrives_at_its_endpoint_alone() {
     let host = TestHost::fleet().await;
-    let (tried, other) = (TestReceiver::start(Reply::Status(200)).await, TestReceiver::start(Reply::Status(200)).await);
+    let (tried, other) = (
+        TestReceiver::start(ReceiverResponse::Status(200)).await,
+        TestReceiver::start(ReceiverResponse::Status(200)).await,
+    );
     let acme = host.client("fleet", "acme").await;
     let endpoint = Endpoint::new(&acme, tried.url(), &["order.created"]).await;
     Endpoint::at(&acme, &other).await;
@@ -65,7 +71,7 @@ async fn a_test_event_arrives_at_its_endpoint_alone() {
 
 #[tokio::test]
 async fn an_endpoint_that_says_it_is_gone_is_disabled_with_the_reason() {
-    let (host, receiver) = (TestHost::fleet().await, TestReceiver::start(Reply::Status(410)).await);
+    let (host, receiver) = (TestHost::fleet().await, TestReceiver::start(ReceiverResponse::Status(410)).await);
     let acme = host.client("fleet", "acme").await;
     let endpoint = Endpoint::at(&acme, &receiver).await;
     order(&acme).await;
@@ -75,7 +81,7 @@ async fn an_endpoint_that_says_it_is_gone_is_disabled_with_the_reason() {
     });
     let reason = disabled.await["disabled_reason"].to_string();
     assert!(reason.contains("410"), "{reason}");
-    receiver.reply(Reply::Status(200));
+    receiver.respond_with(ReceiverResponse::Status(200));
     let enabled = endpoint.act(&acme, "enable").await;
     assert_eq!((&enabled["status"], &enabled["disabled_reason"]), (&json!("enabled"), &json!(null)));
     order(&acme).await;
@@ -105,7 +111,7 @@ async fn an_address_inside_of_a_network_is_refused_with_the_field() {
 
 #[tokio::test]
 async fn events_of_another_organization_are_neither_sent_nor_found() {
-    let (host, receiver) = (TestHost::fleet().await, TestReceiver::start(Reply::Status(200)).await);
+    let (host, receiver) = (TestHost::fleet().await, TestReceiver::start(ReceiverResponse::Status(200)).await);
     let (acme, rival) = (host.client("fleet", "acme").await, host.client("fleet", "rival").await);
     let (own, foreign) = (Endpoint::at(&acme, &receiver).await, Endpoint::at(&rival, &receiver).await);
     order(&acme).await;
@@ -118,6 +124,6 @@ async fn events_of_another_organization_are_neither_sent_nor_found() {
         let redelivery = rival.post(&format!("{path}/redeliver"), json!({})).await.expect(404);
         assert_eq!((attempts.text_at("/error").as_str(), redelivery.text_at("/error").as_str()), (words, words));
     }
-    assert_eq!(receiver.arrived().len(), 1);
+    assert_eq!(receiver.received().len(), 1);
     host.stop().await;
 }

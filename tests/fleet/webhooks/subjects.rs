@@ -8,7 +8,7 @@ use super::{
     Endpoint,
     delivery::{accepts, hex_hmac},
 };
-use crate::support::{Arrived, Reply, TestClient, TestHost, TestReceiver};
+use crate::support::{ReceivedRequest, ReceiverResponse, TestClient, TestHost, TestReceiver};
 
 const EVENTS: [&str; 3] = ["order.dispatched", "waypoint.completed", "driver.location_changed"];
 /// Beside those that the real product has: `Signature` and `X-Fleetbase-Signature`.
@@ -36,7 +36,7 @@ async fn drive(acme: &TestClient) -> (String, String, String) {
 
 /// Every signature is of these bytes and no others.
 #[track_caller]
-fn check_signed(endpoint: &Endpoint, arrived: &Arrived) {
+fn check_signed(endpoint: &Endpoint, arrived: &ReceivedRequest) {
     assert!(accepts(&endpoint.secret, arrived), "{arrived:?}");
     let hmac = hex_hmac(&endpoint.secret, &arrived.body);
     assert_eq!(arrived.header("signature"), hmac);
@@ -53,12 +53,12 @@ fn check_signed(endpoint: &Endpoint, arrived: &Arrived) {
 
 #[tokio::test]
 async fn orders_stops_and_drivers_are_told_with_signatures_over_the_very_bytes() {
-    let (host, receiver) = (TestHost::fleet().await, TestReceiver::start(Reply::Status(204)).await);
+    let (host, receiver) = (TestHost::fleet().await, TestReceiver::start(ReceiverResponse::Status(204)).await);
     let acme = host.client("fleet", "acme").await;
     let endpoint = Endpoint::new(&acme, receiver.url(), &EVENTS).await;
     let (order, driver, stop) = drive(&acme).await;
     let arrived = receiver.wait_for(3).await;
-    let told: BTreeMap<String, (&Arrived, Value)> = arrived
+    let told: BTreeMap<String, (&ReceivedRequest, Value)> = arrived
         .iter()
         .map(|arrived| (arrived.json()["event"].as_str().expect("a type").to_owned(), (arrived, arrived.json())))
         .collect();

@@ -1,11 +1,11 @@
-//! The fleet plugin as a function of the host's process.
+//! The fleet plugin compiled into the host's process.
 //!
-//! The same rules, records and routes as the component; the host's capabilities are called directly, without a sandbox in
-//! between. For measuring alone.
+//! The same rules, records and routes as the component. The host's capabilities are called directly, without a
+//! sandbox. Used only for measurements.
 
-#![expect(clippy::panic, reason = "where a component traps, a native host has nothing but a panic")]
+#![expect(clippy::panic, reason = "a native plugin can only panic where a component traps")]
 
-mod words;
+mod convert;
 
 use std::{cell::RefCell, sync::Arc};
 
@@ -19,17 +19,17 @@ use tenon_bindings::{
     tenon::plugin as contract,
 };
 use tenon_plugin::host::{
-    Account, Attempt, ChainTransfer, Condition, Credential, DeliveryPage, Destination, DestinationRefusal, Effect,
-    Endpoint, EndpointState, Entry, FeedFilter, FeedPage, Following, Grant, Holding, Host, Issued, LedgerRefusal,
-    Level, Network, OutgoingCall, Page, Pair, Query, RecordRefusal, Response, Sending, Signed, SubscriptionRefusal,
-    Terms, Transaction, Transfer, Watching, Wish,
+    Account, Attempt, ChainTransfer, CoinRequest, Condition, Credential, DeliveryPage, Destination, DestinationRefusal,
+    Effect, Endpoint, EndpointState, Entry, FeedFilter, FeedPage, Following, Grant, Holding, Host, Issued,
+    LedgerRefusal, Level, Network, OutgoingCall, Page, Pair, Query, RecordRefusal, Response, Sending, Signed,
+    SubscriptionRefusal, Terms, Transaction, Transfer, Watching,
 };
 
-/// As the `tenon` program has it: what is compared differs in the sandbox alone.
+/// The allocator of the `tenon` program, so that only the sandbox differs in comparisons.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-/// fleet, compiled in.
+/// Returns the compiled-in plugins: fleet.
 pub fn natives() -> Natives {
     Natives::from([("fleet".into(), Arc::new(Fleet) as Arc<dyn Native>)])
 }
@@ -38,8 +38,8 @@ struct Fleet;
 
 impl Native for Fleet {
     fn handle(&self, request: &Request, state: &mut CallState) -> Result<Answer, String> {
-        let answer = fleet::PLUGIN.handle(&Direct(RefCell::new(state)), &words::request(request));
-        answer.map(words::answer)
+        let answer = fleet::PLUGIN.handle(&DirectHost(RefCell::new(state)), &convert::request(request));
+        answer.map(convert::answer)
     }
 
     fn run(&self, task: &Task, _state: &mut CallState) -> Result<Verdict, String> {
@@ -47,65 +47,65 @@ impl Native for Fleet {
     }
 }
 
-/// The host's capabilities behind the SDK's trait.
-struct Direct<'a>(RefCell<&'a mut CallState>);
+/// Implements the SDK's host trait with the host's capabilities.
+struct DirectHost<'a>(RefCell<&'a mut CallState>);
 
-/// Most reads are answered from memory; one that asks the database blocks this thread meanwhile.
+/// Waits for a call. Most reads are answered from memory. A read from the database blocks this thread.
 fn wait<T>(call: impl Future<Output = wasmtime::Result<T>> + Send) -> T {
     let mut call = std::pin::pin!(call);
-    let answer = match call.as_mut().now_or_never() {
-        Some(answer) => answer,
+    let result = match call.as_mut().now_or_never() {
+        Some(result) => result,
         None => tokio::task::block_in_place(|| tokio::runtime::Handle::current().block_on(call)),
     };
-    match answer {
-        Ok(answer) => answer,
+    match result {
+        Ok(value) => value,
         Err(error) => std::panic::panic_any(format!("{error:#}")),
     }
 }
 
-impl Host for Direct<'_> {
+impl Host for DirectHost<'_> {
     fn answers_repeatable(&self) {
         wait(contract::answers::Host::repeatable(&mut **self.0.borrow_mut()))
     }
 
     fn records_get(&self, collection: &str, id: &str) -> Option<Entry> {
         let mut state = self.0.borrow_mut();
-        wait(contract::records::Host::get(&mut **state, collection.to_owned(), id.to_owned())).map(words::entry)
+        wait(contract::records::Host::get(&mut **state, collection.to_owned(), id.to_owned())).map(convert::entry)
     }
 
     fn records_get_many(&self, collection: &str, ids: &[String]) -> Vec<Option<Entry>> {
         let mut state = self.0.borrow_mut();
         let entries = wait(contract::records::Host::get_many(&mut **state, collection.to_owned(), ids.to_vec()));
-        entries.into_iter().map(|entry| entry.map(words::entry)).collect()
+        entries.into_iter().map(|entry| entry.map(convert::entry)).collect()
     }
 
     fn records_insert(&self, collection: &str, id: &str, body: &str) -> Result<(), RecordRefusal> {
         let mut state = self.0.borrow_mut();
         let (collection, id, body) = (collection.to_owned(), id.to_owned(), body.to_owned());
-        wait(contract::records::Host::insert(&mut **state, collection, id, body)).map_err(words::record_refusal)
+        wait(contract::records::Host::insert(&mut **state, collection, id, body)).map_err(convert::record_refusal)
     }
 
     fn records_replace(&self, collection: &str, id: &str, body: &str) -> Result<(), RecordRefusal> {
         let mut state = self.0.borrow_mut();
         let (collection, id, body) = (collection.to_owned(), id.to_owned(), body.to_owned());
-        wait(contract::records::Host::replace(&mut **state, collection, id, body)).map_err(words::record_refusal)
+        wait(contract::records::Host::replace(&mut **state, collection, id, body)).map_err(convert::record_refusal)
     }
 
     fn records_delete(&self, collection: &str, id: &str) -> Result<(), RecordRefusal> {
         let mut state = self.0.borrow_mut();
         let (collection, id) = (collection.to_owned(), id.to_owned());
-        wait(contract::records::Host::delete(&mut **state, collection, id)).map_err(words::record_refusal)
+        wait(contract::records::Host::delete(&mut **state, collection, id)).map_err(convert::record_refusal)
     }
 
     fn records_find(&self, collection: &str, query: &Query) -> Result<Page, RecordRefusal> {
         let mut state = self.0.borrow_mut();
-        let page = wait(contract::records::Host::find(&mut **state, collection.to_owned(), words::query(query)));
-        page.map(words::page).map_err(words::record_refusal)
+        let page = wait(contract::records::Host::find(&mut **state, collection.to_owned(), convert::query(query)));
+        page.map(convert::page).map_err(convert::record_refusal)
     }
 
     fn records_count(&self, collection: &str, conditions: &[Condition], limit: u32) -> u32 {
         let mut state = self.0.borrow_mut();
-        let conditions = conditions.iter().map(words::condition).collect();
+        let conditions = conditions.iter().map(convert::condition).collect();
         wait(contract::records::Host::count(&mut **state, collection.to_owned(), conditions, limit))
     }
 
@@ -148,11 +148,11 @@ impl Host for Direct<'_> {
     }
 
     fn log_write(&self, level: Level, message: &str, fields: &[Pair]) {
-        let (level, fields) = (words::level(level), fields.iter().map(words::pair_in).collect());
+        let (level, fields) = (convert::level(level), fields.iter().map(convert::pair_in).collect());
         wait(contract::log::Host::write(&mut **self.0.borrow_mut(), level, message.to_owned(), fields));
     }
 
-    // fleet is granted none of what follows: a component that imported it would not even load.
+    // fleet has none of the following grants: a component with these imports would not load.
 
     fn tasks_schedule(&self, _name: &str, _key: &str, _at: u64, _payload: &str) {
         not_granted()
@@ -347,7 +347,7 @@ impl Host for Direct<'_> {
         not_granted()
     }
 
-    fn chains_request_coins(&self, _wish: &Wish) -> bool {
+    fn chains_request_coins(&self, _request: &CoinRequest) -> bool {
         not_granted()
     }
 
@@ -369,9 +369,9 @@ impl Host for Direct<'_> {
 }
 
 fn not_granted() -> ! {
-    std::panic::panic_any("fleet is granted none of this")
+    std::panic::panic_any("fleet does not have this grant")
 }
 
 fn not_measured() -> ! {
-    std::panic::panic_any("nothing that is measured has to do with endpoints of webhooks")
+    std::panic::panic_any("no measured request uses webhook endpoints")
 }

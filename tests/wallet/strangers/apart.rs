@@ -63,7 +63,7 @@ async fn webhooks_go_to_their_own_wallet(stage: &Stage, crowd: &Crowd) {
     for (_, wallet) in places {
         stage.told(wallet, "wallet.created").await;
     }
-    for arrived in stage.receiver.arrived() {
+    for arrived in stage.receiver.received() {
         let place = arrived.line.strip_prefix("POST /hook").unwrap();
         let (_, wallet) = places.iter().find(|(own, _)| *own == place).unwrap();
         assert_eq!(arrived.json()["data"]["wallet_id"], wallet.id, "{}", arrived.line);

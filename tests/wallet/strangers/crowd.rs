@@ -111,7 +111,7 @@ pub async fn pictures(stage: &Stage, accounts: &[&str]) -> Vec<String> {
         for account in accounts {
             now.extend(picture(stage, account).await);
         }
-        now.push(format!("{} webhooks", stage.receiver.arrived().len()));
+        now.push(format!("{} webhooks", stage.receiver.received().len()));
         let is_over = now == last && !now.iter().any(|text| text.contains(r#""attempts":0"#));
         last = now;
         is_over.then(|| last.clone())

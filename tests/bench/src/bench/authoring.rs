@@ -1,6 +1,7 @@
-//! The loop of an author: a rule is saved, built with the development profile, and swapped in by a running host.
+//! Edit loop of a plugin author: a rule is saved, built with the development profile, and swapped in by a running
+//! host.
 //!
-//! Works in a copy of the repository. What is built there is kept between runs, as it is for an author.
+//! Works in a copy of the repository. Build output is kept between runs, as in a developer's checkout.
 
 use std::{
     fs,
@@ -20,7 +21,7 @@ use crate::{
     scratch,
 };
 
-/// The rule that is changed: the largest speed that a position may have.
+/// The rule that is changed: the largest valid speed of a location update.
 const RULE_FILE: &str = "plugins/fleet/src/rules/location.rs";
 const RULE: &str = "const SPEED_MAX: f64 = 2_000.0;";
 /// Output path of `make plugins`.
@@ -36,7 +37,7 @@ pub struct Change {
     /// The step `compile` of the swap.
     #[serde(default)]
     pub compile_ms: f64,
-    /// From the end of the build to the moment in which the new version serves.
+    /// From the end of the build until the new version serves.
     pub swap_ms: f64,
 }
 
@@ -52,12 +53,12 @@ pub struct AuthoringReport {
 }
 
 impl AuthoringReport {
-    /// From saving a rule to serving it, the median of all changes.
+    /// Returns the median time from saving a rule to serving it.
     pub fn saved_to_served_ms(&self) -> f64 {
         median_of(&self.changes, Change::total_ms).unwrap_or_default()
     }
 
-    /// The median time that the compiler took.
+    /// Returns the median time of the compiler.
     pub fn compile_ms(&self) -> f64 {
         median_of(&self.changes, |change| change.compile_ms).unwrap_or_default()
     }
@@ -78,14 +79,14 @@ impl AuthoringReport {
 
 pub async fn measure(plan: &BenchPlan) -> anyhow::Result<AuthoringReport> {
     let binary = sibling_binary("tenon").context("no tenon beside this program: build it")?;
-    let kept = guests::workspace_root().join("target/authoring");
-    // Always at the same path: Cargo takes a package at another one for another package.
-    let copy = kept.join("copy");
+    let cache = guests::workspace_root().join("target/authoring");
+    // The path is always the same, because Cargo treats a package at another path as another package.
+    let copy = cache.join("copy");
     if copy.exists() {
         fs::remove_dir_all(&copy)?;
     }
     fs::create_dir_all(&copy)?;
-    scratch::copy_repository(&copy, &kept)?;
+    scratch::copy_repository(&copy, &cache)?;
     build(&copy).await?;
     let component = copy.join(BUILT);
     let data = tempfile::tempdir_in(&plan.folder)?;
@@ -127,7 +128,7 @@ async fn build(copy: &Path) -> anyhow::Result<()> {
 
 async fn wait_until_served(program: &Program, component: &Path) -> anyhow::Result<()> {
     let hash = hex::encode(Sha256::digest(fs::read(component)?));
-    let begun = Instant::now();
+    let started = Instant::now();
     let mut operator = program.operator()?;
     loop {
         let listed = operator.send("GET", "/v1/plugins", &[], b"").await?.json();
@@ -135,7 +136,11 @@ async fn wait_until_served(program: &Program, component: &Path) -> anyhow::Resul
         if served == Some(&hash) {
             return Ok(());
         }
-        ensure!(begun.elapsed().as_secs() < SERVED_SECONDS_MAX, "the new rule is not served:\n{}", program.log_tail());
+        ensure!(
+            started.elapsed().as_secs() < SERVED_SECONDS_MAX,
+            "the new rule is not served:\n{}",
+            program.log_tail()
+        );
         tokio::time::sleep(POLL).await;
     }
 }

@@ -1,4 +1,4 @@
-//! What happens around requests: starting, memory at rest, and the way of a new file to its first request.
+//! Lifecycle of the host: start, idle memory, and the time from a new component file to its first request.
 
 use std::{
     fs,
@@ -19,24 +19,24 @@ use crate::{
 
 const POLL: Duration = Duration::from_millis(1);
 const SWAP_SECONDS_MAX: u64 = 30;
-/// The page of what is served needs no key and no record.
+/// Request that works with an empty database.
 const FIRST_PATH: &str = "/v1/orders?limit=1";
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct LifecycleReport {
-    /// From the start of the process to the first answer of the plugin; nothing compiled before.
+    /// From the start of the process to the first response of the plugin, without a compile cache.
     pub start_cold_ms: f64,
     pub start_cached_ms: f64,
-    /// Started, one request answered.
+    /// Memory after the start and one request.
     pub idle_kib: u64,
-    /// Deployed over the operators' interface: sent to first request on it.
+    /// Deploy over the operators' interface: from sending it to the first response of the new component.
     pub deploy_cold_ms: f64,
     pub deploy_cached_ms: f64,
-    /// A file put in place: from the rename to the moment that it is served, settling included.
+    /// Replaced component file: from the rename until it serves, the settle delay included.
     pub file_with_settling_ms: f64,
 }
 
-/// Takes the server down and up again.
+/// Measures the lifecycle. Stops and restarts the server.
 pub async fn measure(server: Server) -> anyhow::Result<LifecycleReport> {
     let mut report = LifecycleReport::default();
     let fleet = guests::component("fleet")?;
@@ -62,40 +62,40 @@ pub async fn measure(server: Server) -> anyhow::Result<LifecycleReport> {
 }
 
 async fn time_deploy(server: &Server, component: &[u8]) -> anyhow::Result<f64> {
-    let begun = Instant::now();
-    let answer = server.program()?.deploy("fleet", component).await?;
-    let text = String::from_utf8_lossy(&answer.body);
-    ensure!((200..300).contains(&answer.status), "a deploy was refused: {} {text}", answer.status);
+    let started = Instant::now();
+    let response = server.program()?.deploy("fleet", component).await?;
+    let text = String::from_utf8_lossy(&response.body);
+    ensure!((200..300).contains(&response.status), "a deploy was refused: {} {text}", response.status);
     Client::new(server.address, server.key()).call("GET", FIRST_PATH, &serde_json::Value::Null).await?;
-    Ok(milliseconds(begun))
+    Ok(milliseconds(started))
 }
 
-/// Puts the file in place as `make plugins` does, and asks the operators' interface until its hash is the one served.
+/// Replaces the component file as `make plugins` does, and polls the operators' interface until its hash serves.
 async fn time_file(server: &Server, component: &[u8]) -> anyhow::Result<f64> {
-    let aside = server.component().with_extension("new");
-    fs::write(&aside, component)?;
+    let temporary = server.component().with_extension("new");
+    fs::write(&temporary, component)?;
     let hash = hex::encode(Sha256::digest(component));
-    let begun = Instant::now();
-    fs::rename(&aside, server.component())?;
+    let started = Instant::now();
+    fs::rename(&temporary, server.component())?;
     let mut operator = server.program()?.operator()?;
     loop {
         let listed = operator.send("GET", "/v1/plugins", &[], b"").await?;
         if String::from_utf8_lossy(&listed.body).contains(&hash) {
-            return Ok(milliseconds(begun));
+            return Ok(milliseconds(started));
         }
-        ensure!(begun.elapsed().as_secs() < SWAP_SECONDS_MAX, "the new file is not served");
+        ensure!(started.elapsed().as_secs() < SWAP_SECONDS_MAX, "the new file is not served");
         tokio::time::sleep(POLL).await;
     }
 }
 
 async fn time_start(program: Program, key: &str) -> anyhow::Result<(f64, Program)> {
-    let begun = Instant::now();
+    let started = Instant::now();
     loop {
-        let answer = Client::new(program.public, key).send("GET", FIRST_PATH, &[], b"").await;
-        if answer.is_ok_and(|answer| answer.status == 200) {
-            return Ok((milliseconds(begun), program));
+        let response = Client::new(program.public, key).send("GET", FIRST_PATH, &[], b"").await;
+        if response.is_ok_and(|response| response.status == 200) {
+            return Ok((milliseconds(started), program));
         }
-        ensure!(begun.elapsed().as_secs() < SWAP_SECONDS_MAX, "no answer after the start:\n{}", program.log_tail());
+        ensure!(started.elapsed().as_secs() < SWAP_SECONDS_MAX, "no response after the start:\n{}", program.log_tail());
         tokio::time::sleep(POLL).await;
     }
 }
@@ -104,10 +104,10 @@ fn milliseconds(since: Instant) -> f64 {
     since.elapsed().as_secs_f64() * 1000.0
 }
 
-/// Microseconds of one call in a fresh instance, from a program that links the host itself.
+/// Microseconds of one call in a fresh instance, from a program that links the host.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct CallReport {
-    /// The smallest handler, JSON in and out.
+    /// Smallest handler, JSON in and out.
     pub smallest_us: f64,
     /// `track` with its reads and writes, without the commit.
     pub track_us: f64,

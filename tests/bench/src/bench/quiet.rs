@@ -1,17 +1,17 @@
-//! Waits until nothing else runs on the machine: a build right before a run would be in its figures.
+//! Waits until the machine is idle: the load of a preceding build would distort the results.
 
 use std::fs;
 use std::time::Duration;
 
 use tokio::time::{Instant, sleep};
 
-/// Up to this load average nothing else runs.
+/// Up to this load average the machine counts as idle.
 pub const LOAD_MAX: f64 = 0.3;
-/// A machine that is still busy then is measured as it is; the report names its load.
+/// A machine that is still busy after this time is measured anyway. The report contains its load.
 const WAIT_MAX: Duration = Duration::from_secs(300);
 const POLL: Duration = Duration::from_secs(5);
 
-/// The load average of the last minute.
+/// Returns the load average of the last minute.
 pub fn load_average() -> anyhow::Result<f64> {
     let text = fs::read_to_string("/proc/loadavg")?;
     Ok(text.split(' ').next().unwrap_or_default().parse()?)

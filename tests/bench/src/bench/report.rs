@@ -1,6 +1,6 @@
-//! What was measured, as JSON for programs and as a table for people.
+//! Results as JSON for programs and as Markdown tables for people.
 //!
-//! Owns medians, ratios and the words around them. Misses are part of it.
+//! Owns medians, ratios and the texts of the tables. Missed targets are included.
 
 use std::fs;
 
@@ -20,9 +20,9 @@ use super::{
 };
 use crate::load::LoadReport;
 
-/// One scenario on one server.
+/// Result of one scenario on one server.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Measured {
+pub struct Measurement {
     pub scenario: String,
     pub connections: usize,
     pub server: Kind,
@@ -36,9 +36,9 @@ pub struct Measured {
     pub rounds: Vec<LoadReport>,
 }
 
-impl Measured {
-    pub fn median(scenario: &Scenario, server: Kind, rounds: Vec<LoadReport>) -> Option<Measured> {
-        Some(Measured {
+impl Measurement {
+    pub fn median(scenario: &Scenario, server: Kind, rounds: Vec<LoadReport>) -> Option<Measurement> {
+        Some(Measurement {
             scenario: scenario.name.to_owned(),
             connections: scenario.connections,
             server,
@@ -62,7 +62,7 @@ pub(super) fn median_of<T>(rounds: &[T], value: impl Fn(&T) -> f64) -> Option<f6
 pub struct Machine {
     pub processors: usize,
     pub kernel: String,
-    /// Of one minute, before the run: what else was going on.
+    /// Load average of one minute before the run, to detect other load.
     pub load_average: String,
     pub rounds: usize,
     pub seconds: f64,
@@ -71,7 +71,7 @@ pub struct Machine {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct BenchReport {
     pub machine: Machine,
-    pub measured: Vec<Measured>,
+    pub measured: Vec<Measurement>,
     pub swap: Option<SwapReport>,
     pub lifecycle: Option<LifecycleReport>,
     pub calls: Option<CallReport>,
@@ -79,7 +79,7 @@ pub struct BenchReport {
     pub webhooks: Option<WebhookReport>,
     pub payments: Option<PaymentReport>,
     pub wallets: Option<WalletReport>,
-    /// What could not be measured, and why.
+    /// Scenarios that could not be measured, with the reason.
     pub skipped: Vec<String>,
     pub verdicts: Vec<Verdict>,
 }
@@ -95,7 +95,7 @@ impl BenchReport {
         };
         let (measured, mut skipped, verdicts) = (Vec::new(), Vec::new(), Vec::new());
         if cfg!(debug_assertions) {
-            skipped.push("anything that counts: this is a build without optimisation".to_owned());
+            skipped.push("reliable figures: this is a build without optimisation".to_owned());
         }
         Ok(BenchReport {
             machine,
@@ -112,17 +112,17 @@ impl BenchReport {
         })
     }
 
-    pub fn judge(&mut self) {
-        self.verdicts = targets::judge(self);
+    pub fn evaluate_targets(&mut self) {
+        self.verdicts = targets::evaluate(self);
     }
 
-    pub fn find(&self, scenario: &str, connections: usize, server: Kind) -> Option<&Measured> {
+    pub fn find(&self, scenario: &str, connections: usize, server: Kind) -> Option<&Measurement> {
         self.measured
             .iter()
-            .find(|one| one.scenario == scenario && one.connections == connections && one.server == server)
+            .find(|entry| entry.scenario == scenario && entry.connections == connections && entry.server == server)
     }
 
-    /// Markdown; the README carries it between its markers.
+    /// Renders the report as Markdown. `docs/benchmarks.md` contains it between its markers.
     pub fn to_markdown(&self) -> String {
         let Machine { processors, load_average, rounds, seconds, .. } = &self.machine;
         let mut text = format!(
@@ -135,16 +135,16 @@ impl BenchReport {
                  |---|--:|---|--:|--:|--:|--:|\n",
             );
         }
-        for one in &self.measured {
+        for entry in &self.measured {
             text.push_str(&format!(
                 "| {} | {} | {} | {:.0} | {:.1} | {:.1} | {} |\n",
-                one.scenario,
-                one.connections,
-                one.server.name(),
-                one.per_second,
-                one.p50_us as f64 / 1000.0,
-                one.p99_us as f64 / 1000.0,
-                one.failed
+                entry.scenario,
+                entry.connections,
+                entry.server.name(),
+                entry.per_second,
+                entry.p50_us as f64 / 1000.0,
+                entry.p99_us as f64 / 1000.0,
+                entry.failed
             ));
         }
         text.push_str(&self.authoring.as_ref().map(AuthoringReport::to_markdown).unwrap_or_default());

@@ -1,6 +1,6 @@
-//! The contenders: how each is started, filled with the same records over HTTP, and loaded.
+//! Servers under comparison: each is started, filled with the same records over HTTP, and loaded.
 //!
-//! Owns their processes. A contender whose program is not built is not an error here: it is named and left out.
+//! Owns their processes. A server whose program is not built is not an error: it is reported and skipped.
 
 use std::{
     fs,
@@ -28,9 +28,9 @@ pub enum Kind {
     Plugin,
     /// The same rules compiled natively into the same host.
     SameHost,
-    /// axum and sqlx by hand, a transaction a request.
+    /// Hand-written with axum and sqlx, one transaction for each request.
     Native,
-    /// `wasmtime serve` with a component that answers with a greeting: no rule, no record, no disk.
+    /// `wasmtime serve` with a component that returns a greeting: no rule, no record, no disk.
     WasmtimeServe,
 }
 
@@ -46,12 +46,13 @@ impl Kind {
         }
     }
 
-    /// Has orders and drivers. A server without them answers a `track` with its greeting and has no other scenario.
+    /// Returns whether the server has orders and drivers. A server without them answers a `track` with its greeting
+    /// and has no other scenario.
     pub fn has_records(self) -> bool {
         self != Kind::WasmtimeServe
     }
 
-    /// Returns the sentence that says why it is left out, where there is no such program.
+    /// Returns the path of the program, or the reason why the server is skipped.
     fn binary(self) -> Result<PathBuf, String> {
         let built =
             |name: &str| sibling_binary(name).ok_or_else(|| format!("{}: no program `{name}` was built", self.name()));
@@ -77,7 +78,7 @@ impl Kind {
 enum Process {
     Tenon(Box<Program>),
     Other(Child),
-    /// Handed out by `into_program`.
+    /// Moved out by `into_program`.
     Taken,
 }
 
@@ -95,7 +96,7 @@ pub const FLEET_GRANTS: [&str; 9] =
 /// The only key of the hand-written peer.
 const NATIVE_KEY: &str = "tk_test_0123456789abcdefghijklmnopqrstuv";
 
-/// Starts and fills one contender; the inner error is the sentence that says why it is left out.
+/// Starts and fills one server. The inner error is the reason why it is skipped.
 pub async fn start(kind: Kind, plan: &BenchPlan) -> anyhow::Result<Result<Server, String>> {
     let binary = match kind.binary() {
         Ok(binary) => binary,
@@ -119,7 +120,7 @@ pub async fn start(kind: Kind, plan: &BenchPlan) -> anyhow::Result<Result<Server
 }
 
 async fn start_tenon(kind: Kind, binary: PathBuf, folder: PathBuf) -> anyhow::Result<Server> {
-    // A copy, so that a scenario can replace it.
+    // A copy that a scenario can replace.
     let component = folder.join("fleet.wasm");
     fs::write(&component, guests::component("fleet")?)?;
     let plugins = vec![PluginSection::new("fleet", &component, &FLEET_GRANTS)];
@@ -138,11 +139,11 @@ async fn start_native(binary: PathBuf, folder: PathBuf) -> anyhow::Result<Server
         .spawn()?;
     let server =
         Server { kind: Kind::Native, address, key: NATIVE_KEY.to_owned(), folder, process: Process::Other(child) };
-    server.wait_for_answer().await?;
+    server.wait_until_responding().await?;
     Ok(server)
 }
 
-/// With the defaults of its command line: an instance for each request, as Tenon has.
+/// Starts `wasmtime serve` with the defaults of its command line: one instance for each request, as in Tenon.
 async fn start_wasmtime(binary: PathBuf, folder: PathBuf) -> anyhow::Result<Server> {
     let address = free_address()?;
     let component = folder.join("greeter.wasm");
@@ -156,24 +157,24 @@ async fn start_wasmtime(binary: PathBuf, folder: PathBuf) -> anyhow::Result<Serv
         .spawn()?;
     let process = Process::Other(child);
     let server = Server { kind: Kind::WasmtimeServe, address, key: String::new(), folder, process };
-    server.wait_for_answer().await?;
+    server.wait_until_responding().await?;
     let greeting = PlannedRequest { method: "GET".to_owned(), path: "/".to_owned(), body: String::new() };
     fs::write(server.requests_file(Work::Track), to_lines(&[greeting])?)?;
     Ok(server)
 }
 
 impl Server {
-    async fn wait_for_answer(&self) -> anyhow::Result<()> {
+    async fn wait_until_responding(&self) -> anyhow::Result<()> {
         for _ in 0..1_000 {
             if Client::new(self.address, "").send("GET", "/v1/orders/none", &[], b"").await.is_ok() {
                 return Ok(());
             }
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
-        anyhow::bail!("{} does not answer", self.kind.name())
+        anyhow::bail!("{} does not respond", self.kind.name())
     }
 
-    /// Tenon's own process, where this is Tenon.
+    /// Returns Tenon's process. Fails for other servers.
     pub fn program(&self) -> anyhow::Result<&Program> {
         match &self.process {
             Process::Tenon(program) => Ok(program),
@@ -181,7 +182,7 @@ impl Server {
         }
     }
 
-    /// To stop it and start it again.
+    /// Returns Tenon's process by value, for a restart. Fails for other servers.
     pub fn into_program(mut self) -> anyhow::Result<Program> {
         match std::mem::replace(&mut self.process, Process::Taken) {
             Process::Tenon(program) => Ok(*program),
@@ -193,12 +194,12 @@ impl Server {
         &self.key
     }
 
-    /// The component file that this server watches.
+    /// Returns the path of the component file that this server watches.
     pub fn component(&self) -> PathBuf {
         self.folder.join("fleet.wasm")
     }
 
-    /// The same records everywhere, through the interface; then the requests of each kind of work, as files.
+    /// Creates the same records on every server over HTTP, then writes the requests of each kind of work to files.
     async fn fill(&mut self, records: usize) -> anyhow::Result<()> {
         let mut client = Client::new(self.address, &self.key);
         let (mut moves, mut reads) = (Vec::new(), Vec::new());
@@ -230,7 +231,7 @@ impl Server {
         })
     }
 
-    /// One round, driven by a process of its own.
+    /// Runs one round with a generator in a separate process.
     pub async fn load(&self, scenario: &Scenario, plan: &BenchPlan) -> anyhow::Result<LoadReport> {
         self.generator(scenario.work).run(scenario.connections, plan.warmup_seconds, plan.seconds).await
     }
@@ -240,7 +241,7 @@ impl Server {
     }
 }
 
-/// How to call the load generator for one server and one kind of work.
+/// Arguments of the load generator for one server and one kind of work.
 pub struct Generator {
     pub address: SocketAddr,
     pub key: String,

@@ -1,4 +1,4 @@
-//! Swaps while load runs: how many requests fail, what happens to the slowest ones, whether memory stays flat.
+//! Swaps under load: failed requests, the latency of the slowest requests, and the growth of memory.
 
 use std::time::{Duration, Instant};
 
@@ -9,7 +9,7 @@ use super::{BenchPlan, Work, servers::Server};
 use crate::{guests, load::LoadReport};
 
 const CONNECTIONS: usize = 64;
-/// From one verdict to the next deploy: load has time to run on each generation.
+/// Pause between a deploy and the next one, so that each generation is under load.
 const PAUSE: Duration = Duration::from_millis(20);
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -18,7 +18,7 @@ pub struct SwapReport {
     pub seconds: f64,
     pub failed: u64,
     pub requests: u64,
-    /// Of the same load without swaps, measured just before.
+    /// 99th percentile of the same load without swaps, measured immediately before.
     pub p99_us_still: u64,
     pub p99_us_swapping: u64,
     pub resident_kib_before: u64,
@@ -31,13 +31,13 @@ impl SwapReport {
     }
 }
 
-/// Two components that behave alike and differ in their bytes take turns.
+/// Deploys two components with the same behaviour and different bytes in alternation.
 pub async fn measure(plan: &BenchPlan, server: &Server) -> anyhow::Result<SwapReport> {
     let program = server.program()?;
     let fleet = guests::component("fleet")?;
-    let turns = [guests::stamped(&fleet, "one"), guests::stamped(&fleet, "two")];
-    // Compiled once before, so that the load meets swaps and not the compiler.
-    for component in &turns {
+    let components = [guests::stamped(&fleet, "one"), guests::stamped(&fleet, "two")];
+    // Both are compiled before, so that the load is not affected by the compiler.
+    for component in &components {
         deploy(server, component).await?;
     }
     let generator = server.generator(Work::Track);
@@ -46,11 +46,11 @@ pub async fn measure(plan: &BenchPlan, server: &Server) -> anyhow::Result<SwapRe
         still.push(generator.run(CONNECTIONS, plan.warmup_seconds, plan.seconds).await?);
     }
     let before = program.resident_kib()?;
-    let begun = Instant::now();
+    let started = Instant::now();
     let (mut swaps, mut loads) = (0, Vec::new());
     while swaps < plan.swaps {
         let mut load = std::pin::pin!(generator.run(CONNECTIONS, plan.warmup_seconds, plan.seconds));
-        for component in turns.iter().cycle() {
+        for component in components.iter().cycle() {
             tokio::select! {
                 report = &mut load => { loads.push(report?); break }
                 deployed = deploy_after_pause(server, component) => { deployed?; swaps += 1 }
@@ -59,7 +59,7 @@ pub async fn measure(plan: &BenchPlan, server: &Server) -> anyhow::Result<SwapRe
     }
     Ok(SwapReport {
         swaps,
-        seconds: begun.elapsed().as_secs_f64(),
+        seconds: started.elapsed().as_secs_f64(),
         failed: loads.iter().map(LoadReport::failed).sum(),
         requests: loads.iter().map(|load| load.requests).sum(),
         p99_us_still: median_p99_us(&still),
@@ -81,8 +81,8 @@ async fn deploy_after_pause(server: &Server, component: &[u8]) -> anyhow::Result
 }
 
 async fn deploy(server: &Server, component: &[u8]) -> anyhow::Result<()> {
-    let answer = server.program()?.deploy("fleet", component).await?;
-    let text = String::from_utf8_lossy(&answer.body);
-    ensure!((200..300).contains(&answer.status), "a deploy was refused: {} {text}", answer.status);
+    let response = server.program()?.deploy("fleet", component).await?;
+    let text = String::from_utf8_lossy(&response.body);
+    ensure!((200..300).contains(&response.status), "a deploy was refused: {} {text}", response.status);
     Ok(())
 }

@@ -1,70 +1,70 @@
-//! Wallets: how many withdrawals a second are accepted (answered, hence durable) and carried out, how many addresses are made and
-//! messages signed, how soon each is answered, and what swaps of the plugin do to withdrawals.
+//! Wallets: rates of withdrawals that are accepted (answered, hence durable) and completed, of created addresses and
+//! of signed messages; latency of each; and the effect of swaps of the plugin on withdrawals.
 //!
-//! One host as plugins.toml is shipped: screening, signatures, blockchains and webhooks are part of it. Every tenant has a wallet
-//! on each of some blockchains. A withdrawal is carried out when the webhook of its end has arrived; an address when it is
-//! screened. Generator, receiver and host share the cores.
+//! One host with the shipped plugins.toml: screening, signatures, blockchains and webhooks are included. Each tenant
+//! has a wallet on each of several blockchains. A withdrawal is complete when the webhook of its result has arrived,
+//! an address when it is screened. Generator, receiver and host share the cores.
 
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
 use super::{BenchPlan, report::median_of};
-use drive::{Pace, Tally, Work};
-use scene::Scene;
+use drive::{Pace, RunStats, Work};
+use scenario::WalletScenario;
 
 mod drive;
-mod scene;
+mod scenario;
 
 const FULL: Pace = Pace { connections: 64, per_second: None };
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct WalletReport {
     pub measured: Vec<WalletLoad>,
-    /// What the books, or the webhooks, had against it.
+    /// Differences between ledger, blockchains and webhooks.
     pub wrong: Vec<String>,
 }
 
-/// One load; medians of the rounds, the longest of all, and sums where something went wrong.
+/// One load: medians of the rounds, the maximum of all rounds, and sums of counts.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct WalletLoad {
     pub work: String,
     pub load: String,
     pub swaps: usize,
-    /// Answered with 2xx.
+    /// Rate of requests answered with 2xx.
     pub per_second: f64,
-    /// From the first request until all that follows from them is done.
+    /// Rate from the first request until all their consequences are complete.
     pub done_per_second: f64,
     pub p50_us: u64,
     pub p99_us: u64,
     pub max_us: u64,
     pub accepted: u64,
-    /// Not answered, or not with 2xx.
+    /// Requests without a response, or with a status other than 2xx.
     pub failed: u64,
-    /// By the host for each, with all that follows.
+    /// CPU time of the host for each request, consequences included.
     pub computed_us: u64,
 }
 
 impl WalletReport {
     pub fn find(&self, work: &str, load: &str) -> Option<&WalletLoad> {
-        self.measured.iter().find(|one| one.work == work && one.load == load)
+        self.measured.iter().find(|entry| entry.work == work && entry.load == load)
     }
 
-    /// A table of its own.
+    /// Renders the loads as a Markdown table.
     pub fn to_markdown(&self) -> String {
         let mut text =
             "\n| wallets, load | accepted/s | done/s | p50 ms | p99 ms | max ms | failed | host, µs each |\n\
              |---|--:|--:|--:|--:|--:|--:|--:|\n"
                 .to_owned();
-        for one in &self.measured {
+        for entry in &self.measured {
             let ms = |us: u64| us as f64 / 1_000.0;
-            let WalletLoad { per_second, done_per_second, failed, computed_us, .. } = one;
+            let WalletLoad { per_second, done_per_second, failed, computed_us, .. } = entry;
             text.push_str(&format!(
                 "| {} | {per_second:.0} | {done_per_second:.0} | {:.1} | {:.1} | {:.1} | {failed} | {computed_us} |\n",
-                one.name(),
-                ms(one.p50_us),
-                ms(one.p99_us),
-                ms(one.max_us),
+                entry.name(),
+                ms(entry.p50_us),
+                ms(entry.p99_us),
+                ms(entry.max_us),
             ));
         }
         text
@@ -77,8 +77,8 @@ impl WalletLoad {
         if *swaps == 0 { format!("{work}, {load}") } else { format!("{work}, {load}, {swaps} swaps") }
     }
 
-    fn of(round: &Tally, done_within: Duration, computed_ms: u64) -> WalletLoad {
-        let Tally { latencies, failed, elapsed, .. } = round;
+    fn from_stats(round: &RunStats, done_within: Duration, cpu_time_ms: u64) -> WalletLoad {
+        let RunStats { latencies, failed, elapsed, .. } = round;
         let accepted = latencies.count();
         let per_second = |within: Duration| accepted as f64 / within.as_secs_f64().max(0.001);
         WalletLoad {
@@ -89,7 +89,7 @@ impl WalletLoad {
             max_us: latencies.max_us(),
             accepted,
             failed: *failed,
-            computed_us: computed_ms * 1_000 / accepted.max(1),
+            computed_us: cpu_time_ms * 1_000 / accepted.max(1),
             ..WalletLoad::default()
         }
     }
@@ -110,7 +110,7 @@ impl WalletLoad {
         }
     }
 
-    fn in_words(&self) -> String {
+    fn summary(&self) -> String {
         let WalletLoad { per_second, done_per_second, p50_us, p99_us, max_us, failed, computed_us, .. } = self;
         let ms = |us: &u64| *us as f64 / 1_000.0;
         format!(
@@ -124,38 +124,42 @@ impl WalletLoad {
 }
 
 pub async fn measure(plan: &BenchPlan) -> anyhow::Result<WalletReport> {
-    let mut scene = Scene::start(plan).await?;
-    scene.run(Work::Withdraw, FULL, Duration::from_secs_f64(plan.warmup_seconds)).await?;
-    scene.settle(Work::Withdraw).await?;
-    let full = measure_load(plan, &scene, (Work::Withdraw, "full"), FULL).await?;
+    let mut scenario = WalletScenario::start(plan).await?;
+    scenario.run(Work::Withdraw, FULL, Duration::from_secs_f64(plan.warmup_seconds)).await?;
+    scenario.wait_until_complete(Work::Withdraw).await?;
+    let full = measure_load(plan, &scenario, (Work::Withdraw, "full"), FULL).await?;
     let half = Pace { per_second: Some(full.per_second / 2.0), ..FULL };
     let mut measured = vec![full];
-    measured.push(measure_load(plan, &scene, (Work::Withdraw, "half"), half).await?);
-    scene.begin_swapping().await?;
-    measured.push(measure_load(plan, &scene, (Work::Withdraw, "full, swapping"), FULL).await?);
-    scene.end_swapping();
-    measured.push(measure_load(plan, &scene, (Work::Sign, "full"), FULL).await?);
-    measured.push(measure_load(plan, &scene, (Work::Address, "full"), FULL).await?);
-    let wrong = scene.close().await?;
-    eprintln!("wallets, books: {}", if wrong.is_empty() { "nothing disagrees".to_owned() } else { wrong.join("; ") });
+    measured.push(measure_load(plan, &scenario, (Work::Withdraw, "half"), half).await?);
+    scenario.start_swapping().await?;
+    measured.push(measure_load(plan, &scenario, (Work::Withdraw, "full, swapping"), FULL).await?);
+    scenario.stop_swapping();
+    measured.push(measure_load(plan, &scenario, (Work::Sign, "full"), FULL).await?);
+    measured.push(measure_load(plan, &scenario, (Work::Address, "full"), FULL).await?);
+    let wrong = scenario.close().await?;
+    eprintln!(
+        "wallets, reconciliation: {}",
+        if wrong.is_empty() { "no difference".to_owned() } else { wrong.join("; ") }
+    );
     Ok(WalletReport { measured, wrong })
 }
 
 async fn measure_load(
     plan: &BenchPlan,
-    scene: &Scene,
+    scenario: &WalletScenario,
     (work, load): (Work, &str),
     pace: Pace,
 ) -> anyhow::Result<WalletLoad> {
     let (mut rounds, mut swaps) = (Vec::new(), 0);
     for round in 1..=plan.rounds {
-        let before_ms = scene.computed_ms()?;
-        let (tally, swapped) = scene.run(work, pace, Duration::from_secs_f64(plan.seconds)).await?;
-        let still_busy = scene.settle(work).await?;
-        let one = WalletLoad::of(&tally, tally.elapsed + still_busy, scene.computed_ms()? - before_ms);
+        let before_ms = scenario.cpu_time_ms()?;
+        let (stats, swapped) = scenario.run(work, pace, Duration::from_secs_f64(plan.seconds)).await?;
+        let completed_after = scenario.wait_until_complete(work).await?;
+        let cpu_time_ms = scenario.cpu_time_ms()? - before_ms;
+        let measured = WalletLoad::from_stats(&stats, stats.elapsed + completed_after, cpu_time_ms);
         swaps += swapped;
-        eprintln!("wallets, {}, {load}, round {round}: {} {:?}", work.name(), one.in_words(), tally.reasons);
-        rounds.push(one);
+        eprintln!("wallets, {}, {load}, round {round}: {} {:?}", work.name(), measured.summary(), stats.reasons);
+        rounds.push(measured);
     }
     let (work, load) = (work.name().to_owned(), load.to_owned());
     Ok(WalletLoad { work, load, swaps, ..WalletLoad::median(&rounds) })

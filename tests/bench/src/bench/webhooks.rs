@@ -1,8 +1,9 @@
-//! Webhooks: how many a second are accepted, committed and delivered, how soon they arrive, what one dead endpoint costs
-//! the others, and what waiting costs.
+//! Webhooks: rates of accepted, committed and delivered events, their latency, the cost of one dead endpoint for the
+//! others, and the cost of pending retries.
 //!
-//! Every event goes to one endpoint. Latency is from the answer to the change that made the event until the receiver has
-//! the whole request. Receiver and load run on threads of this program, Tenon is a process of its own; they share the cores.
+//! Every event goes to one endpoint. Latency is from the response to the change that caused the event until the
+//! receiver has the whole request. Receiver and load run on threads of this program, Tenon is a separate process. They
+//! share the cores.
 
 use std::time::Duration;
 
@@ -10,18 +11,18 @@ use serde::{Deserialize, Serialize};
 
 use super::{BenchPlan, report::median_of};
 use drive::{Pace, Until};
-use scene::{Mood, Scene};
+use scenario::{ReceiverBehaviour, WebhookScenario};
 
 pub(super) mod drive;
-mod log;
-mod scene;
+mod event_log;
+mod scenario;
 
 const ENDPOINTS: usize = 100;
 const CONNECTIONS: usize = 64;
-/// Of each tenant: a connection has one of its own. Where two move one driver at the same time, the fix that was taken
-/// first may come last, and then moves nobody and is told to nobody.
+/// Drivers of each tenant: each connection moves its own. If two connections moved one driver at the same time, the
+/// older location update could arrive last. It then moves no driver and emits no event.
 const DRIVERS: usize = CONNECTIONS;
-/// One change at a time, and a pause after it.
+/// One change at a time, with a pause after it.
 const IDLE: Pace = Pace { connections: 1, per_second: Some(50.0) };
 const FULL: Pace = Pace { connections: CONNECTIONS, per_second: None };
 
@@ -32,25 +33,25 @@ pub struct WebhookReport {
     pub waiting: Option<WaitingReport>,
 }
 
-/// One load on endpoints that are well; medians of the rounds, and sums where something went wrong.
+/// One load on healthy endpoints: medians of the rounds, and sums of counts.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct WebhookLoad {
     pub load: String,
     pub endpoints: usize,
-    /// Changes answered.
+    /// Rate of answered changes.
     pub accepted_per_second: f64,
-    /// From the first request to the last arrival.
+    /// Rate from the first request to the last arrival.
     pub delivered_per_second: f64,
     pub p50_us: u64,
     pub p99_us: u64,
     pub accepted: u64,
-    /// Acknowledged and never delivered.
+    /// Events whose change was acknowledged and that were never delivered.
     pub missing: u64,
-    /// Not acknowledged.
+    /// Changes that were not acknowledged.
     pub failed: u64,
 }
 
-/// The same load on 99 endpoints, while the hundredth answers and while it hangs.
+/// The same load on 99 endpoints, while the hundredth responds and while it hangs.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct HangingReport {
     pub per_second: f64,
@@ -59,29 +60,29 @@ pub struct HangingReport {
     pub missing: u64,
 }
 
-/// While nothing but retries wait.
+/// Resource use while only retries are pending.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct WaitingReport {
     pub retries: u64,
     pub resident_kib: u64,
-    /// Of one core.
+    /// CPU use in percent of one core.
     pub core_percent: f64,
 }
 
 impl WebhookReport {
     pub fn find(&self, load: &str, endpoints: usize) -> Option<&WebhookLoad> {
-        self.measured.iter().find(|one| one.load == load && one.endpoints == endpoints)
+        self.measured.iter().find(|entry| entry.load == load && entry.endpoints == endpoints)
     }
 
-    /// A table of its own.
+    /// Renders the loads as a Markdown table.
     pub fn to_markdown(&self) -> String {
         let mut text =
             "\n| webhooks, load | endpoints | accepted/s | delivered/s | p50 ms | p99 ms | missing | failed |\n\
             |---|--:|--:|--:|--:|--:|--:|--:|\n"
                 .to_owned();
-        for one in &self.measured {
-            let WebhookLoad { load, endpoints, accepted_per_second, delivered_per_second, missing, failed, .. } = one;
-            let (p50, p99) = (one.p50_us as f64 / 1000.0, one.p99_us as f64 / 1000.0);
+        for entry in &self.measured {
+            let WebhookLoad { load, endpoints, accepted_per_second, delivered_per_second, missing, failed, .. } = entry;
+            let (p50, p99) = (entry.p50_us as f64 / 1000.0, entry.p99_us as f64 / 1000.0);
             text.push_str(&format!(
                 "| {load} | {endpoints} | {accepted_per_second:.0} | {delivered_per_second:.0} | {p50:.1} | {p99:.1} \
                  | {missing} | {failed} |\n"
@@ -108,43 +109,43 @@ pub async fn measure(plan: &BenchPlan) -> anyhow::Result<WebhookReport> {
     Ok(report)
 }
 
-/// At full load, idle, and at half of the full load.
+/// Measures full load, idle load, and half of the full load.
 async fn measure_endpoints(plan: &BenchPlan, endpoints: usize) -> anyhow::Result<Vec<WebhookLoad>> {
-    let scene = Scene::start(plan, endpoints, DRIVERS, Mood::Well).await?;
-    let full = measure_load(plan, &scene, ("full", endpoints), FULL).await?;
+    let scenario = WebhookScenario::start(plan, endpoints, DRIVERS, ReceiverBehaviour::Healthy).await?;
+    let full = measure_load(plan, &scenario, ("full", endpoints), FULL).await?;
     let half = Pace { per_second: Some(full.delivered_per_second / 2.0), ..FULL };
-    let idle = measure_load(plan, &scene, ("idle", endpoints), IDLE).await?;
-    let half = measure_load(plan, &scene, ("half", endpoints), half).await?;
-    scene.program.stop().await?;
+    let idle = measure_load(plan, &scenario, ("idle", endpoints), IDLE).await?;
+    let half = measure_load(plan, &scenario, ("half", endpoints), half).await?;
+    scenario.program.stop().await?;
     Ok(vec![full, idle, half])
 }
 
 async fn measure_load(
     plan: &BenchPlan,
-    scene: &Scene,
+    scenario: &WebhookScenario,
     (load, endpoints): (&str, usize),
     pace: Pace,
 ) -> anyhow::Result<WebhookLoad> {
-    scene.run(pace, Until::After(Duration::from_secs_f64(plan.warmup_seconds))).await?;
+    scenario.run(pace, Until::After(Duration::from_secs_f64(plan.warmup_seconds))).await?;
     let mut rounds = Vec::new();
     for round in 0..plan.rounds {
-        let (sent, tally) = scene.run(pace, Until::After(Duration::from_secs_f64(plan.seconds))).await?;
+        let (sent, stats) = scenario.run(pace, Until::After(Duration::from_secs_f64(plan.seconds))).await?;
         let per_second = |until_us: u64, count: u64| {
             count as f64 / (until_us.saturating_sub(sent.begun_us).max(1) as f64 / 1_000_000.0)
         };
-        let one = WebhookLoad {
+        let measured = WebhookLoad {
             load: load.to_owned(),
             endpoints,
-            accepted_per_second: per_second(sent.ended_us, tally.accepted),
-            delivered_per_second: per_second(tally.last_arrival_us.max(sent.ended_us), tally.arrived),
-            p50_us: tally.latencies.percentile_us(50.0),
-            p99_us: tally.latencies.percentile_us(99.0),
-            accepted: tally.accepted,
-            missing: tally.accepted - tally.arrived,
+            accepted_per_second: per_second(sent.ended_us, stats.accepted),
+            delivered_per_second: per_second(stats.last_arrival_us.max(sent.ended_us), stats.arrived),
+            p50_us: stats.latencies.percentile_us(50.0),
+            p99_us: stats.latencies.percentile_us(99.0),
+            accepted: stats.accepted,
+            missing: stats.accepted - stats.arrived,
             failed: sent.failed,
         };
-        eprintln!("webhooks, {endpoints} endpoints, {load} load, round {}: {}", round + 1, one.in_words());
-        rounds.push(one);
+        eprintln!("webhooks, {endpoints} endpoints, {load} load, round {}: {}", round + 1, measured.summary());
+        rounds.push(measured);
     }
     Ok(WebhookLoad::median(rounds))
 }
@@ -167,7 +168,7 @@ impl WebhookLoad {
         }
     }
 
-    fn in_words(&self) -> String {
+    fn summary(&self) -> String {
         let WebhookLoad { accepted_per_second, delivered_per_second, p50_us, p99_us, missing, failed, .. } = self;
         format!(
             "{accepted_per_second:.0}/s accepted, {delivered_per_second:.0}/s delivered, p50 {:.1} ms, p99 {:.1} ms, \
@@ -178,50 +179,51 @@ impl WebhookLoad {
     }
 }
 
-/// Two hosts side by side, of which one is loaded at a time: what one endpoint has piled up is not there in the other.
+/// Measures two hosts side by side, one under load at a time, so that the backlog of the hanging endpoint does not
+/// affect the other host.
 async fn measure_hanging(plan: &BenchPlan, per_second: f64) -> anyhow::Result<HangingReport> {
     let pace = Pace { per_second: Some(per_second), ..FULL };
-    let well = Scene::start(plan, ENDPOINTS, DRIVERS, Mood::Well).await?;
-    let hanging = Scene::start_beside(plan, ENDPOINTS, DRIVERS, Mood::OneHangs).await?;
-    let (mut p99_well, mut p99_hanging, mut missing) = (Vec::new(), Vec::new(), 0);
+    let healthy = WebhookScenario::start(plan, ENDPOINTS, DRIVERS, ReceiverBehaviour::Healthy).await?;
+    let hanging = WebhookScenario::start_beside(plan, ENDPOINTS, DRIVERS, ReceiverBehaviour::OneHangs).await?;
+    let (mut p99_healthy, mut p99_hanging, mut missing) = (Vec::new(), Vec::new(), 0);
     for round in 0..=plan.rounds {
-        for (scene, p99s) in [(&well, &mut p99_well), (&hanging, &mut p99_hanging)] {
-            // The first round is for warming up.
+        for (scenario, p99s) in [(&healthy, &mut p99_healthy), (&hanging, &mut p99_hanging)] {
+            // The first round is the warm-up.
             let seconds = if round == 0 { plan.warmup_seconds } else { plan.seconds };
-            let (_, tally) = scene.run_on_others(pace, Until::After(Duration::from_secs_f64(seconds))).await?;
+            let (_, stats) = scenario.run_on_others(pace, Until::After(Duration::from_secs_f64(seconds))).await?;
             if round > 0 {
-                p99s.push(tally.latencies.percentile_us(99.0));
-                missing += tally.accepted - tally.arrived;
+                p99s.push(stats.latencies.percentile_us(99.0));
+                missing += stats.accepted - stats.arrived;
             }
         }
         if round > 0 {
-            eprintln!("webhooks, p99 in µs while all answer: {p99_well:?}; while one hangs: {p99_hanging:?}");
+            eprintln!("webhooks, p99 in µs while all respond: {p99_healthy:?}; while one hangs: {p99_hanging:?}");
         }
     }
-    well.program.stop().await?;
+    healthy.program.stop().await?;
     hanging.program.stop().await?;
     let median = |p99s: &[u64]| median_of(p99s, |us| *us as f64).unwrap_or_default() as u64;
-    let (p99_us_well, p99_us_hanging) = (median(&p99_well), median(&p99_hanging));
+    let (p99_us_well, p99_us_hanging) = (median(&p99_healthy), median(&p99_hanging));
     Ok(HangingReport { per_second, p99_us_well, p99_us_hanging, missing })
 }
 
-/// Two of three first attempts fail; then nothing happens until the first retry falls due, minutes later.
+/// Measures pending retries: two of three first attempts fail, and no retry is due for minutes.
 async fn measure_waiting(plan: &BenchPlan) -> anyhow::Result<WaitingReport> {
-    let scene = Scene::start(plan, ENDPOINTS, DRIVERS, Mood::Failing).await?;
-    let (_, tally) = scene.run(FULL, Until::Mark(plan.retries as u64 * 3 / 2)).await?;
+    let scenario = WebhookScenario::start(plan, ENDPOINTS, DRIVERS, ReceiverBehaviour::Failing).await?;
+    let (_, stats) = scenario.run(FULL, Until::Mark(plan.retries as u64 * 3 / 2)).await?;
     let wait = Duration::from_secs_f64(plan.warmup_seconds);
     tokio::time::sleep(wait).await;
-    let before_ms = scene.program.computed_ms()?;
-    let look = Duration::from_secs_f64(plan.seconds);
-    tokio::time::sleep(look).await;
-    let computed_ms = scene.program.computed_ms()? - before_ms;
-    let resident_kib = scene.program.resident_kib()?;
+    let before_ms = scenario.program.cpu_time_ms()?;
+    let window = Duration::from_secs_f64(plan.seconds);
+    tokio::time::sleep(window).await;
+    let cpu_time_ms = scenario.program.cpu_time_ms()? - before_ms;
+    let resident_kib = scenario.program.resident_kib()?;
     let report = WaitingReport {
-        retries: tally.arrived * 2 / 3,
+        retries: stats.arrived * 2 / 3,
         resident_kib,
-        core_percent: computed_ms as f64 / look.as_millis() as f64 * 100.0,
+        core_percent: cpu_time_ms as f64 / window.as_millis() as f64 * 100.0,
     };
-    eprintln!("webhooks that wait for a retry: {report:?}");
-    scene.program.stop().await?;
+    eprintln!("webhooks with pending retries: {report:?}");
+    scenario.program.stop().await?;
     Ok(report)
 }

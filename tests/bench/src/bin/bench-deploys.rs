@@ -1,4 +1,4 @@
-//! Deploys under load: throughput, failed requests, memory and compiling processes beside them. Fails if a bound is exceeded.
+//! Deploys under load: throughput, failed requests, memory, and compiling processes. Fails if a bound is exceeded.
 
 use std::{path::PathBuf, time::Duration};
 
@@ -9,21 +9,21 @@ use tenon_bench::{
     guests,
 };
 
-/// Measures what deploys do to the requests beside them and to the memory of the host.
+/// Measures the effect of deploys on concurrent requests and on the memory of the host.
 #[derive(Parser)]
 struct Arguments {
     #[arg(long, default_value_t = 200)]
     deploys: usize,
-    /// Milliseconds from one deploy to the next; 0: each waits for the verdict on the one before.
+    /// Milliseconds between deploys. 0: each deploy waits for the result of the previous one.
     #[arg(long, default_value_t = 300)]
     interval_ms: u64,
-    /// Seconds without load and deploys before the memory is read at the end.
+    /// Seconds without load and deploys before the final reading of the memory.
     #[arg(long, default_value_t = 60)]
     rest: u64,
-    /// Of the load without deploys.
+    /// Seconds of the load without deploys.
     #[arg(long, default_value_t = 10.0)]
     seconds: f64,
-    /// Where the server keeps its data.
+    /// Folder for the data of the server.
     #[arg(long, default_value = "target/bench-deploys")]
     folder: PathBuf,
 }

@@ -1,5 +1,5 @@
-//! Fairness between tenants: the p99 of small requests beside crowds and slow readers, in one run. Fails if a
-//! bound is exceeded.
+//! Fairness between tenants: the p99 of small requests beside crowds and slow readers, in one run. Fails if a bound is
+//! exceeded.
 
 use std::path::PathBuf;
 
@@ -9,19 +9,19 @@ use tenon_bench::{
     guests,
 };
 
-/// Measures what a tenant has to bear from its neighbours.
+/// Measures the effect of tenants on a neighbour.
 #[derive(Parser)]
 struct Arguments {
     /// Connections that request the largest lists, one measurement each.
     #[arg(long, value_delimiter = ',', default_value = "16,64,400")]
     crowds: Vec<usize>,
-    /// Readers that do not read as well.
+    /// Also measure beside clients that do not read.
     #[arg(long)]
     attacks: bool,
-    /// Duration of each measurement.
+    /// Seconds of each measurement.
     #[arg(long, default_value_t = 8.0)]
     seconds: f64,
-    /// Further lines of the plugin's section.
+    /// Further TOML lines of the plugin's section.
     #[arg(long, default_value = "")]
     limits: String,
     /// Folder for the data of the server.

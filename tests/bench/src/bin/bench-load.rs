@@ -1,4 +1,4 @@
-//! The load generator as a program of its own: reads a plan, prints one JSON report.
+//! The load generator as a program: reads a plan and prints a JSON report.
 
 use std::{net::SocketAddr, path::PathBuf, time::Duration};
 
@@ -6,13 +6,13 @@ use anyhow::Context;
 use clap::Parser;
 use tenon_bench::load::{self, LoadPlan, PlannedRequest};
 
-/// Sends requests over many kept connections and prints what came back as one line of JSON.
+/// Sends requests over persistent connections and prints a report as one line of JSON.
 #[derive(Parser)]
 struct Arguments {
-    /// Where the server listens, e.g. 127.0.0.1:8080.
+    /// Address of the server, e.g. 127.0.0.1:8080.
     #[arg(long)]
     address: SocketAddr,
-    /// One JSON object a line: {"method":"GET","path":"/v1/…","body":"…"}.
+    /// File with one JSON object per line: {"method":"GET","path":"/v1/…","body":"…"}.
     #[arg(long)]
     requests: PathBuf,
     /// API key, sent as a bearer token.
@@ -22,7 +22,7 @@ struct Arguments {
     connections: usize,
     #[arg(long, default_value_t = 5.0)]
     seconds: f64,
-    /// Seconds before counting begins.
+    /// Seconds of warm-up, which are not counted.
     #[arg(long, default_value_t = 1.0)]
     warmup: f64,
 }
@@ -30,7 +30,7 @@ struct Arguments {
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> anyhow::Result<()> {
     let arguments = Arguments::parse();
-    let text = std::fs::read_to_string(&arguments.requests).context("reading the requests")?;
+    let text = std::fs::read_to_string(&arguments.requests).context("failed to read the requests")?;
     let planned: Vec<PlannedRequest> = text.lines().map(serde_json::from_str).collect::<Result<_, _>>()?;
     anyhow::ensure!(!planned.is_empty(), "no requests in {}", arguments.requests.display());
     let mut plan = LoadPlan::new(arguments.address, &arguments.key, &planned);

@@ -1,18 +1,18 @@
-//! The peer as a program: plain axum and sqlx, one transaction a request.
+//! The peer as a program: plain axum and sqlx, one transaction for each request.
 
 use std::{net::SocketAddr, path::PathBuf};
 
 use clap::Parser;
 use tenon_bench::native::Native;
 
-/// Serves the same routes as the plugin, written by hand, to be measured against.
+/// Serves the same routes as the plugin, written by hand, for comparison.
 #[derive(Parser)]
 struct Arguments {
     #[arg(long)]
     listen: SocketAddr,
     #[arg(long)]
     database: PathBuf,
-    /// The one API key.
+    /// The only valid API key.
     #[arg(long, env = "BENCH_KEY", hide_env_values = true)]
     key: String,
 }

@@ -1,45 +1,46 @@
-//! `make bench`: everything in one run, a table on the terminal, `bench.json`, and the README's table.
+//! `make bench`: measures everything in one run and writes a table to the terminal, `bench.json`, and the table of
+//! docs/benchmarks.md.
 
 use std::path::PathBuf;
 
 use clap::Parser;
 use tenon_bench::{
-    bench::{self, BenchPlan, quiet, readme},
+    bench::{self, BenchPlan, quiet, table},
     guests,
 };
 
 /// Measures Tenon and its peers side by side.
 #[derive(Parser)]
 struct Arguments {
-    /// One short round of everything.
+    /// Run one short round of everything.
     #[arg(long)]
     quick: bool,
-    /// Nothing but webhooks.
+    /// Measure only webhooks.
     #[arg(long)]
     webhooks: bool,
-    /// Nothing but payments between two hosts.
+    /// Measure only payments between two hosts.
     #[arg(long, conflicts_with = "webhooks")]
     payments: bool,
-    /// Nothing but wallets.
+    /// Measure only wallets.
     #[arg(long, conflicts_with_all = ["webhooks", "payments"])]
     wallets: bool,
-    /// Measures only an author's loop: a changed rule, built and served.
+    /// Measure only an author's edit loop: a changed rule, built and served.
     #[arg(long, conflicts_with_all = ["webhooks", "payments", "wallets"])]
     authoring: bool,
-    /// Of each load.
+    /// Rounds of each load.
     #[arg(long)]
     rounds: Option<usize>,
-    /// Of each round.
+    /// Seconds of each round.
     #[arg(long)]
     seconds: Option<f64>,
-    /// Where servers keep their data; must lie on a disk.
+    /// Folder for the data of the servers. Must be on a disk.
     #[arg(long, default_value = "target/bench-data")]
     folder: PathBuf,
     #[arg(long, default_value = "target/bench.json")]
     json: PathBuf,
-    /// Replace the table between the markers of this file, after a run of everything that is not `--quick`.
+    /// Replace the table between the markers of this file, after a full run without `--quick`.
     #[arg(long)]
-    readme: Option<PathBuf>,
+    table: Option<PathBuf>,
 }
 
 #[tokio::main]
@@ -63,10 +64,10 @@ async fn main() -> anyhow::Result<()> {
         _ => bench::run(&plan).await?,
     };
     std::fs::write(&arguments.json, serde_json::to_string_pretty(&report)?)?;
-    let table = report.to_markdown();
-    println!("{table}");
-    if let Some(file) = arguments.readme.as_ref().filter(|_| arguments.is_full()) {
-        readme::write_table(file, &table)?;
+    let text = report.to_markdown();
+    println!("{text}");
+    if let Some(file) = arguments.table.as_ref().filter(|_| arguments.is_full()) {
+        table::write(file, &text)?;
     }
     Ok(())
 }

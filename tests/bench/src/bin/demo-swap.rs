@@ -1,5 +1,5 @@
-//! `make demo-swap`: shows a person what a swap under load looks like, and counts what fails.
-// The bans of clippy.toml are the host's.
+//! `make demo-swap`: shows swaps under load and counts the failed requests.
+// The bans of clippy.toml are for the host.
 #![allow(clippy::disallowed_methods)]
 
 use std::{
@@ -16,12 +16,12 @@ use tenon_bench::{
     program::{PluginSection, Program, ProgramPlan, sibling_binary},
 };
 
-/// Replaces a plugin again and again while 64 connections use it.
+/// Replaces a plugin repeatedly while 64 connections use it.
 #[derive(Parser)]
 struct Arguments {
     #[arg(long, default_value_t = 10)]
     swaps: u32,
-    /// The program to show; default: the one that was built beside this one.
+    /// Program to run. Default: the one built beside this program.
     #[arg(long)]
     tenon: Option<PathBuf>,
 }
@@ -45,20 +45,20 @@ async fn main() -> anyhow::Result<()> {
     );
     println!("Meanwhile, every {} ms, its operator replaces it:\n", SWAP_EVERY.as_millis());
 
-    let shows = arguments.swaps + 2;
+    let steps = arguments.swaps + 2;
     let mut plan = LoadPlan::new(program.public, &key, &requests());
     plan.connections = CONNECTIONS;
-    plan.duration = SWAP_EVERY * (shows + 1);
+    plan.duration = SWAP_EVERY * (steps + 1);
     let running = tokio::spawn(load::run(plan));
     let demo = Demo { program, key };
     for number in 1..=arguments.swaps {
         tokio::time::sleep(SWAP_EVERY).await;
-        demo.show_deploy(&format!("1.{number}.0")).await?;
+        demo.run_deploy(&format!("1.{number}.0")).await?;
     }
     tokio::time::sleep(SWAP_EVERY).await;
-    demo.show_refusal().await?;
+    demo.run_refusal().await?;
     tokio::time::sleep(SWAP_EVERY).await;
-    demo.show_rollback().await?;
+    demo.run_rollback().await?;
     let report = running.await?;
     println!(
         "\n{} requests in {:.1} s ({:.0} a second, 99 of 100 within {:.1} ms), {} swaps.\nFailed requests: {}",
@@ -90,46 +90,46 @@ struct Demo {
 }
 
 impl Demo {
-    async fn show_deploy(&self, version: &str) -> anyhow::Result<()> {
-        let begun = Instant::now();
-        let answer = self.program.deploy("chameleon", &guests::chameleon_version(version)?).await?;
-        let text = String::from_utf8_lossy(&answer.body);
-        ensure!(answer.status == 200, "the deploy was refused: {} {text}", answer.status);
-        self.say(&format!("version {version} deployed"), begun, &longest_step(&answer.json())).await
+    async fn run_deploy(&self, version: &str) -> anyhow::Result<()> {
+        let started = Instant::now();
+        let response = self.program.deploy("chameleon", &guests::chameleon_version(version)?).await?;
+        let text = String::from_utf8_lossy(&response.body);
+        ensure!(response.status == 200, "the deploy was refused: {} {text}", response.status);
+        self.print_step(&format!("version {version} deployed"), started, &longest_step(&response.json())).await
     }
 
-    /// A component that traps when it is tried.
-    async fn show_refusal(&self) -> anyhow::Result<()> {
-        let begun = Instant::now();
-        let answer = self.program.deploy("chameleon", &guests::chameleon("!trap")?).await?;
-        ensure!(answer.status == 409, "a component that traps was not refused: {}", answer.status);
-        let reason = answer.json().pointer("/reasons/0").and_then(Value::as_str).unwrap_or_default().to_owned();
-        self.say("a broken one refused", begun, &reason).await
+    /// Deploys a component that traps when it is checked.
+    async fn run_refusal(&self) -> anyhow::Result<()> {
+        let started = Instant::now();
+        let response = self.program.deploy("chameleon", &guests::chameleon("!trap")?).await?;
+        ensure!(response.status == 409, "a component that traps was not refused: {}", response.status);
+        let reason = response.json().pointer("/reasons/0").and_then(Value::as_str).unwrap_or_default().to_owned();
+        self.print_step("a broken version refused", started, &reason).await
     }
 
-    async fn show_rollback(&self) -> anyhow::Result<()> {
-        let begun = Instant::now();
+    async fn run_rollback(&self) -> anyhow::Result<()> {
+        let started = Instant::now();
         self.program.operator()?.call("POST", "/v1/plugins/chameleon/rollback", &Value::Null).await?;
-        self.say("rolled back", begun, "it was kept ready").await
+        self.print_step("rolled back", started, "the previous version was kept compiled").await
     }
 
-    /// What was done, how long it took, and which version answers a caller who asks afterwards.
-    async fn say(&self, done: &str, begun: Instant, note: &str) -> anyhow::Result<()> {
-        let taken = begun.elapsed().as_millis();
+    /// Prints a step, its duration, and the version that serves the next request.
+    async fn print_step(&self, step: &str, started: Instant, note: &str) -> anyhow::Result<()> {
+        let elapsed = started.elapsed().as_millis();
         let served = self.program.client(&self.key).call("GET", "/v1/version", &Value::Null).await?;
         let version = served.get("version").and_then(Value::as_str).unwrap_or("nothing");
-        println!("  {done:<24} {taken:>5} ms   next answer: {version:<8} {note}");
+        println!("  {step:<24} {elapsed:>5} ms   next response: {version:<8} {note}");
         Ok(())
     }
 }
 
-/// "most of it: compile 250 ms"
+/// Describes the longest step of a deploy: "mostly compile, 250 ms".
 fn longest_step(report: &Value) -> String {
     let microseconds = |step: &Value| step.get("microseconds").and_then(Value::as_u64).unwrap_or(0);
     let steps = report.get("steps").and_then(Value::as_array);
     let longest = steps.and_then(|steps| steps.iter().max_by_key(|step| microseconds(step)));
     longest.map_or(String::new(), |step| {
         let name = step.get("step").and_then(Value::as_str).unwrap_or_default();
-        format!("most of it: {name} {} ms", microseconds(step) / 1_000)
+        format!("mostly {name}, {} ms", microseconds(step) / 1_000)
     })
 }

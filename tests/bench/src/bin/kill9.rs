@@ -1,4 +1,4 @@
-//! `kill -9` under full load, as often as told; each scenario ends with the sentence that says what held.
+//! `kill -9` under full load, for a number of rounds. Each scenario ends with a summary of its results.
 
 use std::path::PathBuf;
 
@@ -10,31 +10,31 @@ use tenon_bench::{
     program::{ProgramPlan, sibling_binary},
 };
 
-/// More only wait for each other.
+/// More actors only wait for each other.
 const WALLET_ACTORS_MAX: usize = 16;
 
-/// Kills the real program under load, starts it again and looks for what was lost or done twice.
+/// Kills the real program under load, restarts it, and checks that nothing is lost or applied twice.
 #[derive(Parser)]
 #[command(args_override_self = true)]
 struct Arguments {
     #[arg(long, default_value_t = 100)]
     rounds: usize,
-    /// Rounds that earlier runs have done: the kills come at other moments than theirs.
+    /// Number of rounds of earlier runs: this run kills after other delays.
     #[arg(long, default_value_t = 0)]
     first_round: usize,
-    /// Connections that ask, each for things of its own.
+    /// Concurrent connections, each with its own requests.
     #[arg(long, default_value_t = 64)]
     actors: usize,
-    /// The program under test; default: the one that was built beside this one.
+    /// Program under test. Default: the one built beside this program.
     #[arg(long)]
     tenon: Option<PathBuf>,
-    /// A new folder for everything that the program writes; it stays. Default: one that is deleted.
+    /// New folder for all data, which is kept. Default: a temporary folder.
     #[arg(long)]
     folder: Option<PathBuf>,
-    /// One scenario, without the others.
+    /// Run only this scenario.
     #[arg(long)]
     only: Option<Scenario>,
-    /// What is asked of wallets, and when they are killed.
+    /// Seed of the requests to wallets and of the kill delays.
     #[arg(long)]
     seed: Option<u64>,
 }
@@ -42,7 +42,7 @@ struct Arguments {
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Scenario {
     Drivers,
-    Errands,
+    Effects,
     Payments,
     Wallets,
 }
@@ -65,8 +65,8 @@ async fn main() -> anyhow::Result<()> {
     if runs(Scenario::Drivers) {
         drivers(&plan("drivers", vec![crash::fleet()])).await?;
     }
-    if runs(Scenario::Errands) {
-        errands(&plan("errands", Vec::new())).await?;
+    if runs(Scenario::Effects) {
+        effects(&plan("effects", Vec::new())).await?;
     }
     if runs(Scenario::Payments) {
         payments(&plan("payments", Vec::new())).await?;
@@ -81,27 +81,27 @@ async fn main() -> anyhow::Result<()> {
 async fn drivers(plan: &CrashPlan) -> anyhow::Result<()> {
     let report = crash::run(plan).await?;
     println!(
-        "killed {} times under load: {} changes acknowledged, none lost, none twice, no event missing ({} were repeated \
-         after a restart); {} webhooks delivered in their turn, {} of them once more after a kill",
+        "killed {} times under load: {} changes acknowledged, none lost, none applied twice, no event missing ({} repeated \
+         after a restart); {} webhooks delivered in order, {} of them again after a kill",
         report.rounds, report.acknowledged, report.repeated, report.delivered, report.redelivered
     );
     Ok(())
 }
 
-async fn errands(plan: &CrashPlan) -> anyhow::Result<()> {
-    let report = crash::run_errands(plan).await?;
+async fn effects(plan: &CrashPlan) -> anyhow::Result<()> {
+    let report = crash::run_effects(plan).await?;
     println!(
-        "killed {} times under load: {} errands acknowledged ({} were repeated after a restart), each task ran once and \
-         none before its time; {} calls received, {} of them once more after a kill; each outcome told once: {} answered, \
+        "killed {} times under load: {} effects acknowledged ({} repeated after a restart), each task ran once and \
+         none before its time; {} calls received, {} of them again after a kill; each outcome delivered once: {} answered, \
          {} unknown, {} not sent",
         report.rounds,
         report.acknowledged,
         report.repeated,
         report.received,
         report.received_again,
-        report.told.answered,
-        report.told.unknown,
-        report.told.not_sent
+        report.outcomes.answered,
+        report.outcomes.unknown,
+        report.outcomes.not_sent
     );
     Ok(())
 }
@@ -109,16 +109,16 @@ async fn errands(plan: &CrashPlan) -> anyhow::Result<()> {
 async fn payments(plan: &CrashPlan) -> anyhow::Result<()> {
     let report = crash::run_payments(plan).await?;
     println!(
-        "killed {} times under load, the platform and the partner in turn: {} payments acknowledged, each has one end, the \
-         same on both sides, and the books agree ({} messages were repeated after a restart): {} completed, {} rejected, \
-         {} timed out, {} of them listed by the partner",
+        "killed {} times under load, the platform and the partner in turn: {} payments acknowledged, each with one result, the \
+         same on both sides, and the balances match ({} messages repeated after a restart): {} completed, {} rejected, \
+         {} timed out, {} of them undelivered at the partner",
         report.rounds,
         report.acknowledged,
         report.repeated,
-        report.ends.completed,
-        report.ends.rejected,
-        report.ends.timed_out,
-        report.ends.listed
+        report.results.completed,
+        report.results.rejected,
+        report.results.timed_out,
+        report.results.undelivered
     );
     Ok(())
 }
@@ -126,17 +126,17 @@ async fn payments(plan: &CrashPlan) -> anyhow::Result<()> {
 async fn wallets(plan: &CrashPlan, seed: u64) -> anyhow::Result<()> {
     let report = crash::run_wallets(plan, seed).await?;
     println!(
-        "killed {} times under load while blockchains misbehaved (seed {seed}): {} requests acknowledged ({} were repeated \
-         after a restart, {} refused), {} deposits sent; ledger and blockchains agree, nothing was paid twice; {} webhooks \
-         delivered, {} of them once more after a kill; {:?}",
+        "killed {} times under load while blockchains misbehaved (seed {seed}): {} requests acknowledged ({} repeated \
+         after a restart, {} refused), {} deposits sent; ledger and blockchains match, nothing was paid twice; {} webhooks \
+         delivered, {} of them again after a kill; {:?}",
         report.rounds,
         report.acknowledged,
         report.repeated,
         report.refused,
-        report.gifts,
+        report.deposits,
         report.delivered,
         report.redelivered,
-        report.ends
+        report.results
     );
     Ok(())
 }

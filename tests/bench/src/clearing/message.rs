@@ -1,4 +1,4 @@
-//! The messages of one payment (ZA_RTC, asynchronous), and how its uetr says who waits for it.
+//! Messages of one payment (ZA_RTC, asynchronous). The uetr of a payment contains the worker that waits for it.
 
 use serde_json::{Value, json};
 
@@ -10,10 +10,10 @@ pub const COMPLETE: &str = "/v1/transactions/inbound/credit-transfer-completion"
 
 /// Characters of a UUID.
 const UETR_CHARS: usize = 36;
-/// Odd, so that no two numbers are spread to one: uetrs come in no order, as those of real payments.
+/// Odd, so that no two numbers get the same value: uetrs are unordered, like those of real payments.
 const SPREAD: u32 = 0x9E37_79B1;
 
-/// The payment with this number of those that one lane of a run makes, one after the other.
+/// Payment of a worker in a run. A worker makes its payments one after another, numbered from 0.
 #[derive(Clone, Debug)]
 pub struct Payment {
     pub uetr: String,
@@ -21,8 +21,8 @@ pub struct Payment {
 }
 
 impl Payment {
-    pub fn new(run: u32, lane: u16, number: u32) -> Payment {
-        let uetr = format!("{:08x}-{lane:04x}-4000-8000-0000{run:08x}", number.wrapping_mul(SPREAD));
+    pub fn new(run: u32, worker: u16, number: u32) -> Payment {
+        let uetr = format!("{:08x}-{worker:04x}-4000-8000-0000{run:08x}", number.wrapping_mul(SPREAD));
         Payment { uetr, number }
     }
 
@@ -52,12 +52,12 @@ impl Payment {
         format!("E2E-{}", self.number)
     }
 
-    /// To the bank, from whoever plays the platform.
+    /// Returns path and body of the authorisation, sent to the bank by the platform.
     pub fn to_authorise(&self) -> (String, String) {
         (AUTHORISE.to_owned(), self.authorisation().to_string())
     }
 
-    /// The same.
+    /// Returns path and body of the completion, sent to the bank by the platform.
     pub fn to_complete(&self) -> (String, String) {
         let body = json!({
             "uetr": self.uetr, "end_to_end_identification": self.end_to_end(), "settlement_date": "2026-05-07",
@@ -65,7 +65,7 @@ impl Payment {
         (COMPLETE.to_owned(), body.to_string())
     }
 
-    /// To the hub, from whoever speaks with the scheme.
+    /// Returns path and body of the submission, sent to the hub by the client of the payment scheme.
     pub fn to_submit(&self) -> (String, String) {
         let mut body = self.authorisation();
         if let Some(members) = body.as_object_mut() {
@@ -75,12 +75,12 @@ impl Payment {
         (SUBMIT.to_owned(), body.to_string())
     }
 
-    /// The same: the scheme has settled it.
+    /// Returns path and body of the settlement, sent to the hub by the client of the payment scheme.
     pub fn to_settle(&self) -> (String, String) {
         (format!("{SUBMIT}/{}/settlement", self.uetr), json!({ "settlement_date": "2026-05-07" }).to_string())
     }
 
-    pub fn to_look(&self) -> String {
+    pub fn status_path(&self) -> String {
         format!("/v1/clearing/transactions/{}", self.uetr)
     }
 }
@@ -89,14 +89,14 @@ pub fn account(customer: usize) -> String {
     format!("6200{customer:07}")
 }
 
-/// Of a message or an event.
+/// Finds the uetr in a message or an event.
 pub fn uetr_of(body: &str) -> Option<&str> {
     const NAME: &str = "\"uetr\":\"";
     body.get(body.find(NAME)? + NAME.len()..)?.get(..UETR_CHARS)
 }
 
-/// Which lane made the payment.
-pub fn lane_of(uetr: &str) -> Option<u16> {
+/// Returns the worker that made the payment.
+pub fn worker_of(uetr: &str) -> Option<u16> {
     u16::from_str_radix(uetr.get(9..13)?, 16).ok()
 }
 
@@ -105,16 +105,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_payment_finds_its_lane_again() {
-        let payments = [(1, 7), (1, 8), (300, 7)].map(|(lane, number)| Payment::new(5, lane, number));
-        let lanes = payments.clone().map(|payment| lane_of(uetr_of(&payment.to_submit().1).unwrap()).unwrap());
-        assert_eq!(lanes, [1, 1, 300]);
+    fn uetr_contains_the_worker_of_the_payment() {
+        let payments = [(1, 7), (1, 8), (300, 7)].map(|(worker, number)| Payment::new(5, worker, number));
+        let workers = payments.clone().map(|payment| worker_of(uetr_of(&payment.to_submit().1).unwrap()).unwrap());
+        assert_eq!(workers, [1, 1, 300]);
         assert!(payments.windows(2).all(|pair| pair[0].uetr != pair[1].uetr));
         assert_eq!(uetr_of("{\"uetr\":\"short"), None);
     }
 
     #[test]
-    fn an_amount_keeps_its_digits() {
+    fn amount_keeps_its_digits() {
         assert!(Payment::new(0, 0, 1_204).to_authorise().1.contains("\"bank_settlement_amount_value\":12.05"));
     }
 }

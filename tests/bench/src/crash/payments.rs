@@ -1,55 +1,59 @@
-//! Payments under load while the platform and the partner are killed in turn: each that was acknowledged reaches its end, once,
-//! on both sides the same one, and the books agree.
+//! Payments under load while the platform and the partner are killed in turn: each acknowledged payment ends exactly
+//! once, with the same result on both sides, and the balances match.
 //!
-//! An actor submits payments and settles those that were approved, some behind: so payments of all stages are under way
-//! when a process dies. The platform's death leaves actors in doubt, who repeat themselves; the partner's does not, they
-//! ask on while it is down and comes back. What both sides must have in the end says `clearing::books`.
+//! An actor submits payments and settles approved ones some positions later, so payments of all stages are in progress
+//! when a process dies. After a kill of the platform, actors repeat the request whose result is unknown. After a kill
+//! of the partner, the platform retries until the partner is back. `clearing::reconciliation` defines the final state
+//! of both sides.
 
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, ensure};
 use serde_json::Value;
 
-use super::{Actor, CrashPlan, Due, Load, Look, POLL, SETTLED_WITHIN, Step, ensure_nothing_waits, kill_after, settle};
+use super::{
+    Actor, ActorRequest, CrashPlan, Load, POLL, Precondition, Readiness, SETTLE_TIMEOUT, ensure_no_pending_tasks,
+    kill_after, repeat_unanswered,
+};
 use crate::{
     clearing::{
         Pair, Side,
-        books::{Books, Ends},
         message::Payment,
+        reconciliation::{Reconciliation, ResultCounts},
     },
-    wire::{Answer, Client},
+    wire::{Client, Response},
 };
 
-/// An actor settles the payment so many before: what is under way stays within bounds.
+/// An actor settles the payment this many numbers before, which limits the number of payments in progress.
 const LEAD: u64 = 8;
-/// Rounds from one look at the books to the next: for that nothing may be under way.
-const ROUNDS_BETWEEN_BOOKS: usize = 20;
-const LOOK: Duration = Duration::from_millis(200);
+/// Rounds between two reconciliations, which require that no payment is in progress.
+const RECONCILED_EVERY_ROUNDS: usize = 20;
+const RECONCILE_POLL: Duration = Duration::from_millis(200);
 
 #[derive(Clone, Debug, Default)]
 pub struct PaymentReport {
     pub rounds: usize,
     /// Payments whose submission was acknowledged.
     pub acknowledged: u64,
-    /// Sent without an answer, and repeated after the restart.
+    /// Requests that were sent without a response and repeated after the restart.
     pub repeated: u64,
-    pub ends: Ends,
+    pub results: ResultCounts,
 }
 
-/// Runs all rounds with `plan.program`, whose plugins do not matter; the first thing that does not hold is the error.
+/// Runs all rounds with `plan.program`, whose plugins are ignored. The first violated invariant is the error.
 pub async fn run(plan: &CrashPlan) -> anyhow::Result<PaymentReport> {
     let mut pair = Pair::start(&plan.program.binary, &plan.program.folder).await?;
-    let mut actors: Vec<Actor> = (0..plan.actors).map(|lane| Actor::new(lane.to_string(), pay)).collect();
+    let mut actors: Vec<Actor> = (0..plan.actors).map(|worker| Actor::new(worker.to_string(), request_at)).collect();
     let mut report = PaymentReport::default();
     for round in 0..plan.rounds {
         let after = kill_after(plan.kill_after_ms, plan.first_round + round);
         pair = kill_side(pair, side_of(round), &mut actors, after).await.with_context(|| format!("round {round}"))?;
         let token = pair.hub.token().await?;
-        let repeated = settle(&pair.hub.program, &token, &mut actors).await;
+        let repeated = repeat_unanswered(&pair.hub.program, &token, &mut actors).await;
         report.repeated += repeated.with_context(|| format!("after round {round}"))?;
         report.rounds += 1;
-        if report.rounds.is_multiple_of(ROUNDS_BETWEEN_BOOKS) || report.rounds == plan.rounds {
-            report.ends = close_books(&pair, &actors).await.with_context(|| format!("after round {round}"))?;
+        if report.rounds.is_multiple_of(RECONCILED_EVERY_ROUNDS) || report.rounds == plan.rounds {
+            report.results = reconcile(&pair, &actors).await.with_context(|| format!("after round {round}"))?;
         }
     }
     report.acknowledged = uetrs(&actors).count() as u64;
@@ -69,57 +73,59 @@ async fn kill_side(pair: Pair, side: Side, actors: &mut Vec<Actor>, after: Durat
     Ok(pair)
 }
 
-/// What comes at a position of an actor.
+/// Action of an actor at a position, with the number of the payment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Part {
+enum Action {
     Submit(u64),
     Settle(u64),
 }
 
-/// At first payments are only submitted; then an older one is settled before each.
-fn part_at(position: u64) -> Part {
+/// Returns the action at a position: the first payments are only submitted, then an older one is settled before each
+/// submission.
+fn action_at(position: u64) -> Action {
     match position.checked_sub(LEAD + 1) {
-        None => Part::Submit(position.saturating_sub(1)),
-        Some(after) if after.is_multiple_of(2) => Part::Settle(after / 2),
-        Some(after) => Part::Submit(LEAD + after / 2),
+        None => Action::Submit(position.saturating_sub(1)),
+        Some(after) if after.is_multiple_of(2) => Action::Settle(after / 2),
+        Some(after) => Action::Submit(LEAD + after / 2),
     }
 }
 
-fn pay(lane: &str, position: u64) -> Step {
-    match part_at(position) {
-        Part::Submit(number) => {
-            let (path, body) = payment(lane, number).to_submit();
-            Step { path, body, first: None }
+fn request_at(worker: &str, position: u64) -> ActorRequest {
+    match action_at(position) {
+        Action::Submit(number) => {
+            let (path, body) = payment(worker, number).to_submit();
+            ActorRequest { path, body, precondition: None }
         }
-        Part::Settle(number) => settlement(&payment(lane, number)),
+        Action::Settle(number) => settlement(&payment(worker, number)),
     }
 }
 
-fn settlement(payment: &Payment) -> Step {
+fn settlement(payment: &Payment) -> ActorRequest {
     let (path, body) = payment.to_settle();
-    Step { path, body, first: Some(Look { path: payment.to_look(), judge }) }
+    let precondition = Precondition { path: payment.status_path(), evaluate: settlement_readiness };
+    ActorRequest { path, body, precondition: Some(precondition) }
 }
 
-/// What was settled before may be settled again.
-fn judge(found: &Answer) -> Due {
-    match found.json().get("state").and_then(Value::as_str) {
-        Some("approved" | "completed") => Due::Now,
-        Some("rejected" | "timed_out" | "failed") => Due::Never,
-        _ => Due::Later,
+/// Returns whether a payment can be settled. A completed payment may be settled again.
+fn settlement_readiness(status: &Response) -> Readiness {
+    match status.json().get("state").and_then(Value::as_str) {
+        Some("approved" | "completed") => Readiness::Ready,
+        Some("rejected" | "timed_out" | "failed") => Readiness::Skip,
+        _ => Readiness::Pending,
     }
 }
 
-fn payment(lane: &str, number: u64) -> Payment {
-    Payment::new(0, lane.parse().unwrap_or_default(), u32::try_from(number).unwrap_or_default())
+fn payment(worker: &str, number: u64) -> Payment {
+    Payment::new(0, worker.parse().unwrap_or_default(), u32::try_from(number).unwrap_or_default())
 }
 
-/// How many an actor has submitted, and how many of them it has settled, when it stands at a position.
+/// Returns the numbers of submitted and of settled payments of an actor at a position.
 fn counts_at(position: u64) -> (u64, u64) {
     let after = position.saturating_sub(LEAD);
     (position.min(LEAD) + after / 2, after.div_ceil(2))
 }
 
-/// Of all payments that were acknowledged.
+/// Returns the uetrs of all acknowledged payments.
 fn uetrs(actors: &[Actor]) -> impl Iterator<Item = String> {
     actors.iter().flat_map(|actor| {
         let (submitted, _) = counts_at(actor.position);
@@ -127,47 +133,48 @@ fn uetrs(actors: &[Actor]) -> impl Iterator<Item = String> {
     })
 }
 
-/// Lets everything come to its end, and holds both sides against what was acknowledged.
-async fn close_books(pair: &Pair, actors: &[Actor]) -> anyhow::Result<Ends> {
-    let until = Instant::now() + SETTLED_WITHIN;
+/// Waits until all payments have ended, and compares both sides with the acknowledged payments.
+async fn reconcile(pair: &Pair, actors: &[Actor]) -> anyhow::Result<ResultCounts> {
+    let until = Instant::now() + SETTLE_TIMEOUT;
     let mut client = pair.hub.client().await?;
     for actor in actors {
-        settle_rest(actor, &mut client, until).await?;
+        settle_remaining(actor, &mut client, until).await?;
     }
-    let books = loop {
-        let books = Books::read(pair).await?;
-        if books.are_still() {
-            break books;
+    let reconciliation = loop {
+        let reconciliation = Reconciliation::read(pair).await?;
+        if reconciliation.is_idle() {
+            break reconciliation;
         }
-        ensure!(Instant::now() < until, "still under way after {SETTLED_WITHIN:?}: {}", books.in_words());
-        tokio::time::sleep(LOOK).await;
+        ensure!(Instant::now() < until, "still in progress after {SETTLE_TIMEOUT:?}: {}", reconciliation.progress());
+        tokio::time::sleep(RECONCILE_POLL).await;
     };
-    let ends = books.check(uetrs(actors))?;
-    // One that timed out may have left the partner a timer, and a response that was refused.
-    if ends.timed_out == 0 {
-        ensure_nothing_waits(&pair.hub.program).await?;
-        ensure_nothing_waits(&pair.bank.program).await?;
+    let results = reconciliation.check(uetrs(actors))?;
+    // A payment that timed out may have left a timer and a refused response at the partner.
+    if results.timed_out == 0 {
+        ensure_no_pending_tasks(&pair.hub.program).await?;
+        ensure_no_pending_tasks(&pair.bank.program).await?;
     }
-    Ok(ends)
+    Ok(results)
 }
 
-/// What the actor has submitted and not yet settled. It will settle these again, and be answered the same.
-async fn settle_rest(actor: &Actor, client: &mut Client, until: Instant) -> anyhow::Result<()> {
+/// Settles the payments that the actor has submitted and not yet settled. The actor settles them again later, and gets
+/// the same response.
+async fn settle_remaining(actor: &Actor, client: &mut Client, until: Instant) -> anyhow::Result<()> {
     let (submitted, settled) = counts_at(actor.position);
     for number in settled..submitted {
         let payment = payment(&actor.name, number);
-        let step = settlement(&payment);
-        let due = loop {
-            match step.look(client).await? {
-                Due::Later => tokio::time::sleep(POLL).await,
-                due => break due,
+        let request = settlement(&payment);
+        let readiness = loop {
+            match request.readiness(client).await? {
+                Readiness::Pending => tokio::time::sleep(POLL).await,
+                readiness => break readiness,
             }
-            ensure!(Instant::now() < until, "{} is not decided after {SETTLED_WITHIN:?}", payment.uetr);
+            ensure!(Instant::now() < until, "{} is not decided after {SETTLE_TIMEOUT:?}", payment.uetr);
         };
-        if due == Due::Now {
-            let answer = client.send("POST", &step.path, &[], step.body.as_bytes()).await?;
-            let text = String::from_utf8_lossy(&answer.body);
-            ensure!(answer.status == 202, "{}: {} {text}", step.path, answer.status);
+        if readiness == Readiness::Ready {
+            let response = client.send("POST", &request.path, &[], request.body.as_bytes()).await?;
+            let text = String::from_utf8_lossy(&response.body);
+            ensure!(response.status == 202, "{}: {} {text}", request.path, response.status);
         }
     }
     Ok(())
@@ -178,15 +185,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_payment_is_submitted_in_its_turn_and_settled_in_its_turn_behind() {
+    fn payments_are_submitted_and_settled_in_order() {
         let (mut submitted, mut settled) = (0, 0);
         for position in 1..100 {
-            match part_at(position) {
-                Part::Submit(number) => {
+            match action_at(position) {
+                Action::Submit(number) => {
                     assert_eq!(number, submitted);
                     submitted += 1;
                 }
-                Part::Settle(number) => {
+                Action::Settle(number) => {
                     assert_eq!(number, settled);
                     settled += 1;
                 }

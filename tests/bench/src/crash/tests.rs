@@ -1,20 +1,20 @@
-//! What the tests of all scenarios share: a database that was spoiled on purpose. And when a process is killed.
+//! Parts that the tests of all scenarios share: a database that is corrupted on purpose. Tests of the kill delays.
 
 use std::path::PathBuf;
 
 use super::*;
 
-pub(super) struct Scene {
+pub(super) struct TestDatabase {
     folder: tempfile::TempDir,
 }
 
-impl Scene {
-    /// What is in the file when everything went well, then whatever happened to it.
-    pub async fn spoiled_by(tables: &str, statement: &str) -> Scene {
-        let scene = Scene { folder: tempfile::tempdir().unwrap() };
-        scene.execute(tables).await;
-        scene.execute(statement).await;
-        scene
+impl TestDatabase {
+    /// Creates a database with the tables of a correct run, then executes a statement that corrupts it.
+    pub async fn corrupted_by(tables: &str, statement: &str) -> TestDatabase {
+        let database = TestDatabase { folder: tempfile::tempdir().unwrap() };
+        database.execute(tables).await;
+        database.execute(statement).await;
+        database
     }
 
     pub fn file(&self) -> PathBuf {

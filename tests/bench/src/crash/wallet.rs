@@ -1,9 +1,10 @@
-//! Wallets under load while the process is killed and the blockchains misbehave: the books are right in the end, no payment went out
-//! twice, and every event arrived.
+//! Wallets under load while the process is killed and the blockchains misbehave: in the end the ledger is correct, no
+//! payment was sent twice, and every event arrived.
 //!
-//! Customers order (`customer`, `orders`) at wallets of an account (`scene`) while deposits come and blockchains are disturbed
-//! (`weather`); webhooks are judged as they arrive (`mailbox`). What is asked for follows from a seed, when it is interrupted does
-//! not. Now and then everything is calmed and comes to `rest`; then the `books` are held against the blockchains.
+//! Customers send requests (`customer`, `requests`) to the wallets of an account (`scenario`) while deposits arrive
+//! and blockchains are disturbed (`disturbances`). Webhooks are checked as they arrive (`inbox`). The requests are
+//! derived from a seed, the times of the kills are not reproducible. At intervals all disturbances end and all
+//! transactions settle (`settle`). Then the ledger is compared with the blockchains (`reconciliation`).
 
 use std::sync::{
     Arc,
@@ -14,31 +15,32 @@ use std::{collections::BTreeMap, time::Duration};
 use anyhow::Context;
 use tokio::task::JoinHandle;
 
-use super::{CrashPlan, Outside};
+use super::{CrashPlan, ExternalService};
 use crate::{
     program::{Program, ProgramPlan},
     wallet,
 };
-use chance::Chance;
 use customer::Customer;
-use mailbox::Mailbox;
-use scene::Scene;
+use inbox::Inbox;
+use random::Random;
+use scenario::WalletScenario;
 
-mod books;
-mod chance;
 mod customer;
-mod mailbox;
-mod orders;
-mod rest;
-mod scene;
-mod weather;
+mod disturbances;
+mod inbox;
+mod random;
+mod reconciliation;
+mod requests;
+mod scenario;
+mod settle;
 
 const BLOCK_MS: u64 = 20;
-/// From one look at the books to the next: for that everything has to come to rest.
-const ROUNDS_BETWEEN_BOOKS: usize = 10;
-/// How long a transaction may be cancelled: so that some are, and the process dies before some are taken up.
+/// Rounds between two reconciliations, which require that all transactions settle.
+const RECONCILED_EVERY_ROUNDS: usize = 10;
+/// Time in which a transaction may be cancelled: long enough that some are cancelled and that some are not yet
+/// processed at a kill.
 const PROCESS_AFTER_MS: u64 = 30;
-/// The variable that says which seed.
+/// Environment variable with the seed.
 const SEED: &str = "TENON_SEED";
 
 #[derive(Clone, Debug, Default)]
@@ -47,140 +49,142 @@ pub struct WalletReport {
     pub rounds: usize,
     /// Requests answered with 2xx.
     pub acknowledged: u64,
-    /// Those that were refused: too little money, or too late.
+    /// Requests that were refused: balance too low, or too late.
     pub refused: u64,
-    /// Sent without an answer, and repeated after the restart.
+    /// Requests that were sent without a response and repeated after the restart.
     pub repeated: u64,
-    /// Payments to addresses that nobody here has the key of.
-    pub gifts: u64,
-    /// Kinds of transactions, and how many came to what.
-    pub ends: BTreeMap<String, usize>,
-    /// Webhooks, each counted once; and those that came again because of a kill.
+    /// Number of deposits.
+    pub deposits: u64,
+    /// Number of transactions by kind and status.
+    pub results: BTreeMap<String, usize>,
+    /// Webhooks, each counted once, and webhooks that were delivered again because of a kill.
     pub delivered: u64,
     pub redelivered: u64,
 }
 
-/// The seed that the environment names, or another one.
-pub fn seed_or(other: u64) -> u64 {
-    std::env::var(SEED).ok().and_then(|seed| seed.parse().ok()).unwrap_or(other)
+/// Returns the seed from the environment, or `default`.
+pub fn seed_or(default: u64) -> u64 {
+    std::env::var(SEED).ok().and_then(|seed| seed.parse().ok()).unwrap_or(default)
 }
 
-/// Runs all rounds with `plan.program`, whose plugins do not matter; the first thing that does not hold is the error.
+/// Runs all rounds with `plan.program`, whose plugins are ignored. The first violated invariant is the error.
 pub async fn run(plan: &CrashPlan, seed: u64) -> anyhow::Result<WalletReport> {
     run_rounds(plan, seed)
         .await
-        .with_context(|| format!("with {SEED}={seed} in the environment it is asked the same again"))
+        .with_context(|| format!("repeat the same requests with {SEED}={seed} in the environment"))
 }
 
 async fn run_rounds(plan: &CrashPlan, seed: u64) -> anyhow::Result<WalletReport> {
-    let mailbox = Outside::open(Mailbox::receive)?;
+    let inbox = ExternalService::open(Inbox::receive)?;
     let mut program = Program::start(with_wallets(&plan.program)).await?;
-    let note_key = |wallet: &wallet::Wallet| mailbox.with(|mailbox| mailbox.note_key(&wallet.id, &wallet.key));
-    let scene = Scene::open(&program, &mailbox.url()?, note_key).await?;
-    let mut customers = hire(&scene, plan.actors, seed);
+    let add_key = |wallet: &wallet::Wallet| inbox.with(|inbox| inbox.add_key(&wallet.id, &wallet.key));
+    let scenario = WalletScenario::open(&program, &inbox.url()?, add_key).await?;
+    let mut customers = create_customers(&scenario, plan.actors, seed);
     let mut report = WalletReport { seed, ..WalletReport::default() };
     for round in 0..plan.rounds {
         let in_round = || format!("round {round}");
-        let after = Chance::of((seed, "kill", round)).between(plan.kill_after_ms);
-        let load = Load::start(&program, &scene, &mut customers, (seed, round))?;
+        let after = Random::from_parts((seed, "kill", round)).between(plan.kill_after_ms);
+        let load = Load::start(&program, &scenario, &mut customers, (seed, round))?;
         tokio::time::sleep(Duration::from_millis(after)).await;
         let stopped = program.kill()?;
-        report.gifts += load.stop(&mut customers).await.with_context(in_round)?;
-        mailbox.until_quiet().await;
-        mailbox.with(Mailbox::note_kill);
+        report.deposits += load.stop(&mut customers).await.with_context(in_round)?;
+        inbox.wait_until_disconnected().await;
+        inbox.with(Inbox::record_kill);
         program = Program::start(stopped).await.with_context(in_round)?;
         for customer in &mut customers {
             customer.finish(&program).await.with_context(in_round)?;
         }
         report.rounds += 1;
-        if report.rounds.is_multiple_of(ROUNDS_BETWEEN_BOOKS) || report.rounds == plan.rounds {
-            report.ends = close_books(&program, &scene, &mailbox, &customers).await.with_context(in_round)?;
+        if report.rounds.is_multiple_of(RECONCILED_EVERY_ROUNDS) || report.rounds == plan.rounds {
+            report.results = reconcile(&program, &scenario, &inbox, &customers).await.with_context(in_round)?;
         }
     }
     program.stop().await?;
-    for tally in customers.iter().map(|customer| &customer.tally) {
-        report.acknowledged += tally.acknowledged;
-        report.refused += tally.refused;
-        report.repeated += tally.repeated;
+    for stats in customers.iter().map(|customer| &customer.stats) {
+        report.acknowledged += stats.acknowledged;
+        report.refused += stats.refused;
+        report.repeated += stats.repeated;
     }
-    report.redelivered = mailbox.with(|mailbox| mailbox.repeated());
-    report.delivered = mailbox.with(|mailbox| mailbox.accepted())?.len() as u64;
+    report.redelivered = inbox.with(|inbox| inbox.repeated());
+    report.delivered = inbox.with(|inbox| inbox.accepted())?.len() as u64;
     Ok(report)
 }
 
 fn with_wallets(program: &ProgramPlan) -> ProgramPlan {
     let mut plugins = wallet::plugins(BLOCK_MS);
     for plugin in plugins.iter_mut().filter(|plugin| plugin.name == wallet::PLUGIN) {
-        plugin.more = format!("settings.process-after-ms = {PROCESS_AFTER_MS}\n{}", plugin.more);
+        plugin.extra_toml = format!("settings.process-after-ms = {PROCESS_AFTER_MS}\n{}", plugin.extra_toml);
     }
     ProgramPlan { plugins, ..program.clone() }
 }
 
-fn hire(scene: &Scene, count: usize, seed: u64) -> Vec<Customer> {
-    let places = scene.places.iter().cycle().take(count).enumerate();
-    places.map(|(number, place)| Customer::new(format!("c{number}"), seed, Arc::clone(place))).collect()
+fn create_customers(scenario: &WalletScenario, count: usize, seed: u64) -> Vec<Customer> {
+    let setups = scenario.setups.iter().cycle().take(count).enumerate();
+    setups.map(|(number, setup)| Customer::new(format!("c{number}"), seed, Arc::clone(setup))).collect()
 }
 
-/// Customers that order, and what happens to the blockchains meanwhile.
+/// Running customers and disturbances.
 struct Load {
     running: Arc<AtomicBool>,
-    ordering: Vec<JoinHandle<(Customer, anyhow::Result<()>)>>,
-    blowing: Vec<JoinHandle<u64>>,
+    customers: Vec<JoinHandle<(Customer, anyhow::Result<()>)>>,
+    disturbances: Vec<JoinHandle<u64>>,
 }
 
 impl Load {
     fn start(
         program: &Program,
-        scene: &Scene,
+        scenario: &WalletScenario,
         customers: &mut Vec<Customer>,
         (seed, round): (u64, usize),
     ) -> anyhow::Result<Load> {
         let running = Arc::new(AtomicBool::new(true));
-        let mut blowing = Vec::new();
-        for place in &scene.places {
-            let chance = Chance::of((seed, "weather", place.facts.blockchain, round));
-            let blow = weather::blow(program.operator()?, Arc::clone(place), chance, Arc::clone(&running));
-            blowing.push(tokio::spawn(blow));
+        let mut disturbances = Vec::new();
+        for setup in &scenario.setups {
+            let random = Random::from_parts((seed, "weather", setup.network.blockchain, round));
+            let run = disturbances::run(program.operator()?, Arc::clone(setup), random, Arc::clone(&running));
+            disturbances.push(tokio::spawn(run));
         }
-        let order = |mut customer: Customer| {
+        let start = |mut customer: Customer| {
             let (caller, running) = (customer.caller(program), Arc::clone(&running));
             tokio::spawn(async move {
-                let ended = customer.go_on(caller, running).await;
-                (customer, ended)
+                let result = customer.run(caller, running).await;
+                (customer, result)
             })
         };
-        let ordering = customers.drain(..).map(order).collect();
-        Ok(Load { running, ordering, blowing })
+        let customers = customers.drain(..).map(start).collect();
+        Ok(Load { running, customers, disturbances })
     }
 
-    /// Gives the customers back; how many deposits were made.
+    /// Stops the load and returns the customers to `customers`. Returns the number of deposits.
     async fn stop(self, customers: &mut Vec<Customer>) -> anyhow::Result<u64> {
         self.running.store(false, Ordering::Relaxed);
-        let mut ended = Ok(());
-        for one in self.ordering {
-            let (customer, its_end) = one.await?;
+        let mut first_error = Ok(());
+        for task in self.customers {
+            let (customer, result) = task.await?;
             customers.push(customer);
-            ended = ended.and(its_end);
+            first_error = first_error.and(result);
         }
-        let mut gifts = 0;
-        for one in self.blowing {
-            gifts += one.await?;
+        let mut deposits = 0;
+        for task in self.disturbances {
+            deposits += task.await?;
         }
-        ended.map(|()| gifts)
+        first_error.map(|()| deposits)
     }
 }
 
-/// Lets everything come to its end, and holds it against what was acknowledged, told, and lies on the blockchains.
-async fn close_books(
+/// Waits until all transactions have settled, and compares them with the acknowledged requests, the webhooks and the
+/// blockchains.
+async fn reconcile(
     program: &Program,
-    scene: &Scene,
-    mailbox: &Outside<Mailbox>,
+    scenario: &WalletScenario,
+    inbox: &ExternalService<Inbox>,
     customers: &[Customer],
 ) -> anyhow::Result<BTreeMap<String, usize>> {
-    let books = rest::come_to_rest(program, scene, mailbox).await?;
-    let made: Vec<(String, String)> = customers.iter().flat_map(|customer| customer.tally.made.clone()).collect();
-    let letters = mailbox.with(|mailbox| mailbox.accepted())?;
-    books.check(&made, &letters)?;
-    rest::check_outside(program, scene, &books).await?;
-    Ok(books.counts())
+    let reconciliation = settle::wait_until_settled(program, scenario, inbox).await?;
+    let acknowledged: Vec<(String, String)> =
+        customers.iter().flat_map(|customer| customer.stats.transactions.clone()).collect();
+    let webhooks = inbox.with(|inbox| inbox.accepted())?;
+    reconciliation.check(&acknowledged, &webhooks)?;
+    settle::check_external_balances(program, scenario, &reconciliation).await?;
+    Ok(reconciliation.counts())
 }

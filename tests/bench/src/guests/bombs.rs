@@ -1,24 +1,24 @@
-//! Components that are expensive to compile, made from a valid one: a core module is added that nothing instantiates.
+//! Components that are expensive to compile, made from a valid one by adding a core module that nothing instantiates.
 //!
-//! Owns the shapes; every one of them is valid, and would be published if its compilation ended.
+//! Owns the shapes. Each of them is valid, and would be published if its compilation ended.
 
 use super::{push_number, push_section};
 
-/// A loop that counts a parameter down: `loop local.get 0 i32.const 1 i32.sub local.tee 0 br_if 0 end`.
+/// Loop that decrements a parameter: `loop local.get 0 i32.const 1 i32.sub local.tee 0 br_if 0 end`.
 const LOOP: [u8; 12] = [0x03, 0x40, 0x20, 0x00, 0x41, 0x01, 0x6b, 0x22, 0x00, 0x0d, 0x00, 0x0b];
 const END: u8 = 0x0b;
 
-/// Adds so many functions that do nothing.
+/// Adds `count` empty functions.
 pub fn empty_functions(component: &[u8], count: usize) -> Vec<u8> {
     with_functions(component, count, 0)
 }
 
-/// Adds so many functions of as many loops, one after the other.
+/// Adds `count` functions of `loops` sequential loops each.
 pub fn looping_functions(component: &[u8], count: usize, loops: usize) -> Vec<u8> {
     with_functions(component, count, loops)
 }
 
-/// Adds one function of at least so many bytes.
+/// Adds one function of at least `bytes` bytes.
 pub fn large_function(component: &[u8], bytes: usize) -> Vec<u8> {
     with_functions(component, 1, bytes.div_ceil(LOOP.len()))
 }
@@ -36,7 +36,7 @@ fn with_functions(component: &[u8], count: usize, loops: usize) -> Vec<u8> {
         code.extend_from_slice(&body);
     }
     let mut module = b"\0asm\x01\0\0\0".to_vec();
-    push_section(&mut module, 1, &[1, 0x60, 1, 0x7f, 0]); // one type: a number in, nothing out
+    push_section(&mut module, 1, &[1, 0x60, 1, 0x7f, 0]); // one type: takes an i32, returns nothing
     push_section(&mut module, 3, &types);
     push_section(&mut module, 10, &code);
     let mut bytes = component.to_vec();

@@ -1,5 +1,5 @@
-//! The peer's orders: made with their places, tracking number, first status and event in one transaction; read by id, joined from
-//! those by one statement. Places are rows of their own here as there: whoever moves one moves it in every order.
+//! Orders of the peer: created with their places, tracking number, first status and event in one transaction, and read
+//! by id with one join. Places are separate rows, as in the plugin: a changed place changes in every order.
 
 use axum::{
     Json,
@@ -11,9 +11,9 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use sqlx::{Row, SqliteConnection};
 
-use super::{Failure, Native, insert_event, json_text, now_ms, now_text, random_suffix};
+use super::{ApiError, Native, insert_event, json_response, now_ms, now_text, random_suffix};
 
-/// `base`: the order's own members, of which those that are rows of their own are left out.
+/// `base` contains the order's own members, without those that are separate rows.
 pub(super) const SCHEMA: &str = "
 CREATE TABLE IF NOT EXISTS orders (
     tenant TEXT NOT NULL, id TEXT NOT NULL, version INTEGER NOT NULL, base TEXT NOT NULL, payload TEXT NOT NULL,
@@ -37,7 +37,7 @@ JOIN places d ON d.tenant = o.tenant AND d.id = o.dropoff
 JOIN tracking_numbers t ON t.tenant = o.tenant AND t.id = o.tracking_number
 WHERE o.tenant = ? AND o.id = ?";
 
-/// What the pictures of a QR code and of a barcode take as Base64.
+/// Base64 lengths of the images of a QR code and of a barcode.
 const QR_CODE_BYTES: usize = 332;
 const BARCODE_BYTES: usize = 188;
 
@@ -52,11 +52,11 @@ pub(super) async fn create_order(
     State(native): State<Native>,
     headers: HeaderMap,
     Json(new): Json<NewOrder>,
-) -> Result<Response, Failure> {
+) -> Result<Response, ApiError> {
     let tenant = native.authenticate(&headers)?;
     let (id, now) = (format!("order_{}", random_suffix("order")), now_text());
-    let base = order_text(&id, new.notes.as_deref(), &now);
-    let payload = payload_text(&now);
+    let base = order_json(&id, new.notes.as_deref(), &now);
+    let payload = payload_json(&now);
     let mut transaction = native.writer.begin_with("BEGIN IMMEDIATE").await?;
     let pickup = insert_place(&mut transaction, &tenant, &new.pickup, &now).await?;
     let dropoff = insert_place(&mut transaction, &tenant, &new.dropoff, &now).await?;
@@ -73,25 +73,25 @@ pub(super) async fn create_order(
         .bind(now_ms())
         .execute(&mut *transaction)
         .await?;
-    let told = json!({ "order_id": id, "tracking_number": tracking_number, "customer_id": null });
-    insert_event(&mut transaction, &tenant, "order.created", &id, &told).await?;
+    let event = json!({ "order_id": id, "tracking_number": tracking_number, "customer_id": null });
+    insert_event(&mut transaction, &tenant, "order.created", &id, &event).await?;
     let body = load(&mut *transaction, &tenant, &id).await?;
     transaction.commit().await?;
-    Ok((StatusCode::CREATED, json_text(body)).into_response())
+    Ok((StatusCode::CREATED, json_response(body)).into_response())
 }
 
 pub(super) async fn read_order(
     State(native): State<Native>,
     Path(id): Path<String>,
     headers: HeaderMap,
-) -> Result<Response, Failure> {
+) -> Result<Response, ApiError> {
     let tenant = native.authenticate(&headers)?;
-    Ok(json_text(load(&native.readers, &tenant, &id).await?))
+    Ok(json_response(load(&native.readers, &tenant, &id).await?))
 }
 
-/// As it is shown. Texts are put together as they are stored: no tree is built.
-async fn load<'a>(database: impl sqlx::SqliteExecutor<'a>, tenant: &str, id: &str) -> Result<String, Failure> {
-    let row = sqlx::query(READ).bind(tenant).bind(id).fetch_optional(database).await?.ok_or(Failure::NotFound)?;
+/// Returns the order as JSON. Stored texts are concatenated, and no tree is built.
+async fn load<'a>(database: impl sqlx::SqliteExecutor<'a>, tenant: &str, id: &str) -> Result<String, ApiError> {
+    let row = sqlx::query(READ).bind(tenant).bind(id).fetch_optional(database).await?.ok_or(ApiError::NotFound)?;
     let text = |column: usize| row.try_get::<&str, _>(column);
     let (base, payload, pickup, dropoff, number, statuses) =
         (text(0)?, text(1)?, text(2)?, text(3)?, text(4)?, text(5)?);
@@ -113,8 +113,8 @@ async fn load<'a>(database: impl sqlx::SqliteExecutor<'a>, tenant: &str, id: &st
     .concat())
 }
 
-/// Ends with a member whose text has no brace of its own.
-fn order_text(id: &str, notes: Option<&str>, now: &str) -> String {
+/// Returns the JSON of an order. The last member has no brace of its own.
+fn order_json(id: &str, notes: Option<&str>, now: &str) -> String {
     json!({
         "id": id, "internal_id": null, "order_config": "order_config_transport0", "customer": null, "facilitator": null,
         "driver_assigned": null, "vehicle_assigned": null, "files": [], "purchase_rate": null, "notes": notes,
@@ -126,7 +126,7 @@ fn order_text(id: &str, notes: Option<&str>, now: &str) -> String {
     .to_string()
 }
 
-fn payload_text(now: &str) -> String {
+fn payload_json(now: &str) -> String {
     json!({
         "id": format!("payload_{}", random_suffix("payload")), "current_waypoint": null, "return": null, "waypoints": [],
         "entities": [], "cod_amount": null, "cod_currency": null, "cod_payment_method": null, "payment_method": null,
@@ -140,7 +140,7 @@ async fn insert_place(
     tenant: &str,
     address: &str,
     now: &str,
-) -> Result<String, Failure> {
+) -> Result<String, ApiError> {
     let id = format!("place_{}", random_suffix("place"));
     let body: Value = json!({
         "id": id, "name": null, "location": { "type": "Point", "coordinates": [0, 0] }, "address": address,
@@ -157,13 +157,13 @@ async fn insert_place(
     Ok(id)
 }
 
-/// The number with its pictures, and the first status.
+/// Inserts the tracking number with its images, and the first status.
 async fn insert_tracking(
     transaction: &mut SqliteConnection,
     tenant: &str,
     order: &str,
     now: &str,
-) -> Result<String, Failure> {
+) -> Result<String, ApiError> {
     let (id, number) = (format!("track_{}", random_suffix("track")), random_suffix("number").to_uppercase());
     let body = json!({
         "id": id, "tracking_number": number, "subject": order, "region": "SG", "status": "Order Created",

@@ -8,7 +8,7 @@ use crate::{
 
 const KEY: &str = "tk_test_peer";
 
-/// A peer on a port of its own, with one driver.
+/// A peer on its own port, with one driver.
 struct Peer {
     native: Native,
     address: std::net::SocketAddr,
@@ -41,14 +41,14 @@ impl Peer {
         load::run(plan).await
     }
 
-    async fn number(&self, question: &'static str) -> u64 {
-        let number: i64 = sqlx::query_scalar(question).fetch_one(&self.native.readers).await.unwrap();
+    async fn number(&self, sql: &'static str) -> u64 {
+        let number: i64 = sqlx::query_scalar(sql).fetch_one(&self.native.readers).await.unwrap();
         number.unsigned_abs()
     }
 }
 
 #[tokio::test]
-async fn every_answer_of_the_peer_is_one_change_and_one_event() {
+async fn every_response_of_the_peer_is_one_change_and_one_event() {
     let peer = start().await;
     let report = peer.load(KEY).await;
     assert!(report.requests > 0 && report.failed() == 0, "{report:?}");
@@ -57,16 +57,16 @@ async fn every_answer_of_the_peer_is_one_change_and_one_event() {
 }
 
 #[tokio::test]
-async fn an_order_of_the_peer_is_read_as_it_was_made() {
+async fn order_of_the_peer_is_read_as_created() {
     let peer = start().await;
     let mut client = Client::new(peer.address, KEY);
     let body = json!({ "pickup": "1 Harbour Road", "dropoff": "9 Station Street", "notes": "Ring twice" });
-    let made = client.call("POST", "/v1/orders", &body).await.unwrap();
-    let path = format!("/v1/orders/{}", made["id"].as_str().unwrap());
-    assert_eq!(client.call("GET", &path, &Value::Null).await.unwrap(), made);
-    assert_eq!(made["payload"]["dropoff"]["street1"], "9 Station Street");
-    assert_eq!(made["tracking_statuses"][0]["tracking_number"], made["tracking_number"]["tracking_number"]);
-    assert_eq!((&made["notes"], &made["meta"]), (&json!("Ring twice"), &json!({})));
+    let created = client.call("POST", "/v1/orders", &body).await.unwrap();
+    let path = format!("/v1/orders/{}", created["id"].as_str().unwrap());
+    assert_eq!(client.call("GET", &path, &Value::Null).await.unwrap(), created);
+    assert_eq!(created["payload"]["dropoff"]["street1"], "9 Station Street");
+    assert_eq!(created["tracking_statuses"][0]["tracking_number"], created["tracking_number"]["tracking_number"]);
+    assert_eq!((&created["notes"], &created["meta"]), (&json!("Ring twice"), &json!({})));
 }
 
 #[tokio::test]
@@ -79,7 +79,7 @@ async fn refused_requests_count_as_failed() {
 }
 
 #[tokio::test]
-async fn server_that_is_gone_breaks_requests_and_does_not_end_the_load() {
+async fn stopped_server_breaks_requests_without_ending_the_load() {
     let gone = crate::program::free_address().unwrap();
     let request = PlannedRequest { method: "GET".to_owned(), path: "/".to_owned(), body: String::new() };
     let mut plan = LoadPlan::new(gone, "", &[request]);

@@ -1,6 +1,6 @@
-//! Server-sent events as a reader of a load generator needs them: the data of one after the other, from now on.
+//! Client side of server-sent events: returns the data of one event after another, from now on.
 //!
-//! Owns one socket. Takes an answer in chunks (RFC 9112, 7.1) and nothing else.
+//! Owns one socket. Accepts only a chunked response (RFC 9112, 7.1).
 
 use std::{io, net::SocketAddr};
 
@@ -8,24 +8,24 @@ use super::{Connection, find_header, malformed, request};
 
 pub struct EventStream {
     connection: Connection,
-    /// What came in whole chunks and is not read yet.
+    /// Text of complete chunks that is not yet read.
     text: Vec<u8>,
 }
 
 impl EventStream {
-    /// Returns when the server has answered: what happens from then on is seen.
+    /// Opens the stream. Returns after the response head arrived: the stream contains every event from then on.
     pub async fn open(address: SocketAddr, key: &str, path: &str) -> io::Result<EventStream> {
         let mut connection = Connection::open(address).await?;
         connection.send(&request("GET", path, key, &[], b"")).await?;
         let head = connection.read_head().await?;
         let is_chunked = find_header(&head, "transfer-encoding") == Some("chunked");
         if head.get(9..12) != Some("200") || !is_chunked {
-            return Err(malformed("the answer is no stream of events"));
+            return Err(malformed("the response is not an event stream"));
         }
         Ok(EventStream { connection, text: Vec::new() })
     }
 
-    /// The data of the next event, which is one line.
+    /// Returns the data of the next event, which is one line.
     pub async fn next(&mut self) -> io::Result<String> {
         loop {
             while let Some(end) = self.text.iter().position(|byte| *byte == b'\n') {
@@ -47,7 +47,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn events_come_whole_however_they_were_cut() {
+    async fn events_are_whole_for_any_chunk_boundaries() {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let serving = tokio::spawn(async move {
@@ -65,6 +65,6 @@ mod tests {
         assert_eq!(events.next().await.unwrap(), "one");
         assert_eq!(events.next().await.unwrap(), "two");
         drop(serving.await.unwrap());
-        assert!(events.next().await.is_err(), "the end is no event");
+        assert!(events.next().await.is_err(), "the end of the stream is not an event");
     }
 }

@@ -1,7 +1,7 @@
-//! What one call costs: microseconds of a fresh store and instance, the handler, and everything dropped again, without
-//! HTTP and without a commit. Prints `{"smallest_us": …, "track_us": …}`: medians over rounds.
+//! Cost of one call: microseconds for a fresh store and instance, the handler, and dropping everything, without HTTP
+//! and without a commit. Prints `{"smallest_us": …, "track_us": …}`: medians over rounds.
 //!
-//! For a profile: `tenon-call-us track_us 200` measures one figure for so many rounds.
+//! For a profile: `tenon-call-us track_us 200` measures one figure for this number of rounds.
 
 use std::{collections::BTreeMap, fs, path::Path, sync::Arc, time::Duration};
 
@@ -14,19 +14,19 @@ use tenon::{
     plugin::{
         call::Attachment,
         compile::Program,
-        exchange::{Admitted, Content, Reply},
+        exchange::{Admitted, CallResponse, Content},
         generation::Generation,
         native::Natives,
-        routes::Found,
+        routes::RouteMatch,
     },
 };
 use tokio::{net::TcpListener, time::Instant};
-// Its allocator, which is the one of the program `tenon`.
+// Links its allocator, which is the one of the program `tenon`.
 use tenon_native as _;
 
 const ROUNDS: usize = 15;
 const CALLS_PER_ROUND: u32 = 2_000;
-/// As plugins.toml has them.
+/// Grants of fleet in plugins.toml.
 const FLEET_GRANTS: [&str; 9] =
     ["records", "events", "subscriptions", "effects", "questions", "credentials", "ids", "config", "log"];
 
@@ -52,11 +52,11 @@ async fn measure(only: Option<&str>, rounds: usize) -> anyhow::Result<()> {
     for (name, admitted) in figures_of.into_iter().filter(|(name, _)| only.is_none_or(|only| only == *name)) {
         let mut measured = Vec::with_capacity(rounds);
         for _ in 0..rounds {
-            let begun = Instant::now();
+            let started = Instant::now();
             for _ in 0..CALLS_PER_ROUND {
                 calls.rehearse(admitted).await.map_err(|failure| anyhow::anyhow!("{name}: {}", failure.name()))?;
             }
-            measured.push(begun.elapsed().as_secs_f64() * 1e6 / f64::from(CALLS_PER_ROUND));
+            measured.push(started.elapsed().as_secs_f64() * 1e6 / f64::from(CALLS_PER_ROUND));
         }
         measured.sort_by(f64::total_cmp);
         figures.insert(name, measured.get(rounds / 2).copied().unwrap_or_default());
@@ -92,10 +92,10 @@ async fn start(folder: &Path) -> anyhow::Result<Host> {
     boot::start(start, Clock::system()).await
 }
 
-/// A request as HTTP would hand it over.
+/// Returns a request as the HTTP layer would pass it on.
 fn admit(table: &Table, method: &str, path: &str, body: Option<&str>) -> anyhow::Result<Admitted<Arc<Generation>>> {
     let method: http::Method = method.parse()?;
-    let Found::Route { owner, route, parameters } = table.find(&method, path) else {
+    let RouteMatch::Route { owner, route, parameters } = table.find(&method, path) else {
         bail!("no route {method} {path}")
     };
     Ok(Admitted {
@@ -127,7 +127,7 @@ fn admit(table: &Table, method: &str, path: &str, body: Option<&str>) -> anyhow:
     })
 }
 
-/// A record to track; its id.
+/// Creates a driver and returns its id.
 async fn create_driver(host: &Host, table: &Table) -> anyhow::Result<String> {
     let body = r#"{"name": "Ann Driver", "email": "ann@example.com", "phone": "+15550100"}"#;
     let admitted = admit(table, "POST", "/v1/drivers", Some(body))?;
@@ -136,8 +136,8 @@ async fn create_driver(host: &Host, table: &Table) -> anyhow::Result<String> {
         .0
         .perform(&admitted, &Attachment::default())
         .await
-        .map_err(|ended| anyhow::anyhow!("{ended:?}"))?;
-    let Reply::Whole(answer, _) = answer else { anyhow::bail!("a stream instead of an answer") };
+        .map_err(|error| anyhow::anyhow!("{error:?}"))?;
+    let CallResponse::Whole(answer, _) = answer else { anyhow::bail!("a stream instead of an answer") };
     let answer: serde_json::Value = serde_json::from_slice(&answer.body)?;
     Ok(answer.get("id").and_then(|id| id.as_str()).context("the answer has no id")?.to_owned())
 }

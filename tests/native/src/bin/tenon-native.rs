@@ -1,4 +1,4 @@
-//! The program `tenon`, with the fleet plugin compiled in: the same command line, the same everything but the sandbox.
+//! The program `tenon` with the fleet plugin compiled in: the same command line and behaviour, without the sandbox.
 
 use std::process::ExitCode;
 

@@ -1,6 +1,8 @@
-//! Lanes that make payments: each begins one, waits until it is approved, says what became of it, and goes on.
+//! Workers that make payments: each submits one, waits for its approval, sends the second message, and continues with
+//! the next.
 //!
-//! Times are taken where the sender waits: an acknowledgement from the first byte of a message to the last of its answer.
+//! Times are measured at the sender: an acknowledgement takes from the first byte of a message to the last byte of its
+//! response.
 
 use std::{
     net::SocketAddr,
@@ -17,92 +19,93 @@ use tokio::{runtime, sync::mpsc, time::timeout};
 
 use super::ACKNOWLEDGED_WITHIN;
 use crate::{
-    clearing::message::{Payment, lane_of, uetr_of},
+    clearing::message::{Payment, uetr_of, worker_of},
     histogram::Histogram,
     wire::{Connection, request},
 };
 
-/// Longer than the scheme's own time: who is not told by then never will be.
-const TOLD_WITHIN: Duration = Duration::from_secs(70);
+/// Longer than the timeout of the payment scheme: an event that is later never comes.
+const EVENT_TIMEOUT: Duration = Duration::from_secs(70);
 const REASONS_MAX: usize = 5;
 
 #[derive(Clone, Copy, Debug)]
 pub struct Pace {
-    pub lanes: u16,
-    /// Of all lanes together; none: the next payment as soon as one is over.
+    pub workers: u16,
+    /// Rate of all workers together. `None`: each worker starts its next payment after the last one has ended.
     pub per_second: Option<f64>,
 }
 
-/// What a lane waits for.
+/// Event that a worker waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fact {
+pub enum PaymentEvent {
     Approved,
     Rejected,
     Completed,
 }
 
-/// Of the payment with this uetr.
-type Told = (String, Fact);
+/// Event of the payment with this uetr.
+type Notification = (String, PaymentEvent);
 
-/// Brings facts to the lanes that wait for them. Facts of lanes that are gone are dropped.
+/// Routes events to the workers that wait for them. Events of workers that have ended are dropped.
 #[derive(Clone, Default)]
-pub struct Switchboard(Arc<RwLock<Vec<mpsc::UnboundedSender<Told>>>>);
+pub struct EventRouter(Arc<RwLock<Vec<mpsc::UnboundedSender<Notification>>>>);
 
-impl Switchboard {
-    /// `text` holds the uetr, whatever else.
-    pub fn tell(&self, text: &str, fact: Fact) {
+impl EventRouter {
+    /// Sends an event to the worker of the payment. `text` contains the uetr.
+    pub fn route(&self, text: &str, event: PaymentEvent) {
         let Some(uetr) = uetr_of(text) else { return };
-        let Some(lane) = lane_of(uetr) else { return };
-        if let Some(lane) = self.0.read().get(usize::from(lane)) {
-            // It may have given up.
-            let _ = lane.send((uetr.to_owned(), fact));
+        let Some(worker) = worker_of(uetr) else { return };
+        if let Some(sender) = self.0.read().get(usize::from(worker)) {
+            // An error means that the worker has ended.
+            let _ = sender.send((uetr.to_owned(), event));
         }
     }
 
-    fn connect(&self, lanes: u16) -> Vec<mpsc::UnboundedReceiver<Told>> {
-        let (tellers, listeners) = (0..lanes).map(|_| mpsc::unbounded_channel()).unzip();
-        *self.0.write() = tellers;
-        listeners
+    fn subscribe(&self, workers: u16) -> Vec<mpsc::UnboundedReceiver<Notification>> {
+        let (senders, receivers) = (0..workers).map(|_| mpsc::unbounded_channel()).unzip();
+        *self.0.write() = senders;
+        receivers
     }
 }
 
-/// What a payment is made of: path and body of both messages, and whether its end is told or is the second answer.
+/// Messages of a payment: functions that return path and body of both, and whether a payment ends with an event or
+/// with the response to the second message.
 #[derive(Clone, Copy)]
-pub struct Script {
-    pub begin: fn(&Payment) -> (String, String),
-    pub go_on: fn(&Payment) -> (String, String),
-    pub end_is_told: bool,
+pub struct PaymentFlow {
+    pub first_message: fn(&Payment) -> (String, String),
+    pub second_message: fn(&Payment) -> (String, String),
+    pub awaits_completion_event: bool,
 }
 
 #[derive(Clone)]
-pub struct Driven {
+pub struct LoadTarget {
     pub address: SocketAddr,
     pub token: String,
-    pub script: Script,
-    pub switchboard: Switchboard,
+    pub flow: PaymentFlow,
+    pub router: EventRouter,
 }
 
 #[derive(Default)]
-pub struct Tally {
+pub struct RunStats {
     pub acknowledgements: Histogram,
-    pub conversations: Histogram,
+    pub payments: Histogram,
     pub failed: u64,
     pub lost: u64,
     pub late: u64,
-    /// The first few of what went wrong.
+    /// The first errors.
     pub reasons: Vec<String>,
-    /// Until the last payment was over.
+    /// Duration until the last payment ended.
     pub elapsed: Duration,
 }
 
-impl Tally {
+impl RunStats {
     pub fn completed(&self) -> u64 {
-        self.conversations.count()
+        self.payments.count()
     }
 
-    fn add(&mut self, other: Tally) {
+    fn add(&mut self, other: RunStats) {
         self.acknowledgements.merge(&other.acknowledgements);
-        self.conversations.merge(&other.conversations);
+        self.payments.merge(&other.payments);
         self.failed += other.failed;
         self.lost += other.lost;
         self.late += other.late;
@@ -111,129 +114,131 @@ impl Tally {
     }
 }
 
-/// On a thread of its own. Payments of other runs have other uetrs.
-pub async fn drive(driven: Driven, pace: Pace, duration: Duration) -> anyhow::Result<Tally> {
+/// Runs the load on a thread of its own. The uetrs differ from those of other runs.
+pub async fn drive(target: LoadTarget, pace: Pace, duration: Duration) -> anyhow::Result<RunStats> {
     let runtime = runtime::Builder::new_current_thread().enable_all().build()?;
-    tokio::task::spawn_blocking(move || runtime.block_on(drive_all(driven, pace, duration))).await?
+    tokio::task::spawn_blocking(move || runtime.block_on(drive_all(target, pace, duration))).await?
 }
 
-async fn drive_all(driven: Driven, pace: Pace, duration: Duration) -> anyhow::Result<Tally> {
+async fn drive_all(target: LoadTarget, pace: Pace, duration: Duration) -> anyhow::Result<RunStats> {
     static RUNS: AtomicU32 = AtomicU32::new(1);
-    let (run, begun) = (RUNS.fetch_add(1, Ordering::Relaxed), Instant::now());
-    let listeners = driven.switchboard.connect(pace.lanes);
-    let lanes = (0..).zip(listeners).map(|(lane, told)| {
-        let lane =
-            Lane { driven: driven.clone(), pace, lane, run, begun, told, connection: None, tally: Tally::default() };
-        tokio::spawn(lane.run(duration))
+    let (run, started) = (RUNS.fetch_add(1, Ordering::Relaxed), Instant::now());
+    let receivers = target.router.subscribe(pace.workers);
+    let tasks = (0..).zip(receivers).map(|(number, events)| {
+        let target = target.clone();
+        let stats = RunStats::default();
+        let worker = Worker { target, pace, number, run, started, events, connection: None, stats };
+        tokio::spawn(worker.run(duration))
     });
-    let lanes: Vec<_> = lanes.collect();
-    let mut total = Tally::default();
-    for lane in lanes {
-        total.add(lane.await?);
+    let tasks: Vec<_> = tasks.collect();
+    let mut total = RunStats::default();
+    for task in tasks {
+        total.add(task.await?);
     }
-    total.elapsed = begun.elapsed();
+    total.elapsed = started.elapsed();
     Ok(total)
 }
 
-struct Lane {
-    driven: Driven,
+struct Worker {
+    target: LoadTarget,
     pace: Pace,
-    lane: u16,
+    number: u16,
     run: u32,
-    begun: Instant,
-    told: mpsc::UnboundedReceiver<Told>,
+    started: Instant,
+    events: mpsc::UnboundedReceiver<Notification>,
     connection: Option<Connection>,
-    tally: Tally,
+    stats: RunStats,
 }
 
-/// How a payment came to nothing.
-enum Miss {
+/// Reason why a payment did not complete.
+enum PaymentError {
     Failed(anyhow::Error),
     Lost(&'static str),
 }
 
-impl From<anyhow::Error> for Miss {
-    fn from(error: anyhow::Error) -> Miss {
-        Miss::Failed(error)
+impl From<anyhow::Error> for PaymentError {
+    fn from(error: anyhow::Error) -> PaymentError {
+        PaymentError::Failed(error)
     }
 }
 
-impl Lane {
-    async fn run(mut self, duration: Duration) -> Tally {
+impl Worker {
+    async fn run(mut self, duration: Duration) -> RunStats {
         for number in 0_u32.. {
             if let Some(per_second) = self.pace.per_second {
-                let turns = f64::from(number) + f64::from(self.lane) / f64::from(self.pace.lanes);
-                let at = self.begun + Duration::from_secs_f64(turns * f64::from(self.pace.lanes) / per_second);
+                let workers = f64::from(self.pace.workers);
+                let turns = f64::from(number) + f64::from(self.number) / workers;
+                let at = self.started + Duration::from_secs_f64(turns * workers / per_second);
                 tokio::time::sleep_until(at.into()).await;
             }
-            if self.begun.elapsed() >= duration {
+            if self.started.elapsed() >= duration {
                 break;
             }
-            let (payment, begun) = (Payment::new(self.run, self.lane, number), Instant::now());
+            let (payment, started) = (Payment::new(self.run, self.number, number), Instant::now());
             match self.pay(&payment).await {
-                Ok(()) => self.tally.conversations.record(begun.elapsed().as_micros() as u64),
-                Err(miss) => self.note(miss, &payment),
+                Ok(()) => self.stats.payments.record(started.elapsed().as_micros() as u64),
+                Err(error) => self.record_error(error, &payment),
             }
         }
-        self.tally
+        self.stats
     }
 
-    async fn pay(&mut self, payment: &Payment) -> Result<(), Miss> {
-        let script = self.driven.script;
-        self.send((script.begin)(payment)).await?;
-        self.await_fact(payment, Fact::Approved).await?;
-        self.send((script.go_on)(payment)).await?;
-        if script.end_is_told { self.await_fact(payment, Fact::Completed).await } else { Ok(()) }
+    async fn pay(&mut self, payment: &Payment) -> Result<(), PaymentError> {
+        let flow = self.target.flow;
+        self.send((flow.first_message)(payment)).await?;
+        self.await_event(payment, PaymentEvent::Approved).await?;
+        self.send((flow.second_message)(payment)).await?;
+        if flow.awaits_completion_event { self.await_event(payment, PaymentEvent::Completed).await } else { Ok(()) }
     }
 
     async fn send(&mut self, (path, body): (String, String)) -> anyhow::Result<()> {
-        let request = request("POST", &path, &self.driven.token, &[], body.as_bytes());
-        let begun = Instant::now();
+        let request = request("POST", &path, &self.target.token, &[], body.as_bytes());
+        let started = Instant::now();
         let mut connection = match self.connection.take() {
             Some(connection) => connection,
-            None => Connection::open(self.driven.address).await?,
+            None => Connection::open(self.target.address).await?,
         };
-        let answer = connection.exchange(&request).await?;
-        let taken = begun.elapsed();
+        let response = connection.exchange(&request).await?;
+        let elapsed = started.elapsed();
         if !connection.is_closing() {
             self.connection = Some(connection);
         }
-        ensure!(answer.status == 202, "{path}: {} {}", answer.status, String::from_utf8_lossy(&answer.body));
-        self.tally.acknowledgements.record(taken.as_micros() as u64);
-        self.tally.late += u64::from(taken > ACKNOWLEDGED_WITHIN);
+        ensure!(response.status == 202, "{path}: {} {}", response.status, String::from_utf8_lossy(&response.body));
+        self.stats.acknowledgements.record(elapsed.as_micros() as u64);
+        self.stats.late += u64::from(elapsed > ACKNOWLEDGED_WITHIN);
         Ok(())
     }
 
-    /// Facts about payments that were given up before are passed over.
-    async fn await_fact(&mut self, payment: &Payment, wanted: Fact) -> Result<(), Miss> {
-        let until = tokio::time::Instant::now() + TOLD_WITHIN;
+    /// Waits for an event of this payment. Events of earlier payments that timed out are skipped.
+    async fn await_event(&mut self, payment: &Payment, expected: PaymentEvent) -> Result<(), PaymentError> {
+        let until = tokio::time::Instant::now() + EVENT_TIMEOUT;
         loop {
-            let told = timeout(until.saturating_duration_since(tokio::time::Instant::now()), self.told.recv()).await;
-            match told {
-                Ok(Some((uetr, fact))) if uetr == payment.uetr && fact == wanted => return Ok(()),
-                Ok(Some((uetr, Fact::Rejected))) if uetr == payment.uetr => {
-                    return Err(Miss::Failed(anyhow::anyhow!("{uetr} was rejected")));
+            let remaining = until.saturating_duration_since(tokio::time::Instant::now());
+            match timeout(remaining, self.events.recv()).await {
+                Ok(Some((uetr, event))) if uetr == payment.uetr && event == expected => return Ok(()),
+                Ok(Some((uetr, PaymentEvent::Rejected))) if uetr == payment.uetr => {
+                    return Err(PaymentError::Failed(anyhow::anyhow!("{uetr} was rejected")));
                 }
                 Ok(Some(_)) => {}
-                Ok(None) | Err(_) => return Err(Miss::Lost("nobody told what became of it")),
+                Ok(None) | Err(_) => return Err(PaymentError::Lost("no event within the timeout")),
             }
         }
     }
 
-    fn note(&mut self, miss: Miss, payment: &Payment) {
-        let reason = match miss {
-            Miss::Failed(error) => {
-                self.tally.failed += 1;
+    fn record_error(&mut self, error: PaymentError, payment: &Payment) {
+        let reason = match error {
+            PaymentError::Failed(error) => {
+                self.stats.failed += 1;
                 self.connection = None;
                 format!("{error:#}")
             }
-            Miss::Lost(why) => {
-                self.tally.lost += 1;
+            PaymentError::Lost(why) => {
+                self.stats.lost += 1;
                 format!("{}: {why}", payment.uetr)
             }
         };
-        if self.tally.reasons.len() < REASONS_MAX {
-            self.tally.reasons.push(reason);
+        if self.stats.reasons.len() < REASONS_MAX {
+            self.stats.reasons.push(reason);
         }
     }
 }

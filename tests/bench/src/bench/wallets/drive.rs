@@ -1,6 +1,6 @@
-//! Connections that ask wallets for one kind of work, each request with a reference of its own.
+//! Connections that send one kind of request to wallets, each request with its own reference.
 //!
-//! On a thread of its own; times are taken where the client waits.
+//! Runs on a thread of its own. Times are measured at the client.
 
 use std::{
     net::SocketAddr,
@@ -39,10 +39,10 @@ impl Work {
         }
     }
 
-    fn request(self, Funded { wallet, asset }: &Funded, reference: &str) -> Vec<u8> {
+    fn request(self, FundedWallet { wallet, asset }: &FundedWallet, reference: &str) -> Vec<u8> {
         let (path, body) = match self {
             Work::Withdraw => {
-                let to = outside(&wallet.blockchain);
+                let to = external_address(&wallet.blockchain);
                 let body = format!(
                     r#"{{"asset_id":"{asset}","amount":"0.01","destination_address":"{to}","reference":"{reference}"}}"#
                 );
@@ -55,8 +55,8 @@ impl Work {
     }
 }
 
-/// Somebody's.
-fn outside(blockchain: &str) -> &'static str {
+/// Returns an address that belongs to no wallet of the host.
+fn external_address(blockchain: &str) -> &'static str {
     match blockchain {
         "tron" => "TWer2Ygk5TEheHp3TPuYeqxmB6SsGZmaL6",
         "solana" => "oeYf6KAJkLYhBuR8CiGc6L4D4Xtfepr85fuDgA9kq96",
@@ -64,106 +64,107 @@ fn outside(blockchain: &str) -> &'static str {
     }
 }
 
-/// A wallet that has coins and a token.
-pub struct Funded {
+/// Wallet with coins and a token.
+pub struct FundedWallet {
     pub wallet: Wallet,
-    /// The id of the token.
+    /// Id of the token.
     pub asset: String,
 }
 
 #[derive(Clone)]
-pub struct Driven {
+pub struct LoadTarget {
     pub address: SocketAddr,
-    pub wallets: Arc<Vec<Funded>>,
+    pub wallets: Arc<Vec<FundedWallet>>,
     pub work: Work,
 }
 
 #[derive(Default)]
-pub struct Tally {
-    /// Of what was answered with 2xx.
+pub struct RunStats {
+    /// Latencies of requests answered with 2xx.
     pub latencies: Histogram,
     pub failed: u64,
-    /// The first few of what went wrong.
+    /// The first errors.
     pub reasons: Vec<String>,
-    /// Until the last answer.
+    /// Duration until the last response.
     pub elapsed: Duration,
 }
 
-pub async fn drive(driven: Driven, pace: Pace, duration: Duration) -> anyhow::Result<Tally> {
+pub async fn drive(target: LoadTarget, pace: Pace, duration: Duration) -> anyhow::Result<RunStats> {
     let runtime = runtime::Builder::new_current_thread().enable_all().build()?;
-    tokio::task::spawn_blocking(move || runtime.block_on(drive_all(driven, pace, duration))).await?
+    tokio::task::spawn_blocking(move || runtime.block_on(drive_all(target, pace, duration))).await?
 }
 
-async fn drive_all(driven: Driven, pace: Pace, duration: Duration) -> anyhow::Result<Tally> {
+async fn drive_all(target: LoadTarget, pace: Pace, duration: Duration) -> anyhow::Result<RunStats> {
     static RUNS: AtomicU32 = AtomicU32::new(1);
-    let (run, begun) = (RUNS.fetch_add(1, Ordering::Relaxed), Instant::now());
-    let lanes = (0..pace.connections).map(|number| {
-        let lane = Lane { driven: driven.clone(), pace, number, run, begun, connection: None, tally: Tally::default() };
-        tokio::spawn(lane.run(duration))
+    let (run, started) = (RUNS.fetch_add(1, Ordering::Relaxed), Instant::now());
+    let tasks = (0..pace.connections).map(|number| {
+        let (target, stats) = (target.clone(), RunStats::default());
+        let worker = Worker { target, pace, number, run, started, connection: None, stats };
+        tokio::spawn(worker.run(duration))
     });
-    let lanes: Vec<_> = lanes.collect();
-    let mut total = Tally::default();
-    for lane in lanes {
-        let Tally { latencies, failed, reasons, .. } = lane.await?;
+    let tasks: Vec<_> = tasks.collect();
+    let mut total = RunStats::default();
+    for task in tasks {
+        let RunStats { latencies, failed, reasons, .. } = task.await?;
         total.latencies.merge(&latencies);
         total.failed += failed;
         total.reasons.extend(reasons);
     }
     total.reasons.truncate(REASONS_MAX);
-    total.elapsed = begun.elapsed();
+    total.elapsed = started.elapsed();
     Ok(total)
 }
 
-struct Lane {
-    driven: Driven,
+struct Worker {
+    target: LoadTarget,
     pace: Pace,
     number: usize,
     run: u32,
-    begun: Instant,
+    started: Instant,
     connection: Option<Connection>,
-    tally: Tally,
+    stats: RunStats,
 }
 
-impl Lane {
-    async fn run(mut self, duration: Duration) -> Tally {
-        for turn in 0_usize.. {
-            if let Some(at_us) = self.pace.due_us(self.number, turn) {
-                tokio::time::sleep_until((self.begun + Duration::from_micros(at_us)).into()).await;
+impl Worker {
+    async fn run(mut self, duration: Duration) -> RunStats {
+        for iteration in 0_usize.. {
+            if let Some(at_us) = self.pace.due_us(self.number, iteration) {
+                tokio::time::sleep_until((self.started + Duration::from_micros(at_us)).into()).await;
             }
-            if self.begun.elapsed() >= duration {
+            if self.started.elapsed() >= duration {
                 break;
             }
-            // Connections begin at different wallets, so that each gets its share at any moment.
-            let wallets = self.driven.wallets.clone();
-            let Some(wallet) = wallets.get((self.number + turn) % wallets.len().max(1)) else { break };
-            let reference = format!("bench-{}-{}-{turn}", self.run, self.number);
-            let begun = Instant::now();
-            match self.ask(&self.driven.work.request(wallet, &reference)).await {
-                Ok(()) => self.tally.latencies.record(begun.elapsed().as_micros() as u64),
-                Err(error) => self.note(&error),
+            // Connections start at different wallets, so that at any time each wallet gets its share.
+            let wallets = self.target.wallets.clone();
+            let Some(wallet) = wallets.get((self.number + iteration) % wallets.len().max(1)) else { break };
+            let reference = format!("bench-{}-{}-{iteration}", self.run, self.number);
+            let started = Instant::now();
+            match self.send(&self.target.work.request(wallet, &reference)).await {
+                Ok(()) => self.stats.latencies.record(started.elapsed().as_micros() as u64),
+                Err(error) => self.record_error(&error),
             }
         }
-        self.tally
+        self.stats
     }
 
-    async fn ask(&mut self, request: &[u8]) -> anyhow::Result<()> {
+    async fn send(&mut self, request: &[u8]) -> anyhow::Result<()> {
         let mut connection = match self.connection.take() {
             Some(connection) => connection,
-            None => Connection::open(self.driven.address).await?,
+            None => Connection::open(self.target.address).await?,
         };
-        let answer = connection.exchange(request).await?;
+        let response = connection.exchange(request).await?;
         if !connection.is_closing() {
             self.connection = Some(connection);
         }
-        let text = String::from_utf8_lossy(&answer.body);
-        ensure!((200..300).contains(&answer.status), "{} {text}", answer.status);
+        let text = String::from_utf8_lossy(&response.body);
+        ensure!((200..300).contains(&response.status), "{} {text}", response.status);
         Ok(())
     }
 
-    fn note(&mut self, error: &anyhow::Error) {
-        self.tally.failed += 1;
-        if self.tally.reasons.len() < REASONS_MAX {
-            self.tally.reasons.push(format!("{error:#}"));
+    fn record_error(&mut self, error: &anyhow::Error) {
+        self.stats.failed += 1;
+        if self.stats.reasons.len() < REASONS_MAX {
+            self.stats.reasons.push(format!("{error:#}"));
         }
     }
 }

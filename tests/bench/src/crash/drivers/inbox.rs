@@ -1,9 +1,9 @@
-//! The endpoint of a host that is killed again and again: judges each webhook as it arrives.
+//! Webhook endpoint of a host that is killed repeatedly: checks each webhook as it arrives.
 //!
-//! What it holds against a host, besides what `attempts` does: a first attempt before that of an earlier event of the same driver, so an
-//! event under a second id as well.
+//! Besides the checks of `attempts`, a first attempt before that of an earlier event of the same driver is a
+//! violation. So is an event with a second id.
 //!
-//! Pure: no socket and no time.
+//! Pure: no socket and no clock.
 
 use std::collections::HashMap;
 
@@ -21,41 +21,44 @@ const REFUSED: u16 = 500;
 
 #[derive(Default)]
 pub struct Inbox {
-    /// By the hash of the id: there are millions.
+    /// By the hash of the id, because there are millions.
     attempts: Attempts<u64>,
-    /// Driver to the position of its last event whose first attempt was seen.
+    /// Position of the last event whose first attempt arrived, by driver.
     positions: HashMap<String, u64>,
 }
 
 impl Inbox {
-    /// The status to answer with.
+    /// Receives a webhook. Returns the response status.
     pub fn receive(&mut self, id: &str, body: &[u8]) -> u16 {
-        self.judge(id, body).unwrap_or_else(|error| {
-            self.attempts.note_wrong(format!("{error:#}"));
+        self.check(id, body).unwrap_or_else(|error| {
+            self.attempts.record_violation(format!("{error:#}"));
             ACCEPTED
         })
     }
 
-    fn judge(&mut self, id: &str, body: &[u8]) -> anyhow::Result<u16> {
+    fn check(&mut self, id: &str, body: &[u8]) -> anyhow::Result<u16> {
         ensure!(!id.is_empty(), "a webhook without an id");
         let positions = &mut self.positions;
-        let verdict = self.attempts.judge(hash_of(id), (id, body), || note_position(positions, id, body))?;
+        let verdict = self.attempts.record(hash_of(id), (id, body), || record_position(positions, id, body))?;
         Ok(if verdict == Verdict::Refused { REFUSED } else { ACCEPTED })
     }
 
-    /// Nothing of the process that died is under way any more.
-    pub fn note_kill(&mut self) {
-        self.attempts.note_kill();
+    /// Records a kill. All requests of the killed process have been read before this call.
+    pub fn record_kill(&mut self) {
+        self.attempts.record_kill();
     }
 
-    /// Whether every event of what was acknowledged has arrived and was accepted; an error where something can never hold.
+    /// Returns whether every event of the acknowledged changes was accepted.
+    ///
+    /// # Errors
+    /// A violation was recorded, or an event exceeds the acknowledged position.
     pub fn is_complete(&self, actors: &[Actor]) -> anyhow::Result<bool> {
         self.attempts.check()?;
         let mut complete = self.attempts.waiting() == 0;
         for Actor { name: driver, position, .. } in actors {
-            let told = self.positions.get(driver).copied().unwrap_or(0);
-            ensure!(told <= *position, "{driver}: told up to {told}, acknowledged up to {position}");
-            complete &= told == *position;
+            let received = self.positions.get(driver).copied().unwrap_or(0);
+            ensure!(received <= *position, "{driver}: webhooks up to {received}, acknowledged up to {position}");
+            complete &= received == *position;
         }
         Ok(complete)
     }
@@ -64,18 +67,18 @@ impl Inbox {
         self.attempts.accepted()
     }
 
-    /// Accepted once more after a kill.
+    /// Number of webhooks accepted again after a kill.
     pub fn repeated(&self) -> u64 {
         self.attempts.repeated()
     }
 
-    /// For the error: how far it has come.
-    pub fn in_words(&self) -> String {
-        self.attempts.in_words()
+    /// Describes the progress, for error messages.
+    pub fn progress(&self) -> String {
+        self.attempts.progress()
     }
 }
 
-fn note_position(positions: &mut HashMap<String, u64>, id: &str, body: &[u8]) -> anyhow::Result<()> {
+fn record_position(positions: &mut HashMap<String, u64>, id: &str, body: &[u8]) -> anyhow::Result<()> {
     let event: Value = serde_json::from_slice(body).with_context(|| format!("{id} is not JSON"))?;
     let data = event.get("data").with_context(|| format!("no data in {event}"))?;
     let driver = data.get("driver_id").and_then(Value::as_str).with_context(|| format!("no driver in {event}"))?;
@@ -100,8 +103,8 @@ mod tests {
         [Actor { position, ..Actor::new("driver_a".to_owned(), track) }]
     }
 
-    /// Positions 1 to 3 under ids of their own; the first is refused and comes again.
-    fn told() -> Inbox {
+    /// Positions 1 to 3, each with its own id. The first is refused and retried.
+    fn filled() -> Inbox {
         let mut inbox = Inbox::default();
         assert_eq!(inbox.receive("evt_1", &body(1)), REFUSED);
         for (id, position) in [("evt_2", 2), ("evt_3", 3), ("evt_1", 1)] {
@@ -110,57 +113,57 @@ mod tests {
         inbox
     }
 
-    fn complaint(inbox: &Inbox) -> String {
+    fn violation(inbox: &Inbox) -> String {
         inbox.is_complete(&actor(3)).unwrap_err().to_string()
     }
 
     #[test]
-    fn everything_in_its_turn_is_complete() {
-        assert!(told().is_complete(&actor(3)).unwrap());
+    fn events_in_order_are_complete() {
+        assert!(filled().is_complete(&actor(3)).unwrap());
     }
 
     #[test]
-    fn what_is_missing_or_was_only_refused_is_waited_for() {
-        assert!(!told().is_complete(&actor(4)).unwrap());
+    fn missing_or_refused_event_is_incomplete() {
+        assert!(!filled().is_complete(&actor(4)).unwrap());
         let mut inbox = Inbox::default();
         inbox.receive("evt_1", &body(1));
         assert!(!inbox.is_complete(&actor(1)).unwrap());
     }
 
     #[test]
-    fn repeat_of_what_was_accepted_needs_a_kill() {
-        let mut inbox = told();
-        inbox.note_kill();
+    fn repeat_of_an_accepted_webhook_requires_a_kill() {
+        let mut inbox = filled();
+        inbox.record_kill();
         inbox.receive("evt_2", &body(2));
         assert!(inbox.is_complete(&actor(3)).unwrap() && inbox.repeated() == 1);
         inbox.receive("evt_2", &body(2));
-        assert!(complaint(&inbox).contains("evt_2 was accepted"));
+        assert!(violation(&inbox).contains("evt_2 was accepted"));
     }
 
     #[test]
-    fn other_bytes_under_the_same_id_are_seen() {
-        let mut inbox = told();
-        inbox.note_kill();
+    fn changed_bytes_of_an_id_are_detected() {
+        let mut inbox = filled();
+        inbox.record_kill();
         inbox.receive("evt_2", &body(3));
-        assert!(complaint(&inbox).contains("other bytes"));
+        assert!(violation(&inbox).contains("other bytes"));
     }
 
     #[test]
-    fn event_under_a_second_id_is_seen() {
-        let mut inbox = told();
+    fn event_with_a_second_id_is_detected() {
+        let mut inbox = filled();
         inbox.receive("evt_9", &body(3));
-        assert!(complaint(&inbox).contains("position 3 came after that of 3"));
+        assert!(violation(&inbox).contains("position 3 came after that of 3"));
     }
 
     #[test]
-    fn first_attempt_before_that_of_an_earlier_event_is_seen() {
-        let mut inbox = told();
+    fn first_attempt_out_of_order_is_detected() {
+        let mut inbox = filled();
         inbox.receive("evt_5", &body(5));
-        assert!(complaint(&inbox).contains("position 5 came after that of 3"));
+        assert!(violation(&inbox).contains("position 5 came after that of 3"));
     }
 
     #[test]
-    fn event_that_nobody_acknowledged_is_seen() {
-        assert!(told().is_complete(&actor(2)).unwrap_err().to_string().contains("acknowledged up to 2"));
+    fn event_of_an_unacknowledged_change_is_detected() {
+        assert!(filled().is_complete(&actor(2)).unwrap_err().to_string().contains("acknowledged up to 2"));
     }
 }

@@ -1,7 +1,7 @@
-//! The witness is tried on databases that were spoiled on purpose: it must see each kind of loss.
+//! Tests of the event checker on databases that are corrupted on purpose: it must detect each kind of loss.
 
 use super::*;
-use crate::crash::tests::Scene;
+use crate::crash::tests::TestDatabase;
 
 const TABLES: &str = "
 CREATE TABLE events (seq INTEGER PRIMARY KEY, type TEXT, subject TEXT, body TEXT);
@@ -14,52 +14,52 @@ INSERT INTO events VALUES
     (4, 'driver.location_changed', 'driver_a', '{\"data\":{\"latitude\":0.000003}}');
 ";
 
-/// Three acknowledged changes, then whatever happened to the file.
-async fn spoiled_by(statement: &str) -> Scene {
-    Scene::spoiled_by(TABLES, statement).await
+/// Three acknowledged changes, then a statement that corrupts the file.
+async fn corrupted_by(statement: &str) -> TestDatabase {
+    TestDatabase::corrupted_by(TABLES, statement).await
 }
 
-async fn verdict(scene: &Scene, acknowledged: u64) -> Result<(), String> {
+async fn check(database: &TestDatabase, acknowledged: u64) -> Result<(), String> {
     let actor = Actor { position: acknowledged, ..Actor::new("driver_a".to_owned(), track) };
-    Witness::default().check(&scene.file(), &[actor]).await.map_err(|error| error.to_string())
+    EventChecker::default().check(&database.file(), &[actor]).await.map_err(|error| error.to_string())
 }
 
 #[tokio::test]
-async fn what_was_acknowledged_and_is_there_holds() {
-    assert_eq!(verdict(&spoiled_by("").await, 3).await, Ok(()));
+async fn stored_acknowledged_changes_pass() {
+    assert_eq!(check(&corrupted_by("").await, 3).await, Ok(()));
 }
 
 #[tokio::test]
-async fn acknowledged_change_that_is_missing_is_seen() {
-    assert!(verdict(&spoiled_by("").await, 4).await.unwrap_err().contains("events up to 3"));
+async fn missing_acknowledged_change_is_detected() {
+    assert!(check(&corrupted_by("").await, 4).await.unwrap_err().contains("events up to 3"));
 }
 
 #[tokio::test]
-async fn older_record_is_seen() {
-    let scene = spoiled_by("UPDATE fleet_drivers SET body = '{\"latitude\":0.000002}'").await;
-    assert!(verdict(&scene, 3).await.unwrap_err().contains("the record stands at 2"));
+async fn older_record_is_detected() {
+    let database = corrupted_by("UPDATE fleet_drivers SET body = '{\"latitude\":0.000002}'").await;
+    assert!(check(&database, 3).await.unwrap_err().contains("the record is at 2"));
 }
 
 #[tokio::test]
-async fn missing_event_is_seen() {
-    let scene = spoiled_by("DELETE FROM events WHERE seq = 3").await;
-    assert!(verdict(&scene, 3).await.unwrap_err().contains("an event of position 3 after one of 1"));
+async fn missing_event_is_detected() {
+    let database = corrupted_by("DELETE FROM events WHERE seq = 3").await;
+    assert!(check(&database, 3).await.unwrap_err().contains("an event of position 3 after one of 1"));
 }
 
 #[tokio::test]
-async fn change_that_was_applied_twice_is_seen() {
+async fn change_that_was_applied_twice_is_detected() {
     let twice = "INSERT INTO events SELECT 9, type, subject, body FROM events WHERE seq = 4";
-    assert!(verdict(&spoiled_by(twice).await, 3).await.unwrap_err().contains("position 3 after one of 3"));
+    assert!(check(&corrupted_by(twice).await, 3).await.unwrap_err().contains("position 3 after one of 3"));
 }
 
 #[tokio::test]
-async fn event_that_vanished_after_it_was_read_is_seen() {
-    let scene = spoiled_by("").await;
+async fn event_deleted_after_it_was_read_is_detected() {
+    let database = corrupted_by("").await;
     let actor = [Actor { position: 3, ..Actor::new("driver_a".to_owned(), track) }];
-    let mut witness = Witness::default();
-    witness.check(&scene.file(), &actor).await.unwrap();
-    scene.execute("DELETE FROM events WHERE seq = 2").await;
-    let error = witness.check(&scene.file(), &actor).await.unwrap_err();
+    let mut checker = EventChecker::default();
+    checker.check(&database.file(), &actor).await.unwrap();
+    database.execute("DELETE FROM events WHERE seq = 2").await;
+    let error = checker.check(&database.file(), &actor).await.unwrap_err();
     assert!(error.to_string().contains("2 events for 3 acknowledged changes"));
 }
 

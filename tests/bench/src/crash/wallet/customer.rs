@@ -1,6 +1,6 @@
-//! One who asks a wallet for one thing after the other, and repeats what got no answer.
+//! Client of a wallet that sends one request after another, and repeats a request without a response.
 //!
-//! What is asked for at a position follows from seed, name and position; a request that was sent is kept until it is answered.
+//! The request at a position depends only on seed, name and position. A request is stored until it is answered.
 
 use std::{
     io,
@@ -15,73 +15,74 @@ use anyhow::{Context, bail, ensure};
 use serde_json::Value;
 
 use super::{
-    chance::Chance,
-    orders::{Ask, OURS, Order, Wish},
-    scene::Place,
+    random::Random,
+    requests::{Operation, REFERENCE_PREFIX, RequestBuilder, WalletRequest},
+    scenario::WalletSetup,
 };
 use crate::{
-    crash::{POLL, SETTLED_WITHIN},
+    crash::{POLL, SETTLE_TIMEOUT},
     program::Program,
     wallet::{Caller, text},
-    wire::Answer,
+    wire::Response,
 };
 
-/// Between two requests.
+/// Pause between two requests.
 const PAUSE_MS: (u64, u64) = (10, 120);
 
 pub struct Customer {
     name: String,
     seed: u64,
-    place: Arc<Place>,
+    setup: Arc<WalletSetup>,
     position: u64,
-    /// Sent, and nobody knows what became of it.
-    pending: Option<Ask>,
+    /// A request that was sent without a response, so its result is unknown.
+    pending: Option<WalletRequest>,
     last: Option<String>,
-    pub tally: Tally,
+    pub stats: CustomerStats,
 }
 
-/// What came of it.
+/// Results of the requests.
 #[derive(Clone, Debug, Default)]
-pub struct Tally {
-    /// References to the ids of the transactions that were acknowledged.
-    pub made: Vec<(String, String)>,
+pub struct CustomerStats {
+    /// References and ids of acknowledged transactions.
+    pub transactions: Vec<(String, String)>,
     pub acknowledged: u64,
     pub refused: u64,
-    /// Sent again after a restart.
+    /// Requests that were repeated after a restart.
     pub repeated: u64,
 }
 
-/// What an answer means for the request.
+/// Effect of a response on the request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Heard {
-    Through,
-    /// Somebody whom it needs does not answer.
-    Later,
+enum Progress {
+    Done,
+    /// The request has to be repeated, because a service that it needs is unavailable.
+    Retry,
 }
 
 impl Customer {
-    pub fn new(name: String, seed: u64, place: Arc<Place>) -> Customer {
-        Customer { name, seed, place, position: 0, pending: None, last: None, tally: Tally::default() }
+    pub fn new(name: String, seed: u64, setup: Arc<WalletSetup>) -> Customer {
+        Customer { name, seed, setup, position: 0, pending: None, last: None, stats: CustomerStats::default() }
     }
 
-    /// Until told to stop, or until the server is gone. An answer that should not be is an error.
-    pub async fn go_on(&mut self, program: Caller, running: Arc<AtomicBool>) -> anyhow::Result<()> {
-        let ended = self.ask_on(program, running).await;
-        match ended {
+    /// Sends requests until `running` is false or the server is gone. An unexpected response is an error.
+    pub async fn run(&mut self, caller: Caller, running: Arc<AtomicBool>) -> anyhow::Result<()> {
+        let result = self.send_requests(caller, running).await;
+        match result {
             Err(error) if error.downcast_ref::<io::Error>().is_some() => Ok(()),
-            ended => ended.with_context(|| format!("{} at {}", self.name, self.position)),
+            result => result.with_context(|| format!("{} at {}", self.name, self.position)),
         }
     }
 
-    async fn ask_on(&mut self, mut caller: Caller, running: Arc<AtomicBool>) -> anyhow::Result<()> {
+    async fn send_requests(&mut self, mut caller: Caller, running: Arc<AtomicBool>) -> anyhow::Result<()> {
         while running.load(Ordering::Relaxed) {
-            let mut chance = Chance::of((self.seed, &self.name, self.position));
-            tokio::time::sleep(Duration::from_millis(chance.between(PAUSE_MS))).await;
+            let mut random = Random::from_parts((self.seed, &self.name, self.position));
+            tokio::time::sleep(Duration::from_millis(random.between(PAUSE_MS))).await;
             if self.pending.is_none() {
-                let wish = Wish::draw(&mut chance);
-                let reference = format!("{OURS}{}-{}", self.name, self.position);
-                let order = Order { place: &self.place, reference, chance, last: self.last.as_deref() };
-                self.pending = order.ask(wish, &mut caller).await?;
+                let operation = Operation::draw(&mut random);
+                let reference = format!("{REFERENCE_PREFIX}{}-{}", self.name, self.position);
+                let last = self.last.as_deref();
+                let builder = RequestBuilder { setup: &self.setup, reference, random, last };
+                self.pending = builder.build(operation, &mut caller).await?;
             }
             match &self.pending {
                 None => self.position += 1,
@@ -91,14 +92,15 @@ impl Customer {
         Ok(())
     }
 
-    /// Repeats what got no answer until it is answered.
+    /// Repeats the request without a response until it is answered.
     pub async fn finish(&mut self, program: &Program) -> anyhow::Result<()> {
-        let mut caller = self.place.wallet.caller(program);
-        let until = Instant::now() + SETTLED_WITHIN;
-        self.tally.repeated += u64::from(self.pending.is_some());
+        let mut caller = self.setup.wallet.caller(program);
+        let until = Instant::now() + SETTLE_TIMEOUT;
+        self.stats.repeated += u64::from(self.pending.is_some());
         while self.pending.is_some() {
-            let heard = self.send(&mut caller).await.with_context(|| format!("{} at {}", self.name, self.position))?;
-            if heard == Heard::Later {
+            let progress =
+                self.send(&mut caller).await.with_context(|| format!("{} at {}", self.name, self.position))?;
+            if progress == Progress::Retry {
                 ensure!(Instant::now() < until, "{}: {:?} is not answered", self.name, self.pending);
                 tokio::time::sleep(POLL).await;
             }
@@ -107,47 +109,47 @@ impl Customer {
     }
 
     pub fn caller(&self, program: &Program) -> Caller {
-        self.place.wallet.caller(program)
+        self.setup.wallet.caller(program)
     }
 
-    async fn send(&mut self, caller: &mut Caller) -> anyhow::Result<Heard> {
-        let Some(ask) = self.pending.clone() else { return Ok(Heard::Through) };
-        let answer = caller.send("POST", &ask.path, &ask.body).await?;
-        let heard = self.hear(&ask, &answer)?;
-        if heard == Heard::Through {
+    async fn send(&mut self, caller: &mut Caller) -> anyhow::Result<Progress> {
+        let Some(request) = self.pending.clone() else { return Ok(Progress::Done) };
+        let response = caller.send("POST", &request.path, &request.body).await?;
+        let progress = self.handle_response(&request, &response)?;
+        if progress == Progress::Done {
             self.pending = None;
             self.position += 1;
         }
-        Ok(heard)
+        Ok(progress)
     }
 
-    fn hear(&mut self, ask: &Ask, answer: &Answer) -> anyhow::Result<Heard> {
-        match answer.status {
+    fn handle_response(&mut self, request: &WalletRequest, response: &Response) -> anyhow::Result<Progress> {
+        match response.status {
             200..300 => {
-                self.note(ask, answer.json().get("data").unwrap_or(&Value::Null))?;
-                self.tally.acknowledged += 1;
+                self.record_transactions(request, response.json().get("data").unwrap_or(&Value::Null))?;
+                self.stats.acknowledged += 1;
             }
             // Too little money or gas.
-            422 => self.tally.refused += 1,
-            409 if ask.may_conflict => self.tally.refused += 1,
-            429 | 503 => return Ok(Heard::Later),
-            status => bail!("{ask:?}: {status} {}", String::from_utf8_lossy(&answer.body)),
+            422 => self.stats.refused += 1,
+            409 if request.may_conflict => self.stats.refused += 1,
+            429 | 503 => return Ok(Progress::Retry),
+            status => bail!("{request:?}: {status} {}", String::from_utf8_lossy(&response.body)),
         }
-        Ok(Heard::Through)
+        Ok(Progress::Done)
     }
 
-    /// Which transactions it has made: a batch as many as it has references, in their order.
-    fn note(&mut self, ask: &Ask, data: &Value) -> anyhow::Result<()> {
-        if ask.references.is_empty() {
+    /// Records the transactions of a request: as many as it has references, in the same order.
+    fn record_transactions(&mut self, request: &WalletRequest, data: &Value) -> anyhow::Result<()> {
+        if request.references.is_empty() {
             return Ok(());
         }
         let rows = data.as_array().map_or(std::slice::from_ref(data), Vec::as_slice);
-        ensure!(rows.len() == ask.references.len(), "{ask:?} was answered with {} transactions", rows.len());
-        for (row, reference) in rows.iter().zip(&ask.references) {
-            ensure!(text(row, "reference")? == *reference, "{ask:?} was answered with {data}");
+        ensure!(rows.len() == request.references.len(), "{request:?} was answered with {} transactions", rows.len());
+        for (row, reference) in rows.iter().zip(&request.references) {
+            ensure!(text(row, "reference")? == *reference, "{request:?} was answered with {data}");
             let id = text(row, "id")?;
             self.last = Some(id.clone());
-            self.tally.made.push((reference.clone(), id));
+            self.stats.transactions.push((reference.clone(), id));
         }
         Ok(())
     }
