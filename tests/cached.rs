@@ -1,4 +1,4 @@
-//! Cached answers over HTTP. Clients cannot distinguish them. Only a metric counts them.
+//! Cached answers over HTTP. Clients cannot distinguish them from computed answers. Only a metric shows them.
 
 use serde_json::json;
 use tenon_bench::guests;
@@ -20,7 +20,7 @@ async fn create_order(client: &TestClient) -> String {
 }
 
 #[tokio::test]
-async fn equal_request_is_answered_without_a_call() {
+async fn repeated_request_is_answered_without_a_call() {
     let host = TestHost::fleet().await;
     let acme = host.client("fleet", "acme").await;
     let path = format!("/v1/orders/{}", create_order(&acme).await);

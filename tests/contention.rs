@@ -19,7 +19,7 @@ async fn read(client: &TestClient) -> u64 {
     if answer.status == 404 { 0 } else { answer.expect(200).json()["count"].as_u64().expect("a count") }
 }
 
-/// Increments the counter `times` times, one call after another. The observed counts must increase.
+/// Increments the counter `times` times, one call after another. The returned counts must not decrease.
 async fn write(client: TestClient, times: usize) -> Vec<u64> {
     let mut seen = Vec::new();
     for _ in 0..times {
@@ -53,8 +53,9 @@ async fn no_call_of_256_writers_on_one_record_fails() {
     check_writers(256, soak::rounds(3, 300)).await;
 }
 
-/// The long call reads and writes 501 records, the contended one last, so every short call that commits meanwhile
-/// conflicts with it. The writers continue until it has committed. A starved call would exceed its deadline.
+/// The long call reads and writes 501 records, the contended record last. Every short call that commits meanwhile
+/// conflicts with it. The writers continue until all long calls have committed. A starved call would exceed its
+/// deadline.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn call_of_500_records_commits_against_64_writers() {
     let host = TestHost::misbehave().await;
@@ -82,8 +83,8 @@ async fn call_of_500_records_commits_against_64_writers() {
     host.stop().await;
 }
 
-/// A client reads at least what was acknowledged to it, and never less than it read before. Together with unique
-/// counts, this is a serial history on one record.
+/// A read returns at least the last count that was acknowledged to its client, and never less than an earlier read.
+/// Together with unique counts, this is a serial history on one record.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn reads_are_monotonic_and_include_acknowledged_writes() {
     let host = TestHost::misbehave().await;
@@ -106,8 +107,8 @@ async fn reads_are_monotonic_and_include_acknowledged_writes() {
     host.stop().await;
 }
 
-/// A refusal is validated like a commit. If many calls request one label, exactly one gets it, whatever they read
-/// before.
+/// The host validates a refusal like a commit. If many calls request one label, exactly one gets it, regardless of
+/// earlier reads.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn only_one_of_many_concurrent_calls_gets_a_unique_label() {
     let host = TestHost::misbehave().await;

@@ -1,4 +1,4 @@
-//! The only test binary: tests of the real program with real components, and checks of the sources.
+//! The only integration test binary: tests of the real program with real components, and checks of the sources.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 #![allow(clippy::disallowed_methods)] // Tests wait for the tasks that they spawn.
 

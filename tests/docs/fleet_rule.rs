@@ -1,5 +1,5 @@
-//! Runs docs/fleet/a-rule.md in a copy of the repository in which only plugins/ can be changed: it adds a rule, tests
-//! and builds it, and a serving host swaps it in.
+//! Runs the tutorial docs/fleet/a-rule.md in a copy of the repository in which only plugins/ can be changed. The
+//! tutorial adds, tests and builds a rule. A serving host then swaps in the new component.
 
 use std::{path::Path, process::Command};
 

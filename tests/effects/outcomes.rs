@@ -28,7 +28,7 @@ async fn outcome_and_changes_of_its_task_are_one_commit() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn failed_attempt_is_repeated_with_the_same_bytes_and_idempotency_key() {
+async fn failed_attempt_is_retried_with_the_same_bytes_and_idempotency_key() {
     let (host, client, bank) = host_with_manual_clock(ReceiverResponse::Status(503)).await;
     start_call(&client, "a", json!({"destination": "bank", "delays": [1000, 5000]})).await;
     bank.wait_for(1).await;
@@ -67,7 +67,7 @@ async fn delayed_call_starts_when_due_and_can_be_cancelled_before() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn retry_after_of_the_response_is_respected() {
+async fn retry_after_header_extends_the_delay_before_the_next_attempt() {
     let (host, client, bank) = host_with_manual_clock(ReceiverResponse::RetryAfter(60)).await;
     start_call(&client, "a", json!({"destination": "bank", "delays": [1000]})).await;
     settled_attempt(&host, "a", 1).await;
@@ -89,7 +89,7 @@ async fn last_response_is_the_outcome_when_no_time_is_left_for_another_attempt()
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn call_that_certainly_reached_no_server_is_not_sent() {
+async fn call_that_reached_no_server_has_the_outcome_not_sent() {
     let host = host_with_bank(&unreachable_address().await, "").start().await;
     let client = host.client("clockwork", "acme").await;
     start_call(&client, "a", json!({"destination": "bank"})).await;
@@ -99,7 +99,7 @@ async fn call_that_certainly_reached_no_server_is_not_sent() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn call_that_timed_out_is_unknown() {
+async fn call_that_timed_out_has_the_outcome_unknown() {
     let (_host, client, _bank) = host_with_manual_clock(ReceiverResponse::Never).await;
     start_call(&client, "a", json!({"destination": "bank", "timeout_ms": 100})).await;
     assert_eq!(outcome(&client, "a").await, json!({"unknown": "timeout"}));
@@ -141,7 +141,7 @@ async fn hanging_calls_delay_neither_another_tenant_nor_another_destination() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn stopping_host_starts_no_call_that_waits_for_a_permit() {
-    // A tenant has one first call for each destination and some further calls in flight at once.
+    // A tenant may have the first call to each destination and a number of further calls in flight at once.
     const IN_FLIGHT_MAX: usize = 5 + TENANT_FURTHER_EFFECTS_RUNNING_MAX;
     let slow = TestReceiver::start(ReceiverResponse::Never).await;
     let more =
@@ -193,7 +193,7 @@ async fn settled_attempt(host: &TestHost, id: &str, number: u64) {
     .await;
 }
 
-/// Returns the host's time as text.
+/// Returns the host's time as a timestamp string.
 fn host_time(host: &TestHost) -> String {
     tenon::admin::wire::TimestampText(host.clock.now()).to_string()
 }

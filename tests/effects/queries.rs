@@ -1,4 +1,4 @@
-//! Queries (the contract's questions): sent before deciding, once for each call, while the call holds no permit.
+//! Queries (the contract's questions). A call sends each query once, before it decides, and waits without a permit.
 
 use super::*;
 use crate::support::RawConnection;
@@ -46,7 +46,7 @@ async fn query_that_exceeds_the_deadline_of_its_call_ends_the_call() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn call_that_sent_a_query_finishes_when_its_caller_hangs_up() {
+async fn call_that_sent_a_query_finishes_after_its_client_disconnected() {
     let bank = TestReceiver::start(ReceiverResponse::Never).await;
     let host = host_with_bank(bank.base(), "").start().await;
     let key = host.key("clockwork", "acme").await;
@@ -84,7 +84,7 @@ async fn check_charged_while_waiting(body: Value, query_bytes: usize) {
     used(0, 0).await;
 }
 
-/// The call may keep its body for longer than its connection, so the body is charged. Small queries are free.
+/// A waiting call may keep its body for longer than its connection, so the body is charged. Small queries are not.
 #[tokio::test(flavor = "multi_thread")]
 async fn waiting_call_is_charged_only_for_its_body() {
     let body = json!({"destination": "bank", "questions": 1, "rounds": 1, "timeout_ms": 3000});
@@ -99,7 +99,7 @@ async fn large_query_is_charged_while_its_call_waits() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn rounds_are_bounded() {
+async fn call_fails_in_the_fifth_round_of_queries() {
     let (_host, client, bank) = host_with_manual_clock(ReceiverResponse::Status(200)).await;
     query(&client, "a", json!({"destination": "bank", "questions": 1, "rounds": 5})).await.check(500);
     assert_eq!(bank.received().len(), 4);

@@ -51,7 +51,7 @@ async fn write(program: tenon_bench::wire::Client, acknowledged: Acknowledged, r
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn restore_contains_everything_acknowledged_before_the_backup_started() {
+async fn restored_host_serves_every_order_acknowledged_before_the_backup_started() {
     let folder = tempfile::tempdir().unwrap();
     let plan = |name: &str| ProgramPlan {
         binary: tenon_binary(),
@@ -184,7 +184,7 @@ async fn two_states() -> (Arc<tempfile::TempDir>, PathBuf, PathBuf) {
     (dir, data, backup)
 }
 
-/// Copies the database, which is all that a restore replaces.
+/// Replaces the folder `to` with one that contains only a copy of the database.
 fn copy_database(from: &Path, to: &Path) {
     let _ = fs::remove_dir_all(to);
     fs::create_dir(to).unwrap();

@@ -175,7 +175,10 @@ async fn plugin_check_next_to_a_running_host_detects_breaking_differences() {
     let mut command = Command::new(tenon_binary());
     command.args(["plugin", "check", &file, "--plugin", "chameleon", "--config", &config, "--data-dir", &data]);
     let (code, text) = run_to_end(command).await;
-    assert!(code == 1 && text.contains("this breaks existing callers") && !text.contains("not seen"), "{text}");
+    assert!(
+        code == 1 && text.contains("this breaks existing callers") && !text.contains("cannot be detected"),
+        "{text}"
+    );
     host.stop().await;
 }
 
@@ -225,11 +228,11 @@ async fn plugin_check_keeps_a_damaged_component_and_works_without_writable_compi
         }
     }
     let (code, text) = check().await;
-    assert!(code == 0 && !text.contains("not seen"), "{text}");
+    assert!(code == 0 && !text.contains("cannot be detected"), "{text}");
     let stored = fs::read_dir(data.join("components")).unwrap().next().unwrap().unwrap().path();
     fs::write(&stored, "damaged").unwrap();
     let (code, text) = check().await;
-    assert!(code == 0 && text.contains("not seen"), "{text}");
+    assert!(code == 0 && text.contains("cannot be detected"), "{text}");
     assert_eq!(fs::read(&stored).unwrap(), b"damaged", "the damaged file is evidence");
     host.stop().await;
 }

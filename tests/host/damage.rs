@@ -118,7 +118,7 @@ fn plan(folder: &Path) -> ProgramPlan {
     ProgramPlan { binary: tenon_binary(), folder: folder.to_path_buf(), plugins: vec![crash::fleet()] }
 }
 
-/// Starts the program on a new folder, with compiled code of other tests.
+/// Starts the program on a new folder, with the compiled code that other tests saved.
 async fn start(folder: &Path) -> Program {
     compiled_code::restore(&folder.join("data"));
     let program = Program::start(plan(folder)).await.unwrap();
@@ -142,7 +142,7 @@ fn truncate(path: &Path, fraction: f64) {
     fs::OpenOptions::new().write(true).open(path).unwrap().set_len((length as f64 * fraction) as u64).unwrap();
 }
 
-/// Overwrites whole pages.
+/// Overwrites whole pages with zeros.
 fn zero_pages(path: &Path, pages: std::ops::Range<u64>) {
     use std::os::unix::fs::FileExt;
     let file = fs::OpenOptions::new().write(true).open(path).unwrap();
@@ -195,7 +195,7 @@ async fn log_without_its_database_is_retained() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn db_create_starts_over_and_a_removed_folder_is_created_again() {
+async fn db_create_makes_an_empty_database_and_a_start_completes_an_interrupted_first_start() {
     let folder = Folder::new(Shutdown::Stopped).await;
     // The components show that there was a database. An empty database needs no previous master key.
     for name in ["tenon.db", "tenon.db.id", "master.key"] {
@@ -221,7 +221,7 @@ async fn db_create_starts_over_and_a_removed_folder_is_created_again() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn damaged_database_is_named_by_the_start_and_by_the_check() {
+async fn start_and_check_report_a_damaged_database() {
     type Damage = fn(&Path);
     let damages: [(&str, Damage); 4] = [
         ("damaged header", |file| zero_pages(file, 0..1)),
@@ -246,7 +246,7 @@ async fn damaged_database_is_named_by_the_start_and_by_the_check() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn damaged_simulated_blockchains_are_not_restored_from_a_backup() {
+async fn damaged_simulated_blockchains_are_reported_without_recommending_a_restore() {
     let folder = Folder::new(Shutdown::Stopped).await;
     let file = folder.file("chains.db");
     let remedy = format!("put a copy of {} back, or remove it", file.display());
@@ -269,7 +269,7 @@ async fn damaged_simulated_blockchains_are_not_restored_from_a_backup() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn truncated_log_of_a_killed_host_is_detected_and_can_be_accepted() {
     let folder = Folder::new(Shutdown::Killed).await;
-    // Frames after the tenth may be left over from before the log was restarted.
+    // The log is cut after ten frames. Later frames may predate the last restart of the log.
     let log = fs::OpenOptions::new().write(true).open(folder.file("tenon.db-wal")).unwrap();
     log.set_len(32 + 10 * (24 + 4_096)).unwrap();
     let expected = format!("{} is damaged", folder.file("tenon.db-wal").display());
@@ -349,10 +349,10 @@ async fn intact_folder_passes_the_check_with_and_without_a_running_host() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn damage_found_while_running_rejects_writes_and_is_reported_once() {
+async fn running_host_that_finds_damage_rejects_writes_and_reports_it_once() {
     let folder = Folder::new(Shutdown::Stopped).await;
     let program = Program::start(plan(folder.folder.path())).await.unwrap();
-    // The program serves before its timers are read. Damage found by that read would end the start.
+    // The program serves before it reads its timers. If that read found the damage, the start would fail.
     eventually("the end of the start", async || (program.log().matches("is ready").count() == 2).then_some(())).await;
     let pages = fs::metadata(folder.file("tenon.db")).unwrap().len() / 4_096;
     zero_pages(&folder.file("tenon.db"), 1..pages);
@@ -400,7 +400,7 @@ async fn read_only_data_folder_is_rejected_with_its_path() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn lost_components_and_master_key_are_named_and_compiled_code_is_recreated() {
+async fn lost_components_and_master_key_are_reported_and_compiled_code_is_recreated() {
     let folder = Folder::new(Shutdown::Stopped).await;
     fs::remove_dir_all(folder.file("compiled")).unwrap();
     fs::remove_dir_all(folder.file("components")).unwrap();
@@ -410,7 +410,7 @@ async fn lost_components_and_master_key_are_named_and_compiled_code_is_recreated
         printed.contains("Deploy missing components again") && !printed.contains("newest intact backup"),
         "{printed}"
     );
-    // The configured component file has the same content, so it is stored again.
+    // The configured component file has the same content, so the host stores it again.
     folder.check_serves_all().await;
     let (code, printed) = folder.db("check", &[]).await;
     assert_eq!(code, 0, "{printed}");
@@ -431,7 +431,7 @@ async fn lost_components_and_master_key_are_named_and_compiled_code_is_recreated
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn missing_database_and_a_folder_in_its_place_are_not_reported_as_damage() {
+async fn missing_database_is_reported_as_damage_only_beside_its_marker() {
     let folder = tempfile::tempdir().unwrap();
     let check = async || {
         let mut command = Command::new(tenon_binary());

@@ -51,7 +51,10 @@ async fn used_port_is_reported_with_its_flag() {
     let address = taken.local_addr().unwrap().to_string();
     for flag in ["--listen", "--admin"] {
         let text = start.serve(&[flag, &address]).await;
-        assert!(text.contains(&address) && text.contains("taken") && text.contains(flag), "{text}");
+        assert!(
+            text.contains(&address) && text.contains("is used by another program") && text.contains(flag),
+            "{text}"
+        );
     }
 }
 

@@ -23,7 +23,7 @@ fn printed(folder: &tempfile::TempDir) -> String {
     fs::read_to_string(folder.path().join("program/tenon.log")).unwrap_or_default()
 }
 
-/// Starts a host that serves `misbehave`, with `lines` in its section of plugins.toml. Returns it and an API key.
+/// Starts a host that serves `misbehave`, with `lines` in its section of plugins.toml. Returns the host and an API key.
 async fn start_misbehave(folder: &tempfile::TempDir, lines: &str) -> (Program, String) {
     let mut section = PluginSection::new("misbehave", &component("misbehave"), &GRANTS);
     section.extra_toml = lines.to_owned();

@@ -1,5 +1,5 @@
-//! The start of the program until all plugins serve: both listeners respond immediately, each plugin serves when it is
-//! ready, and paths that may belong to a plugin that does not serve are 503 instead of 404.
+//! The start of the program until all plugins serve: both listeners respond immediately, and each plugin serves when it
+//! is ready. A path that may belong to a plugin that does not serve returns 503 instead of 404.
 
 use std::{fs, process::Command};
 
@@ -62,7 +62,7 @@ async fn stop_during_the_first_compilation_ends_the_program() {
 }
 
 #[tokio::test]
-async fn path_below_a_mount_whose_plugin_is_down_is_unavailable() {
+async fn path_below_the_mount_of_a_plugin_that_does_not_serve_is_unavailable() {
     let folder = tempfile::tempdir().unwrap();
     let broken = folder.path().join("broken.wasm");
     fs::write(&broken, guests::chameleon("!trap").unwrap()).unwrap();
@@ -94,7 +94,7 @@ async fn path_below_a_mount_whose_plugin_is_down_is_unavailable() {
 }
 
 #[tokio::test]
-async fn rejection_names_the_version_that_continues_to_serve_or_none() {
+async fn rejected_deploy_reports_which_version_continues_to_serve() {
     let folder = tempfile::tempdir().unwrap();
     let broken = folder.path().join("broken.wasm");
     fs::write(&broken, guests::chameleon("!trap").unwrap()).unwrap();

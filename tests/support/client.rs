@@ -1,4 +1,4 @@
-//! An HTTP client for tests: one method for each verb, JSON bodies, and responses with checks and accessors.
+//! An HTTP client for tests: functions for the common methods, JSON bodies, and responses with checks and accessors.
 
 use std::time::Duration;
 
@@ -65,7 +65,7 @@ impl TestClient {
         self.send(method, path, &[("content-type", "application/json")], body.to_string().into_bytes()).await
     }
 
-    /// Sends any request. Panics if there is no response, because no test expects that.
+    /// Sends any request. Panics without a response within a minute, because no test expects a missing response.
     #[track_caller]
     pub fn send(
         &self,
@@ -101,7 +101,7 @@ impl Response {
         self
     }
 
-    /// Asserts the status where nothing else matters.
+    /// Asserts the status and drops the response.
     #[track_caller]
     pub fn check(self, status: u16) {
         let _ = self.expect(status);

@@ -1,10 +1,10 @@
-//! Tasks that run after a request ended with a fault.
+//! Tasks that run after a request ended in a fault or missed its deadline.
 
 use super::*;
 use crate::support::RawConnection;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn faulted_request_is_followed_by_a_task_with_the_request() {
+async fn task_after_a_fault_receives_the_request() {
     let (_host, client) = host_with_manual_clock("").await;
     client.post("/v1/broken/a?how=fault", json!({"for": "good"})).await.check(500);
     let payload = wait_for_mark(&client, "a").await["what"].clone();
@@ -37,7 +37,7 @@ async fn request_whose_client_disconnects_is_followed_by_a_task() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn refusal_is_not_a_fault() {
+async fn refusal_is_not_followed_by_a_task() {
     let (host, client) = host_with_manual_clock("").await;
     client.post("/v1/broken/a?how=refuse", json!({})).await.check(409);
     client.post("/v1/broken/b?how=fault", json!({})).await.check(500);

@@ -120,7 +120,8 @@ pub struct Block {
 /// Terms under which the network accepts a transaction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Terms {
-    /// What a transaction refers to. Its format depends on the family and is documented in `evm`, `tron` and `solana`.
+    /// The block or state that a transaction refers to. Its format depends on the family and is documented in `evm`,
+    /// `tron` and `solana`.
     pub anchor: String,
     /// Price of one unit of gas, or of the family's equivalent.
     pub price: U256,

@@ -25,7 +25,7 @@
 //!
 //! After a crash the rows have their last written state, so an attempt that was in flight is made again.
 //!
-//! - `types`: the values exchanged with the engine. `retry`: the retry schedule. `queue`, `fresh`, `backlog`,
+//! - `values`: the values exchanged with the engine. `retry`: the retry schedule. `queue`, `fresh`, `backlog`,
 //!   `breaker`: one endpoint queue.
 //! - `slots`: round robin. `index`: queues by time. `finish`, `loads`: ends of attempts and of loads.
 
@@ -48,13 +48,13 @@ mod retry;
 mod slots;
 #[cfg(test)]
 mod tests;
-mod types;
+mod values;
 
 use queue::{Class, EndpointQueue, State};
 use random::Random;
 pub use retry::RetrySchedule;
 use slots::Slots;
-pub use types::{
+pub use values::{
     Attempt, Caps, Counts, Decision, Disabled, FinishedAttempt, FreshRow, Load, Opening, Outcome, QueueKey,
     QueueSettings, QueueView, RetryRow, Rows, Seq, Start, Subject, TenantId,
 };

@@ -1,5 +1,5 @@
-//! Results of a handler: an answer (its changes are applied), a refusal (a business rule rejects the call, nothing
-//! changes), or a fault (a defect).
+//! Results of a handler: an answer (its changes are applied), a refusal (a business rule rejects the call, only the
+//! journal changes), or a fault (a defect).
 //!
 //! Owns these results and their conversion to the wire form. It renders no error body: `Plugin::render_error` does.
 
@@ -9,7 +9,8 @@ use crate::bindings::exports::tenon::plugin::handler::{Answer as WireAnswer, Fee
 use crate::bindings::tenon::plugin::types::{Blob, Content, Pair, Response};
 use crate::host::{LedgerRefusal, RecordRefusal, SubscriptionRefusal};
 
-/// Result of a handler. `Ok` commits, also with an error status. `Err` changes nothing but the journal.
+/// Result of a handler. `Ok` applies the changes, also with an error status, unless the answer is a stream. `Err`
+/// changes nothing but the journal.
 pub type Outcome = Result<Answer, Stop>;
 
 /// Answer of a handler: a response that is sent after the changes of the call are applied, or a stream of events.
@@ -51,8 +52,8 @@ impl Answer {
         Answer { wire: WireAnswer::Stream(Feed { event_types, subjects }) }
     }
 
-    /// Adds a header. The host adds content-type, content-length, date and x-request-id. A stream has the host's
-    /// headers only, so this has no effect on it.
+    /// Adds a header. The host adds content-type, content-length, date and x-request-id. A stream has only the host's
+    /// headers, so an added header has no effect on it.
     pub fn header(mut self, name: &str, value: String) -> Answer {
         if let WireAnswer::Commit(response) = &mut self.wire {
             response.headers.push(Pair { name: name.to_owned(), value });
@@ -74,20 +75,20 @@ impl Answer {
 pub enum Stop {
     /// A business rule rejects the call. The caller gets the refusal.
     Refusal(Refusal),
-    /// A defect of the plugin. The text is logged for the operator and never sent to the caller.
+    /// A defect of the plugin. The host logs the message for the operator and never sends it to the caller.
     Fault(String),
-    /// A question has no reply yet. The host calls the handler again, from the start, when the reply is there.
+    /// A question has no reply yet. The host calls the handler again, from the start, after the reply.
     Wait,
 }
 
 impl Stop {
-    /// Returns a fault with this text for the operator.
+    /// Returns a fault with this message for the operator.
     pub fn fault(text: impl Into<String>) -> Stop {
         Stop::Fault(text.into())
     }
 }
 
-/// Refusal by a business rule: a status, a stable code and messages. `Plugin::render_error` makes the body from it.
+/// Refusal by a business rule: a status, a stable code and messages. `Plugin::render_error` renders its body.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Refusal {
     pub status: u16,

@@ -1,5 +1,5 @@
-//! Formatting and parsing of timestamps. Owns the calendar arithmetic. It reads no clock: the host passes the time of a
-//! call.
+//! Formatting and parsing of timestamps. Owns the calendar arithmetic. This module reads no clock: the host passes the
+//! time of a call.
 
 const DAY_MS: u64 = 86_400_000;
 /// 10000-01-01T00:00:00Z, the first time whose year has five digits.
@@ -24,7 +24,7 @@ pub fn to_text(milliseconds: u64) -> String {
 }
 
 /// Parses a date ("2026-05-07") or a time ("2026-05-07T08:30:00.5Z", "2026-05-07 08:30", "…+02:00") to milliseconds. A
-/// time without an offset is UTC. Returns `None` if the text is not a date of the years 1970 to 9999.
+/// time without an offset is UTC. Returns `None` if the string is invalid or not within the years 1970 to 9999.
 pub fn parse(text: &str) -> Option<u64> {
     let (date, rest) = text.split_at_checked(10)?;
     let days = parse_date(date)?;
@@ -37,7 +37,7 @@ pub fn parse(text: &str) -> Option<u64> {
     u64::try_from(milliseconds - offset_minutes * 60_000).ok().filter(|milliseconds| *milliseconds < END_MS)
 }
 
-/// Returns true if the text is a date without a time.
+/// Returns true if the string is a date without a time.
 pub fn is_date(text: &str) -> bool {
     text.len() == 10 && parse_date(text).is_some()
 }
@@ -68,7 +68,7 @@ fn parse_clock(text: &str) -> Option<u64> {
         .then_some(hour * 3_600_000 + minute * 60_000 + second * 1000 + thousandths)
 }
 
-/// Returns thousandths. Further digits are truncated.
+/// Parses one to nine digits and returns thousandths of a second. Drops the digits after the third.
 fn parse_fraction(text: &str) -> Option<u64> {
     if text.is_empty() || text.len() > 9 || !text.bytes().all(|byte| byte.is_ascii_digit()) {
         return None;
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn invalid_dates_are_rejected() {
+    fn invalid_dates_and_times_are_rejected() {
         for text in [
             "",
             "2026",

@@ -1,8 +1,8 @@
 //! Histogram of latencies in microseconds, with buckets that are at most 1.6 % wide.
 //!
-//! Owns counting and percentiles, never a clock. Recording is a few instructions, and merging is a sum.
+//! Owns counting and percentiles. It reads no clock. Recording takes a few instructions. Merging adds the counts.
 
-/// Values below are exact. Above, each power of two is divided into this many buckets.
+/// Values below this number are exact. Above it, each power of two is divided into this many buckets.
 const PER_OCTAVE: u64 = 64;
 
 #[derive(Clone, Debug, Default)]
@@ -44,7 +44,7 @@ impl Histogram {
         self.max_us
     }
 
-    /// Returns the value that `percent` of all values do not exceed, and 0 if nothing was recorded.
+    /// Returns a bound that `percent` of all values do not exceed: the upper edge of a bucket, or 0 without values.
     pub fn percentile_us(&self, percent: f64) -> u64 {
         let rank = (self.count as f64 * percent / 100.0).ceil() as u64;
         let mut seen = 0;

@@ -1,4 +1,4 @@
-//! One tab: navigation, commands, and the events that it has received. Dropping it closes the tab.
+//! A browser tab: navigation, commands, and the events that it has received. Dropping it closes the tab.
 
 use serde_json::{Value, json};
 
@@ -31,7 +31,7 @@ impl<'b> Tab<'b> {
         browser.try_command(session, method, parameters, &mut |message| events.push(message))
     }
 
-    /// Loads an address, and waits until it is loaded and its scripts have run.
+    /// Navigates to a URL and waits for the load event of the page.
     pub fn navigate(&mut self, url: &str) {
         let before = self.events.len();
         self.command("Page.navigate", &json!({ "url": url }));
@@ -41,7 +41,7 @@ impl<'b> Tab<'b> {
         }
     }
 
-    /// Multiplies all timeouts of the pages that are loaded later.
+    /// Multiplies the delays of `setTimeout` in all pages that are loaded later.
     pub fn scale_timeouts(&mut self, factor: f64) {
         let source =
             format!("{{ const wait = setTimeout; window.setTimeout = (run, ms) => wait(run, ms * {factor}) }}");
@@ -52,7 +52,7 @@ impl<'b> Tab<'b> {
         self.command("Emulation.setScriptExecutionDisabled", &json!({ "value": true }));
     }
 
-    /// Evaluates an expression. Promises are awaited. The evaluation counts as a user action.
+    /// Evaluates an expression and returns its value. Awaits a promise. The evaluation counts as a user action.
     pub fn value(&mut self, expression: &str) -> Value {
         let parameters =
             json!({ "expression": expression, "returnByValue": true, "awaitPromise": true, "userGesture": true });
@@ -75,7 +75,7 @@ impl<'b> Tab<'b> {
              if (is || Date.now() > until) resolve(is); else scheduler.postTask(poll, {{ delay: 20 }}) }}; poll() }})"
         );
         let parameters = json!({ "expression": script, "returnByValue": true, "awaitPromise": true });
-        // A navigation aborts the evaluation, which is then repeated in the new page.
+        // A navigation aborts the evaluation. The next attempt evaluates the expression in the new page.
         let mut responses = (0..20).map(|_| self.try_command("Runtime.evaluate", &parameters));
         let result = responses.find_map(|response| response.ok()?["result"]["value"].as_bool());
         assert_eq!(result, Some(true), "never became true: {expression}");
@@ -100,7 +100,7 @@ impl<'b> Tab<'b> {
         events.map(|event| event.to_string()).collect()
     }
 
-    /// Returns the addresses of all requests.
+    /// Returns the URLs of all requests.
     pub fn requests(&mut self) -> Vec<String> {
         let events = self.events("Network.requestWillBeSent", |_| true);
         events.iter().filter_map(|event| event["request"]["url"].as_str().map(str::to_owned)).collect()
@@ -120,7 +120,7 @@ impl<'b> Tab<'b> {
 
 impl Drop for Tab<'_> {
     fn drop(&mut self) {
-        // An error is ignored: this also runs after a test has failed.
+        // Errors are ignored, because `drop` also runs after a test has failed.
         let parameters = json!({ "browserContextId": self.context });
         let _ = self.browser.try_command("", "Target.disposeBrowserContext", &parameters, &mut |_| ());
     }

@@ -1,7 +1,7 @@
 //! The fleet plugin compiled into the host's process.
 //!
-//! The same rules, records and routes as the component. The host's capabilities are called directly, without a
-//! sandbox. Used only for measurements.
+//! It has the same rules, records and routes as the component. It calls the host's capabilities directly, without a
+//! sandbox. Only measurements use it.
 
 #![expect(clippy::panic, reason = "a native plugin can only panic where a component traps")]
 
@@ -50,7 +50,7 @@ impl Native for Fleet {
 /// Implements the SDK's host trait with the host's capabilities.
 struct DirectHost<'a>(RefCell<&'a mut CallState>);
 
-/// Waits for a call. Most reads are answered from memory. A read from the database blocks this thread.
+/// Waits for a capability and returns its result. Most reads complete from memory. A database read blocks this thread.
 fn wait<T>(call: impl Future<Output = wasmtime::Result<T>> + Send) -> T {
     let mut call = std::pin::pin!(call);
     let result = match call.as_mut().now_or_never() {
@@ -152,7 +152,7 @@ impl Host for DirectHost<'_> {
         wait(contract::log::Host::write(&mut **self.0.borrow_mut(), level, message.to_owned(), fields));
     }
 
-    // fleet has none of the following grants: a component with these imports would not load.
+    // No measured request uses the following capabilities. fleet has no grant for some of them.
 
     fn tasks_schedule(&self, _name: &str, _key: &str, _at: u64, _payload: &str) {
         not_granted()

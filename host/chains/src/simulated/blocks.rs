@@ -70,7 +70,7 @@ struct OpenBlock {
     movements: i64,
 }
 
-/// What happens to the transactions of replaced blocks.
+/// The fate of the transactions of replaced blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Orphans {
     /// They wait for the next block again.

@@ -37,7 +37,7 @@ fn signatures_match_rfc_8032_vectors() {
 
 /// For a key of small order, a signature of zeros is valid for every message.
 #[test]
-fn key_of_small_order_is_rejected() {
+fn small_subgroup_key_is_rejected() {
     let mut identity = [0; 32];
     identity[0] = 1;
     let mut zeros = [0; 64];

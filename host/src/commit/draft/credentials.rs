@@ -154,8 +154,8 @@ impl Draft {
         for attribute in &found.attributes {
             self.guard(&attribute.guard()).await?;
         }
-        // Of two calls that revoke it, one read the guards before the other bumped them. It runs again and finds no
-        // credential.
+        // If two calls revoke the credential, one read the guards before the other bumped them. It runs again and finds
+        // no credential.
         self.running.shared.settle_all().await;
         let Some(found) = self.database().find_credential(&scope, id, self.call.now).await? else { return Ok(false) };
         self.record_revocation(found)?;

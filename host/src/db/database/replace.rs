@@ -22,7 +22,7 @@ use crate::db::files::{beside, marker_path, resolved};
 use crate::db::swaps::{self, SwapRow};
 use crate::db::{DbError, migrations, tasks};
 
-/// What happens to a database that already exists.
+/// The treatment of a database that already exists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ExistingDatabase {
     /// It is kept, and the replacement fails.

@@ -83,6 +83,9 @@ impl Database {
     ) -> Result<Plan<'a>, ModelError> {
         let existing = self.list_indexes(collection).await?;
         let table = self.catalogue().find(&collection.table);
+        if table.is_none() {
+            self.check_table_is_free(collection).await?;
+        }
         let paths = collection.columns.iter().map(|column| &*column.path);
         let missing = |path: &&str| table.as_ref().is_none_or(|table| !table.has(path));
         let is_declared = |name: &str| collection.indexes.iter().any(|index| &*index.id == name);
@@ -110,6 +113,20 @@ impl Database {
             }
         }
         Ok(plan)
+    }
+
+    /// Rejects a collection whose table would be one of the host's: "attributes" of a plugin "key" is `key_attributes`.
+    async fn check_table_is_free(&self, collection: &Collection) -> Result<(), ModelError> {
+        let sql = "SELECT count(*) FROM sqlite_master WHERE name = ? COLLATE NOCASE \
+                   AND name NOT IN (SELECT plugin || '_' || collection FROM collections)";
+        let taken: i64 = sqlx::query_scalar(sql).bind(collection.table.clone()).fetch_one(&*self.readers()).await?;
+        if taken == 0 {
+            return Ok(());
+        }
+        Err(ModelError::Invalid(format!(
+            "collection {}: the table {} is one of the host's; give the plugin or the collection another name",
+            collection.name, collection.table
+        )))
     }
 
     /// Returns (name, unique) of the table's indexes that were created by CREATE INDEX.

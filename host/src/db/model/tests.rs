@@ -133,6 +133,15 @@ fn error_of_an_invalid_manifest_names_the_mistake() {
 }
 
 #[tokio::test]
+async fn collection_with_the_table_name_of_the_host_is_rejected() {
+    let file = TestFile::with(&model(vec![])).await;
+    let attributes = [manifest::Collection { name: "attributes".into(), indexes: vec![] }];
+    let keys = DataModel::new("key", &attributes, 1, None).unwrap();
+    let error = prepare(&file, &keys).await.unwrap_err().to_string();
+    assert!(error.contains("collection attributes: the table key_attributes is one of the host's"), "{error}");
+}
+
+#[tokio::test]
 async fn new_index_is_filled_from_existing_records() {
     let old = model(vec![]);
     let file = TestFile::with(&old).await;

@@ -7,7 +7,7 @@
 
 use std::collections::HashSet;
 
-use super::types::Seq;
+use super::values::Seq;
 use crate::clock::Timestamp;
 use crate::limits;
 

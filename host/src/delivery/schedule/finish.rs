@@ -6,7 +6,7 @@
 use super::{
     Scheduler,
     queue::{Class, EndpointQueue, Running, State},
-    types::{Decision, Disabled, FinishedAttempt, Outcome, QueueKey, RetryRow, Seq},
+    values::{Decision, Disabled, FinishedAttempt, Outcome, QueueKey, RetryRow, Seq},
 };
 use crate::clock::Timestamp;
 use crate::limits;

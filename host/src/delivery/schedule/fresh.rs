@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use super::types::{Seq, Subject};
+use super::values::{Seq, Subject};
 
 #[derive(Debug, Default)]
 pub(super) struct FreshQueue {

@@ -10,7 +10,7 @@ use super::{
     backlog::Backlog,
     queue::{Class, EndpointQueue, State},
     slots::Slots,
-    types::{Caps, QueueKey, TenantId},
+    values::{Caps, QueueKey, TenantId},
 };
 use crate::clock::Timestamp;
 

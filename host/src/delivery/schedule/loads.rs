@@ -7,7 +7,7 @@
 use super::{
     Scheduler,
     queue::EndpointQueue,
-    types::{FreshRow, Load, QueueKey, RetryRow, Rows},
+    values::{FreshRow, Load, QueueKey, RetryRow, Rows},
 };
 use crate::clock::Timestamp;
 

@@ -17,7 +17,7 @@ use super::{
     breaker::{Breaker, BreakerState},
     fresh::FreshQueue,
     index::IndexEntry,
-    types::{FreshRow, Opening, QueueSettings, QueueView, RetryRow, Seq, Subject, TenantId},
+    values::{FreshRow, Opening, QueueSettings, QueueView, RetryRow, Seq, Subject, TenantId},
 };
 use crate::clock::Timestamp;
 

@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use super::types::{QueueKey, TenantId};
+use super::values::{QueueKey, TenantId};
 
 #[derive(Debug)]
 pub(super) struct Slots {

@@ -1,7 +1,6 @@
 //! Validation of answers and events against the plugin's OpenAPI document (`TestHost::validate_openapi`).
 //!
-//! Invariant: the operation lists each status that the plugin itself answers with. `default` is for responses of the
-//! host.
+//! Invariant: an operation lists each status that the plugin itself returns. `default` is for responses of the host.
 
 use serde_json::Value;
 
@@ -24,7 +23,7 @@ impl TestHost {
         }
     }
 
-    /// Validates the payload against the schema of the member that the envelope replaces by it.
+    /// Validates the payload against the schema of the envelope member whose value is `{payload}`.
     pub(super) fn check_event(&self, event: &EmittedEvent) {
         let Some(document) = self.document() else { return };
         let hook = document["webhooks"].get(&event.event_type);

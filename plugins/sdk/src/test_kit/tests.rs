@@ -36,7 +36,7 @@ struct Note {
     title: String,
 }
 
-/// Answers with the number of notes that `count` sees before the commit.
+/// Inserts a note and returns the number of notes with its title that `count` finds before the commit.
 fn write(call: &Call) -> Outcome {
     let note: Note = call.json()?;
     let (id, notes) = (call.parameter("id"), call.records("notes"));
@@ -109,7 +109,7 @@ fn commit_stores_records_and_events() {
 }
 
 #[test]
-fn unique_index_refuses_an_equal_value() {
+fn unique_index_rejects_an_equal_value() {
     let host = host();
     write_note(&host, "a", "same");
     let second = write_note(&host, "b", "same");
@@ -150,7 +150,7 @@ fn open_route_finds_no_records() {
 }
 
 #[test]
-fn invalid_json_is_malformed_and_a_different_type_is_invalid() {
+fn invalid_json_is_malformed_and_a_missing_field_is_invalid() {
     let deep = ["{\"title\":", &"[".repeat(33), &"]".repeat(33), "}"].concat();
     for body in ["{", deep.as_str()] {
         let answer = host().call(TestCall::post("/notes/a").text(body));
@@ -183,7 +183,7 @@ fn read_large_notes(notes: usize) -> TestAnswer {
 }
 
 #[test]
-fn many_records_are_read_at_once() {
+fn get_many_loads_records_up_to_the_limit() {
     assert_eq!(read_large_notes(33).body, "33");
 }
 
@@ -194,7 +194,7 @@ fn get_many_above_the_limit_fails_the_test() {
 }
 
 #[test]
-fn answer_may_be_large() {
+fn answer_may_be_as_large_as_the_limit() {
     assert_eq!(host().call(TestCall::get("/blank?bytes=8388608")).body.len(), 8 << 20);
 }
 

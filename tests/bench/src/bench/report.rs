@@ -1,6 +1,6 @@
 //! Results as JSON for programs and as Markdown tables for people.
 //!
-//! Owns medians, ratios and the texts of the tables. Missed targets are included.
+//! Owns medians and the tables of requests and targets. The table of targets includes missed ones.
 
 use std::fs;
 
@@ -26,11 +26,11 @@ pub struct Measurement {
     pub scenario: String,
     pub connections: usize,
     pub server: Kind,
-    /// Medians of the rounds.
+    /// Median of the rounds, like `p50_us` and `p99_us`.
     pub per_second: f64,
     pub p50_us: u64,
     pub p99_us: u64,
-    /// Sums of the rounds.
+    /// Sum of the rounds, like `failed`.
     pub requests: u64,
     pub failed: u64,
     pub rounds: Vec<LoadReport>,
@@ -62,7 +62,7 @@ pub(super) fn median_of<T>(rounds: &[T], value: impl Fn(&T) -> f64) -> Option<f6
 pub struct Machine {
     pub processors: usize,
     pub kernel: String,
-    /// Load average of one minute before the run, to detect other load.
+    /// One-minute load average before the run. It shows other load on the machine.
     pub load_average: String,
     pub rounds: usize,
     pub seconds: f64,

@@ -1,5 +1,5 @@
-//! Targets of Tenon and whether a run met them: ratios within one run, so that results of different machines are
-//! comparable.
+//! Performance targets of Tenon and whether a run met them. Ratios compare measurements of one run, so that results of
+//! different machines are comparable. The other targets are absolute.
 
 use serde::{Deserialize, Serialize};
 
@@ -19,7 +19,7 @@ pub struct Verdict {
     pub met: bool,
 }
 
-/// Requests per second of the plugin over those of a peer.
+/// Minimum ratio of the plugin's requests per second to those of a peer.
 struct Ratio {
     scenario: &'static str,
     connections: usize,
@@ -46,12 +46,12 @@ const DEPLOY_COLD_MS_MAX: f64 = 400.0;
 const SAVED_TO_SERVED_MS_MAX: f64 = 4_000.0;
 const COMPILE_CHANGED_MS_MAX: f64 = 400.0;
 const IDLE_MIB_MAX: f64 = 70.0;
-/// Growth over all swaps of a run that still counts as flat.
+/// Maximum growth of resident memory over all swaps of a run.
 const SWAP_GROWTH_MIB_MAX: f64 = 16.0;
 const SMALLEST_CALL_US_MAX: f64 = 10.0;
 const TRACK_CALL_US_MAX: f64 = 20.0;
 const WEBHOOKS_PER_SECOND_MIN: f64 = 10_000.0;
-/// Rate with a hundred endpoints.
+/// Minimum rate with more than one endpoint.
 const FANNED_WEBHOOKS_PER_SECOND_MIN: f64 = 7_000.0;
 const WEBHOOK_IDLE_P50_MS_MAX: f64 = 5.0;
 const HANGING_P99_RATIO_MAX: f64 = 1.2;
@@ -62,7 +62,7 @@ const ACKNOWLEDGED_P99_MS_MAX: f64 = 50.0;
 const WITHDRAWALS_PER_SECOND_MIN: f64 = 1_000.0;
 const ADDRESSES_PER_SECOND_MIN: f64 = 500.0;
 
-/// Returns a verdict for each measured target. `skipped` of the report names the others.
+/// Returns a verdict for each measured target. `BenchReport::skipped` lists scenarios without measurements.
 pub fn evaluate(report: &BenchReport) -> Vec<Verdict> {
     let mut verdicts: Vec<Verdict> = RATIOS.iter().filter_map(|ratio| evaluate_ratio(report, ratio)).collect();
     let tenon = report.measured.iter().filter(|load| load.server == Kind::Plugin);

@@ -48,7 +48,7 @@ impl Peer {
 }
 
 #[tokio::test]
-async fn every_response_of_the_peer_is_one_change_and_one_event() {
+async fn peer_makes_one_change_and_one_event_for_each_response() {
     let peer = start().await;
     let report = peer.load(KEY).await;
     assert!(report.requests > 0 && report.failed() == 0, "{report:?}");
@@ -57,7 +57,7 @@ async fn every_response_of_the_peer_is_one_change_and_one_event() {
 }
 
 #[tokio::test]
-async fn order_of_the_peer_is_read_as_created() {
+async fn peer_returns_an_order_as_created() {
     let peer = start().await;
     let mut client = Client::new(peer.address, KEY);
     let body = json!({ "pickup": "1 Harbour Road", "dropoff": "9 Station Street", "notes": "Ring twice" });
@@ -70,7 +70,7 @@ async fn order_of_the_peer_is_read_as_created() {
 }
 
 #[tokio::test]
-async fn refused_requests_count_as_failed() {
+async fn unauthenticated_requests_count_as_failed() {
     let peer = start().await;
     let report = peer.load("tk_test_wrong").await;
     assert_eq!(report.failed(), report.requests);
@@ -79,7 +79,7 @@ async fn refused_requests_count_as_failed() {
 }
 
 #[tokio::test]
-async fn stopped_server_breaks_requests_without_ending_the_load() {
+async fn unreachable_server_breaks_requests_without_ending_the_load() {
     let gone = crate::program::free_address().unwrap();
     let request = PlannedRequest { method: "GET".to_owned(), path: "/".to_owned(), body: String::new() };
     let mut plan = LoadPlan::new(gone, "", &[request]);

@@ -1,4 +1,4 @@
-//! Test guest with blockchain keys. It returns their addresses.
+//! Test guest with blockchain keys. It returns the address and derivation path of a key.
 
 use serde_json::json;
 use tenon_plugin::{Answer, Call, Outcome, Plugin, Stop, get, json};

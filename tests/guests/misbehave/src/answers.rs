@@ -1,4 +1,4 @@
-//! Answers that the host must not send unchanged.
+//! Invalid and extreme answers, faults, and answers after a write.
 
 use crate::{
     Outcome, Route, commit,

@@ -1,4 +1,5 @@
-//! Violations that a test of the plugin detects: each of them traps with a message.
+//! Invalid arguments of host functions. Each call traps with a message, except that a huge body is refused and that a
+//! counter may have any name.
 
 use crate::{
     Outcome, Route, commit,

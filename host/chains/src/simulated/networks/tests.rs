@@ -9,7 +9,7 @@ fn facts() -> Vec<Facts> {
 }
 
 #[test]
-fn every_asset_of_the_wallet_interface_exists_with_its_decimals() {
+fn every_specified_asset_exists_with_its_decimals() {
     let all = facts();
     assert_eq!(all.len(), 2 * Blockchain::ALL.len());
     for blockchain in Blockchain::ALL {

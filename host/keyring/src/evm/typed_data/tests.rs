@@ -83,7 +83,7 @@ fn domain_type_may_be_omitted() {
 }
 
 #[test]
-fn digest_does_not_depend_on_member_order_or_white_space() {
+fn digest_ignores_the_sequence_of_members_and_white_space() {
     let mail = mail();
     let part = |name: &str| format!("\n \"{name}\" :\t{}", mail[name]);
     let turned = format!("{{{}}}", ["message", "primaryType", "types", "domain"].map(part).join(" ,"));

@@ -132,7 +132,7 @@ struct World {
     writing: Option<Driven<WriterTask>>,
     calls: Vec<(u64, Driven<End>)>,
     /// Swaps that wait until the cache is empty.
-    clearing: Vec<Driven<()>>,
+    resetting: Vec<Driven<()>>,
     began: u64,
     is_away: bool,
     log: Rc<RefCell<Log>>,
@@ -175,7 +175,7 @@ impl World {
             serving: 0,
             writing: None,
             calls: Vec::new(),
-            clearing: Vec::new(),
+            resetting: Vec::new(),
             began: 0,
             is_away: false,
             log: Rc::default(),
@@ -384,7 +384,7 @@ impl World {
                 // Fails if the disk is full.
                 if outcome.is_ok() {
                     let committer = self.committer.clone();
-                    self.clearing.push(Driven::new(async move { committer.clear_cache().await }));
+                    self.resetting.push(Driven::new(async move { committer.clear_cache().await }));
                     self.serving = next;
                     totals.swaps += 1;
                 }
@@ -452,13 +452,13 @@ impl World {
                 at += usize::from(!self.advance(at).await);
             }
             let mut waiting = Vec::new();
-            for mut clearing in std::mem::take(&mut self.clearing) {
-                if clearing.step().await.is_none() {
-                    waiting.push(clearing);
+            for mut resetting in std::mem::take(&mut self.resetting) {
+                if resetting.step().await.is_none() {
+                    waiting.push(resetting);
                 }
             }
-            self.clearing = waiting;
-            if self.calls.is_empty() && self.clearing.is_empty() && self.writing.is_none() && healed {
+            self.resetting = waiting;
+            if self.calls.is_empty() && self.resetting.is_empty() && self.writing.is_none() && healed {
                 // An accepted change set whose caller is gone may still be queued.
                 if self.committer.stats().queued == 0 {
                     return settle_tasks().await;

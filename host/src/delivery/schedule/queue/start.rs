@@ -6,7 +6,7 @@ use super::{Class, EndpointQueue, Readiness, Running, State, Waiting};
 use crate::clock::Timestamp;
 use crate::delivery::schedule::{
     breaker::BreakerState,
-    types::{Attempt, Seq},
+    values::{Attempt, Seq},
 };
 
 impl EndpointQueue {

@@ -20,7 +20,7 @@ pub struct EventLog {
     entries: Vec<Entry>,
 }
 
-/// Times of an event. 0: not yet.
+/// Endpoint and times of an event. A time of 0 has not been recorded yet.
 #[derive(Default)]
 struct Entry {
     endpoint: AtomicU64,
@@ -29,14 +29,14 @@ struct Entry {
     arrived_us: AtomicU64,
 }
 
-/// Events of one round: marks from `from` up to, and without, `to`.
+/// Events of one round: the marks `from..to`, without `to`.
 #[derive(Clone, Copy, Debug)]
 pub struct Span {
     pub from: u64,
     pub to: u64,
 }
 
-/// Statistics of a span. `latencies`: from the response to the change until the event arrived.
+/// Statistics of a span. `latencies` holds the times from the response to a change until the arrival of its event.
 #[derive(Default)]
 pub struct SpanStats {
     pub accepted: u64,
@@ -57,7 +57,7 @@ impl EventLog {
         self.started.elapsed().as_micros() as u64
     }
 
-    /// Returns the mark of the next event, which goes to this endpoint. `None` if the log is full.
+    /// Returns the mark of the next event, which goes to this endpoint. Returns `None` if the log is full.
     pub fn mark(&self, endpoint: usize) -> Option<u64> {
         let mark = self.next.fetch_add(1, Ordering::Relaxed);
         self.entry(mark)?.endpoint.store(endpoint as u64, Ordering::Relaxed);
@@ -76,7 +76,7 @@ impl EventLog {
 
     pub fn record_arrival(&self, mark: u64) {
         if let Some(entry) = self.entry(mark) {
-            // An error means that the event arrived before: only the first arrival counts.
+            // An error means that the event has arrived before. Only the first arrival counts.
             let _ = entry.arrived_us.compare_exchange(0, self.now_us(), Ordering::Relaxed, Ordering::Relaxed);
         }
     }
@@ -94,7 +94,7 @@ impl EventLog {
             if arrived_us > 0 {
                 stats.arrived += 1;
                 stats.last_arrival_us = stats.last_arrival_us.max(arrived_us);
-                // The receiver may be faster than the client.
+                // The event may arrive before the client has read the response.
                 stats.latencies.record(arrived_us.saturating_sub(answered_us));
             }
         }
@@ -106,7 +106,7 @@ impl EventLog {
     }
 }
 
-/// Parses the mark in the body of a webhook. The plugin may format the number in any way.
+/// Parses the mark in the body of a webhook. The latitude may be any JSON number.
 pub fn mark_of(body: &[u8]) -> Option<u64> {
     const NAME: &[u8] = b"\"latitude\":";
     let at = body.windows(NAME.len()).position(|window| window == NAME)? + NAME.len();
@@ -125,7 +125,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn marks_survive_json() {
+    fn marks_are_parsed_from_json_numbers() {
         for mark in [1, 9, 999_999, 1_000_000, 1_234_567] {
             let text = format!("{{\"data\":{{\"latitude\":{},\"longitude\":8.5}}}}", latitude_of(mark));
             assert_eq!(mark_of(text.as_bytes()), Some(mark), "{text}");
