@@ -110,6 +110,7 @@ fn commands_in_the_documentation_are_accepted() {
         include_str!("../../../docs/operators/swap-plugins.md"),
         include_str!("../../../docs/operators/webhooks.md"),
         include_str!("../../../docs/plugin-authors.md"),
+        include_str!("../../../docs/troubleshooting.md"),
         include_str!("../../../docs/systemd/tenon.service"),
     ];
     let mut tried = 0;

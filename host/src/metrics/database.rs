@@ -109,7 +109,7 @@ impl DatabaseMetrics {
             changes: counter("tenon_committer_changes_total", "Change sets in those transactions.")?,
             conflicts: counter("tenon_committer_conflicts_total", "Change sets whose reads no longer held.")?,
             reservations: counter(
-                "tenon_committer_turns_total",
+                "tenon_committer_reservations_total",
                 "Calls that conflicted so often that they reserved the next commit.",
             )?,
             resets,
