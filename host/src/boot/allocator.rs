@@ -20,7 +20,7 @@ const COLLECT_EVERY: Duration = Duration::from_millis(500);
 /// Starts returning freed memory. Must be called once, before the process has other threads.
 pub fn return_freed_memory() {
     shorten_purge_delay();
-    // If the thread cannot be started, memory is returned with the next requests.
+    // If the thread cannot be started, mimalloc returns freed pages when later requests allocate.
     let _ = thread::Builder::new().name("memory".to_owned()).spawn(return_freed_pages);
 }
 
@@ -32,7 +32,7 @@ pub fn trim_system_allocator() {
         unsafe extern "C" {
             fn malloc_trim(pad: usize) -> c_int;
         }
-        // SAFETY: glibc allows it on every thread.
+        // SAFETY: glibc allows `malloc_trim` on every thread.
         let _is_returned = unsafe { malloc_trim(0) };
     }
 }
@@ -40,17 +40,17 @@ pub fn trim_system_allocator() {
 /// Sets the purge delay. The environment variable `MIMALLOC_PURGE_DELAY` overrides it.
 #[allow(unsafe_code)]
 fn shorten_purge_delay() {
-    // SAFETY: sets a number that mimalloc reads when it frees pages; no other thread runs yet.
+    // SAFETY: the call sets a number that mimalloc reads when it frees pages. No other thread runs yet.
     unsafe { libmimalloc_sys::mi_option_set_default(PURGE_DELAY, PURGE_DELAY_MS) }
 }
 
 #[allow(unsafe_code)]
 fn return_freed_pages() {
-    // mimalloc ignores a thread that never allocated.
+    // `mi_collect` does nothing on a thread that never allocated.
     drop(std::hint::black_box(Box::new(0_u8)));
     loop {
         thread::park_timeout(COLLECT_EVERY);
-        // SAFETY: mimalloc allows it on every thread; it returns some of the pages whose delay is over.
+        // SAFETY: mimalloc allows `mi_collect` on every thread. It returns some of the pages whose delay is over.
         unsafe { libmimalloc_sys::mi_collect(false) }
     }
 }
@@ -61,7 +61,7 @@ mod tests {
 
     #[allow(unsafe_code)]
     fn purge_delay() -> c_long {
-        // SAFETY: reads a number.
+        // SAFETY: the call only reads a number.
         unsafe { libmimalloc_sys::mi_option_get(PURGE_DELAY) }
     }
 

@@ -159,7 +159,7 @@ impl List {
             page.entries.extend(found.entries);
             page.next = found.next;
             query.limit = limit.saturating_sub(u32::try_from(page.entries.len()).unwrap_or(u32::MAX));
-            // A short page is not the last one: each request reads a limited number of lines.
+            // A short page is not necessarily the last one, because each request reads a limited number of lines.
             query.after = page.next.as_ref().and_then(|next| next.parse().ok());
             if query.after.is_none() || query.limit == 0 {
                 break;

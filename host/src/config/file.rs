@@ -1,4 +1,4 @@
-//! Reads the whole of plugins.toml, merged with flags and variables.
+//! Reads plugins.toml and merges it with flags and environment variables.
 
 use std::{
     collections::BTreeMap,
@@ -31,7 +31,7 @@ use crate::secrets::{MASTER_KEY_FILE, MasterKeys, SecretText};
 const LISTEN_DEFAULT: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 8080);
 const ADMIN_LISTEN_DEFAULT: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 9090);
 const DATA_DIR_DEFAULT: &str = "data";
-/// Description of a default without a limit.
+/// Description of the default of a retention rule without a limit.
 const UNLIMITED: &str = "without it there is no limit";
 const DATABASE_FILE: &str = "tenon.db";
 
@@ -58,7 +58,7 @@ pub fn read(source: &Source<'_>, text: &str) -> Result<Config, Vec<Mistake>> {
     let mistakes = Mistakes::new(text);
     let (table, errors) = DeTable::parse_recoverable(text);
     if let Some(first) = errors.iter().min_by_key(|error| error.span().map_or(0, |span| span.start)) {
-        // Only the first error is reported: later ones are consequences of it.
+        // Only the first error is reported, because later errors may be consequences of it.
         let span = first.span().unwrap_or(0..0);
         mistakes.at(&span, syntax::explain(text, &span, first.message()));
         return Err(mistakes.into_sorted());
@@ -169,7 +169,8 @@ impl<'a> Reader<'a> {
         Some(SecretText::new(text.to_owned()))
     }
 
-    /// Returns the path of the master key file if the file is missing. Reports a file that cannot be used at a start.
+    /// Returns the path of the master key file if the file is missing. Reports a file that would make a start fail.
+    /// Checks nothing if the purpose requires no files.
     fn find_missing_key(&self, data_dir: &Path) -> Option<PathBuf> {
         if !self.source.purpose.requires_files() {
             return None;
@@ -220,8 +221,8 @@ fn read_memory(top: &mut Section<'_>) -> MemoryConfig {
     MemoryConfig { budget_bytes: budget_bytes.max(BUDGET_BYTES_MIN), tenant_percent }
 }
 
-/// Reads the public URL. It must use https:// in production, because links are sent to people. An invalid value is
-/// returned as well, so that it is not also reported as missing.
+/// Reads the public URL. It must use https:// in production, because links are sent to people and must not be changed
+/// in transit. An invalid value is returned as well, so that it is not also reported as missing.
 fn read_public_url(top: &mut Section<'_>, environment: Environment) -> Option<String> {
     let url = top.take_string(&keys::PUBLIC_URL).filter(|url| !url.value.is_empty())?;
     if !is_origin(&url.value) || (environment == Environment::Production && !url.value.starts_with("https://")) {
@@ -311,7 +312,7 @@ fn cap_connections(requested: u64, open_files_max: Option<u64>, mistakes: &Mista
 }
 
 /// Reads the blockchain settings. Simulated blockchains are off by default in production, because their coins have no
-/// value.
+/// value and must not be mistaken for real ones.
 fn read_chains(mut section: Section<'_>, environment: Environment) -> ChainsConfig {
     let simulated = section.take_bool(&keys::SIMULATED).unwrap_or(environment == Environment::Development);
     let chains = ChainsConfig { simulated, block_ms: section.number(&keys::BLOCK_TIME) };
@@ -382,7 +383,7 @@ pub(super) fn is_origin(text: &str) -> bool {
         && text.parse::<http::Uri>().is_ok_and(|uri| uri.host().is_some_and(|host| !host.is_empty()))
 }
 
-/// Reads the retention rules. A section replaces the default of its kind.
+/// Reads the retention rules. An age in a section replaces the default age of its kind.
 fn read_retention(mut section: Section<'_>) -> Vec<RetentionRule> {
     let mut rules = Vec::new();
     for key in &keys::RETENTION {

@@ -1,5 +1,5 @@
-//! One table of plugins.toml while it is read. Each `take_*` takes one key, and `finish` reports the keys that nothing
-//! took.
+//! One table of plugins.toml while it is read. Each `take_*` takes one key, and `finish` reports the keys that were
+//! not taken.
 
 use std::ops::Range;
 
@@ -44,7 +44,7 @@ impl<'a> Section<'a> {
         &self.span
     }
 
-    /// Takes the table `key`. Returns an empty section if it is absent.
+    /// Takes the table `key`. Returns an empty section if the key is absent.
     pub fn take_table(&mut self, key: &'static str) -> Section<'a> {
         let path = self.path(key);
         match self.take(key) {
@@ -59,7 +59,7 @@ impl<'a> Section<'a> {
         }
     }
 
-    /// Returns all tables in this one with their names.
+    /// Returns all tables in this table with their names.
     pub fn into_tables(self) -> Vec<(&'a str, Range<usize>, Section<'a>)> {
         let entries = self.table.into_iter().flat_map(|table| table.iter());
         entries
@@ -70,7 +70,7 @@ impl<'a> Section<'a> {
             .collect()
     }
 
-    /// Returns all values in this one with their names.
+    /// Returns all values in this table with their names.
     pub fn into_values(self) -> Vec<(&'a str, Located<&'a DeValue<'a>>)> {
         let entries = self.table.into_iter().flat_map(|table| table.iter());
         entries.map(|(key, value)| (&**key.get_ref(), Located { value: value.get_ref(), span: value.span() })).collect()
@@ -101,7 +101,7 @@ impl<'a> Section<'a> {
         }
     }
 
-    /// Takes a number, or its default if it is absent.
+    /// Takes a number. Returns the default if the key is absent or its value is not valid.
     pub fn number(&mut self, key: &NumberKey) -> u64 {
         self.take_number(key).unwrap_or(key.default)
     }
@@ -126,7 +126,7 @@ impl<'a> Section<'a> {
         value
     }
 
-    /// Takes a list of strings. Returns an empty list if it is absent.
+    /// Takes a list of strings. Returns an empty list if the key is absent or its value is not such a list.
     pub fn take_strings(&mut self, key: &ConfigKey) -> Vec<Located<String>> {
         let Some(found) = self.take(key.name) else { return Vec::new() };
         let strings = found.value.as_array().and_then(|items| {

@@ -167,7 +167,7 @@ impl Writer {
             Err(error) => return Err(self.undo(write, error).await),
         };
         self.commit(write, batch, failpoint).await?;
-        if let Err(error) = self.database.cut_log().await {
+        if let Err(error) = self.database.truncate_log().await {
             tracing::warn!(%error, "failed to truncate the write-ahead log");
         }
         Ok(outgoing)

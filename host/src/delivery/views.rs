@@ -26,8 +26,8 @@ impl QueueViews {
         (QueueViews(sender), requests)
     }
 
-    /// Returns the views of open queues. Returns none if the engine does not reply in time, because it waits for the
-    /// database or has ended.
+    /// Returns the views of those queues that are open. Returns an empty map if the engine does not reply in time,
+    /// because it waits for the database or has ended.
     pub async fn find(&self, queues: Vec<QueueId>) -> HashMap<QueueId, QueueView> {
         let (reply, views) = oneshot::channel();
         let exchange = async {

@@ -36,7 +36,8 @@ pub(super) async fn call(
     response.map_err(|error| call_error(blockchain, &error))
 }
 
-/// Converts a chain error. A node that did not respond may have accepted the command, so the outcome is unknown.
+/// Converts a chain error. The outcome counts as unknown, because a node that did not respond may have accepted the
+/// command.
 fn call_error(blockchain: &str, error: &ChainError) -> DestinationCallError {
     let class = match error {
         ChainError::Timeout => "timeout",

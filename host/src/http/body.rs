@@ -36,7 +36,7 @@ pub enum Body {
     Stream(EventStream),
 }
 
-/// A response whose reader accepted nothing for too long.
+/// Error of a body whose reader accepted nothing for too long.
 #[derive(Debug, thiserror::Error)]
 #[error("the reader accepted nothing for too long")]
 pub struct SlowReader;
@@ -44,7 +44,7 @@ pub struct SlowReader;
 /// An event stream. Ends when its sender is dropped.
 pub struct EventStream {
     chunks: mpsc::Receiver<Bytes>,
-    /// Held for as long as the stream lives.
+    /// Dropped together with the stream.
     held: Option<Box<dyn Any + Send>>,
 }
 
@@ -64,7 +64,8 @@ impl Body {
         }
     }
 
-    /// Returns a body for an answer without one. HTTP/1.1 writes its headers before it reads the next request.
+    /// Returns the empty body of an answer. On HTTP/1.1 it needs no charge, because hyper writes the headers before it
+    /// reads the next request.
     fn headers(charge: Charge, version: Version) -> Body {
         match version == Version::HTTP_2 && charge.bytes() > HTTP2_SMALL_HEADERS_BYTES {
             true => Body::Headers(Some(charge)),
@@ -83,8 +84,8 @@ impl Body {
         }
     }
 
-    /// Holds the active request: a stream until it ends, a response over HTTP/2 until it is sent. A whole body drops
-    /// it, since the connection takes the body at once.
+    /// Holds the active request: a stream until it ends, a body over HTTP/2 until it is sent. Any other body drops the
+    /// active request, because the connection takes the body at once.
     pub(super) fn hold(&mut self, active: ActiveRequest) {
         if active.is_http2()
             && let Body::Whole(bytes) = self

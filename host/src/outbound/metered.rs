@@ -1,8 +1,8 @@
 //! A socket, with or without TLS, that limits the bytes that one exchange reads.
 //!
 //! HTTP has no limit for the bytes before and between the parts of a response: interim responses, chunk framing,
-//! trailers. All of them count here. Long responses to one party are read in turn, part by part, at a limited rate:
-//! many servers that send as fast as they can would otherwise occupy the threads of the host.
+//! trailers. `Metered` counts all of them. Long responses to one party are read one after the other, part by part, at a
+//! limited rate. Otherwise many servers that send as fast as they can would occupy the threads of the host.
 
 use std::{
     fmt, io,
@@ -60,7 +60,7 @@ impl Meter {
         self.read.load(Ordering::Relaxed) == 0
     }
 
-    /// Returns the pause that follows after so many bytes.
+    /// Returns the pause after `bytes` bytes. Returns `None` if `allow` was never called.
     fn pause(&self, bytes: usize) -> Option<Pin<Box<dyn Future<Output = ()> + Send>>> {
         let pacer = self.pacer.lock().clone()?;
         Some(Box::pin(async move { pacer.wait(bytes as u64 / OUTBOUND_BYTES_PER_CORE_US).await }))
@@ -72,7 +72,7 @@ impl Meter {
     }
 }
 
-/// The server sends more bytes than the limit.
+/// Error: the server sent more bytes than the limit.
 #[derive(Debug)]
 pub(super) struct ResponseTooLong;
 

@@ -1,7 +1,7 @@
 //! One call into a plugin: new store and instance, run, commit, retry after a conflict, answer.
 //!
-//! Owns the loop from the pinned generation to the durable answer. Never touches HTTP (that is `http`) nor the database
-//! (that is `changes`). Invariants: an answer is returned only after the data that it depends on is durable. A call
+//! Owns the loop from the pinned generation to the durable answer. Accesses neither HTTP (see `http`) nor the database
+//! (see `commit`). Invariants: an answer is returned only after the data that it depends on is durable. A call
 //! whose commit was accepted is never reported as having changed nothing. Each run of a call has the same time, ids,
 //! random numbers and replies.
 //!
@@ -64,7 +64,7 @@ use idempotency::{IdempotencyLocks, IdempotentRequest};
 use limiter::TenantLimiter;
 use running::{Call, Caller, RetryState, RunError};
 
-/// Performs calls. A host has one.
+/// Performs calls. A host has one instance.
 pub struct Calls {
     committer: Committer,
     clock: Clock,
@@ -73,7 +73,7 @@ pub struct Calls {
     slots: Arc<Semaphore>,
     budget: Arc<Budget>,
     cores: Arc<Cores>,
-    /// Receivers of questions.
+    /// Destinations of questions.
     destinations: Destinations,
     question_limiter: TenantLimiter,
     password_limiter: TenantLimiter,
@@ -111,7 +111,7 @@ struct RequestCall<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CallError {
     Failed(HostError),
-    /// Like `Failed`; the cause was already logged as an error.
+    /// Like `Failed`, but caused by a fault. The fault is already reported and must not be logged again.
     Broken(HostError),
     /// Another generation has written data that this one cannot read, or cannot read data that this one would write.
     /// The request must be performed on that generation. Nothing was applied.
@@ -153,7 +153,8 @@ impl Calls {
 
     /// Performs an admitted request and returns its answer once its effects are durable.
     ///
-    /// An error was logged once. If the route declares a task for it, that task is durable.
+    /// The returned error must not be logged again. If the route declares a follow-up task for it, that task is
+    /// durable, unless it cannot be committed. That failure is logged.
     pub async fn perform(
         &self,
         admitted: &Admitted<Arc<Generation>>,
@@ -164,8 +165,8 @@ impl Calls {
         if let Err(CallError::Failed(failure)) = &result {
             log_failure(admitted, *failure);
         }
-        // The next generation performs a call that is outdated here, and schedules the follow-up task if that fails
-        // too.
+        // The next generation performs a call that is outdated here. If the call fails there, that generation schedules
+        // the follow-up task, so the attachment records that a question was sent.
         if state.has_questions() {
             attachment.note_question();
         }
@@ -220,7 +221,8 @@ impl Calls {
         Err(HostError::Unavailable.into())
     }
 
-    /// Returns the cached answer to an equal request. `None` if there is none, or not enough memory to send it.
+    /// Returns the cached answer to an equal request. Returns `None` if no answer is cached, if memory to send it is
+    /// lacking, or if its pause does not end before the deadline.
     async fn find_cached_answer(&self, admitted: &Admitted<Arc<Generation>>, key: &RequestKey) -> Option<CallResponse> {
         let answer = self.answer_cache.find(key)?;
         let bytes = answer.charged_bytes();
@@ -233,7 +235,7 @@ impl Calls {
     }
 
     /// Runs the guest once and discards its draft: the answer is not checked, committed or returned.
-    pub async fn rehearse(&self, admitted: &Admitted<Arc<Generation>>) -> Result<(), HostError> {
+    pub async fn dry_run(&self, admitted: &Admitted<Arc<Generation>>) -> Result<(), HostError> {
         let attachment = Attachment::default();
         let RequestCall { call, request, .. } = self.prepare(admitted, None, &attachment)?;
         let mut state = RetryState::default();
@@ -317,8 +319,8 @@ impl RequestCall<'_> {
         }
     }
 
-    /// Answers with the idempotency record. Nothing is changed; the answer is sent once the data that it depends on is
-    /// durable. The memory estimate of the route may not cover the record.
+    /// Answers with the idempotency record and changes nothing. The answer is returned once the data that it depends on
+    /// is durable. The charge grows if the memory estimate of the route does not cover the record.
     async fn replay(
         &self,
         recorded: Result<Answer, HostError>,
@@ -370,7 +372,7 @@ impl RequestCall<'_> {
         }
     }
 
-    /// Charges a small body. It belongs to its connection, and a waiting call may outlive that.
+    /// Charges a small body to the call. Such a body belongs to its connection, which a waiting call may outlive.
     async fn charge_body(&self, state: &mut RetryState) -> Result<(), GuestFault> {
         if self.admitted.body_charge.is_some() || !state.charges.is_empty() {
             return Ok(());
@@ -399,7 +401,7 @@ impl RequestCall<'_> {
         let changes = match &self.idempotent {
             _ if !commits => draft.into_refusal(),
             None => draft.into_changes(None),
-            // Both are in one commit: an effect without its record would allow a repeated request to run again.
+            // The changes and the record are in one commit. Without the record, a repeated request would run again.
             Some(idempotent) => draft.into_changes(idempotent.make_record(&reply).map_err(RunError::Failed)?),
         };
         let writes = commits && !changes.is_read_only();
@@ -410,7 +412,7 @@ impl RequestCall<'_> {
         Ok(reply)
     }
 
-    /// Answers, and caches the answer if the data that it read is unchanged.
+    /// Answers, and caches the answer if the data that the plugin read is unchanged.
     async fn answer_repeatable(
         &self,
         (response, charge): (Response, Option<Charge>),
@@ -429,7 +431,7 @@ impl RequestCall<'_> {
         Ok(self.call.charge_answer(answer, charge))
     }
 
-    /// Begins a stream of events. Changes nothing; the data that the plugin read is durable before the stream begins.
+    /// Begins a stream of events. Changes nothing. The data that the plugin read is durable before the stream begins.
     async fn stream(&self, feed: Feed, draft: Box<Draft>, state: &mut RetryState) -> Result<CallResponse, RunError> {
         let Some(scope) = self.call.identity.scope.clone() else {
             let fault = GuestFault::BadAnswer("a stream on an open route, whose callers have no tenant".into());
@@ -443,8 +445,8 @@ impl RequestCall<'_> {
         Ok(CallResponse::Stream(StreamRequest { scope, event_types: feed.event_types, subjects: feed.subjects }))
     }
 
-    /// Returns the error for a fault. A fault of a writing route counts only if the data that it read is unchanged, so
-    /// that outdated data fails no call.
+    /// Returns the error for a fault. A fault on a writing route is reported only if the data that the plugin read is
+    /// unchanged. Otherwise the call is retried, so that outdated data fails no call.
     async fn fault(&self, fault: &GuestFault, draft: Option<Box<Draft>>, state: &mut RetryState) -> RunError {
         if let GuestFault::Outdated(_) = fault {
             return RunError::Outdated;
@@ -458,8 +460,8 @@ impl RequestCall<'_> {
     }
 }
 
-/// Logs a call that failed without a fault: too many at once, no time left, an idempotency key in use. Metrics count
-/// such calls. The level is debug because one caller could fill the log.
+/// Logs a call that failed without a fault: too many concurrent calls, an exceeded deadline, an idempotency key in use.
+/// Metrics count such calls. The level is debug, because at a higher level one caller could fill the log.
 fn log_failure(admitted: &Admitted<Arc<Generation>>, failure: HostError) {
     let (plugin, generation) = (&*admitted.mounted.plugin, admitted.mounted.number);
     let (request_id, failed) = (&*admitted.request_id, failure.name());

@@ -1,6 +1,6 @@
 //! Compiles components, each in a child process: this program, started again with limits of memory and time.
 //!
-//! Compiles nothing in the process that serves, and loads no compiled code: `components` does. Invariants: a
+//! Compiles nothing in the process that serves, and loads no compiled code. `components` loads it. Invariants: a
 //! compilation holds its permits until its process has ended and was reaped. It is killed if its caller cancels it. At
 //! most one compilation of a plugin runs at a time.
 //!
@@ -38,7 +38,7 @@ use crate::{
 use message::{CompileRequest, Report};
 use process::ProcessResult;
 
-/// Starts the running program, also if its file was replaced or removed since.
+/// Path that starts the running program, even if its file was replaced or removed.
 const OWN_PROGRAM: &str = "/proc/self/exe";
 
 /// Whether a failed change is prepared again.
@@ -46,9 +46,9 @@ const OWN_PROGRAM: &str = "/proc/self/exe";
 pub enum RetryPolicy {
     /// The cause lies in the component or its settings.
     None,
-    /// The cause probably lies in the component, as for a crash of the compiler: retried a few times.
+    /// The cause probably lies in the component, as for a crash of the compiler. The change is retried a few times.
     Limited,
-    /// The cause lies outside of the component, as for a full disk: retried until it succeeds.
+    /// The cause lies outside of the component, as for a full disk. The change is retried until that cause is gone.
     Unlimited,
 }
 
@@ -72,8 +72,8 @@ pub enum CompileError {
 }
 
 impl CompileError {
-    /// Returns whether to retry. `Time` includes the waiting for a processor, so the machine may be its cause.
-    /// `Computing` does not.
+    /// Returns the retry policy. `Time` includes the time spent waiting for a processor, so the machine may be its
+    /// cause. `Computing` does not include it.
     pub fn retries(&self) -> RetryPolicy {
         match self {
             CompileError::Process(_) | CompileError::Time(_) => RetryPolicy::Unlimited,
@@ -97,7 +97,7 @@ impl CompileError {
 pub enum Program {
     /// A program that has the sub-command [`child::COMMAND`].
     File(PathBuf),
-    /// For tests of this crate, which are not the program.
+    /// Compiles in the current process. For tests of this crate, whose executable lacks the sub-command.
     #[cfg(test)]
     InProcess,
 }
@@ -123,7 +123,7 @@ pub struct Job {
 pub struct CompilePaths {
     /// Path for the code. The file does not exist yet, and is removed with the [`CompiledFile`].
     pub code: PathBuf,
-    /// Machine code from an earlier compilation of the plugin. Replaced by that of this one. May not exist.
+    /// Machine code from an earlier compilation of the plugin. This compilation replaces it. The file need not exist.
     pub functions: PathBuf,
     /// Path for the machine code of this component's functions. The file does not exist yet.
     pub new_functions: PathBuf,
@@ -139,7 +139,7 @@ pub struct CompiledFile {
 
 #[cfg(test)]
 impl CompiledFile {
-    /// Compiled in this process.
+    /// Compiles in this process.
     pub fn of_test(paths: CompilePaths, component: &[u8]) -> CompiledFile {
         let compiler = Compiler::of_test();
         let job =
@@ -191,7 +191,7 @@ impl Compiler {
     }
 
     async fn run(&self, job: Job, mut abandoned: oneshot::Receiver<()>) -> Result<CompiledFile, CompileError> {
-        let plugin = self.permit_of(&job.plugin);
+        let plugin = self.semaphore_of(&job.plugin);
         let permits = async { (plugin.acquire().await, self.permits.acquire().await) };
         let _permits = tokio::select! {
             permits = permits => permits,
@@ -206,7 +206,7 @@ impl Compiler {
     }
 
     /// Returns the semaphore of a plugin. Removes those of plugins that are not being compiled.
-    fn permit_of(&self, plugin: &Arc<str>) -> Arc<Semaphore> {
+    fn semaphore_of(&self, plugin: &Arc<str>) -> Arc<Semaphore> {
         let mut plugins = self.plugins.lock();
         plugins.retain(|_, permit| Arc::strong_count(permit) > 1);
         plugins.entry(plugin.clone()).or_insert_with(|| Arc::new(Semaphore::new(1))).clone()
@@ -214,7 +214,7 @@ impl Compiler {
 
     async fn perform(&self, job: Job, abandoned: oneshot::Receiver<()>) -> Result<CompiledFile, CompileError> {
         let request = self.request(&job);
-        // Removes the file of the process on an early return.
+        // Removes the file that the process wrote, unless this function returns it.
         let mut file = CompiledFile { path: request.code.clone(), digest: String::new() };
         let result_of_process = self.start(&request, &job.component, abandoned).await;
         let result = match result_of_process {
@@ -267,14 +267,14 @@ impl Compiler {
     }
 }
 
-/// Returns the memory limit: half of the maximum, and more by the size of the component.
+/// Returns the memory limit: half of the maximum, plus an amount proportional to the size of the component.
 fn memory_bytes(bytes_max: u64, component_bytes: u64) -> u64 {
     let base = (bytes_max / 2).max(limits::COMPILE_MEMORY_BYTES);
     base.saturating_add(component_bytes.saturating_mul(limits::COMPILE_MEMORY_FACTOR)).min(bytes_max)
 }
 
-/// Returns the limit of the processor time of all threads of a compilation together. It grows with the component,
-/// because a small one that takes long was built for that.
+/// Returns the limit of the processor time of all threads of a compilation together. The limit grows with the
+/// component, because a small component that compiles for long was probably built to do so.
 fn cpu_seconds(time_ms: u64, component_bytes: u64) -> u64 {
     let part_ms = time_ms / limits::COMPILE_TIME_DIVISOR;
     let more_ms = u128::from(part_ms) * u128::from(component_bytes) / u128::from(limits::COMPILE_STEP_BYTES);
@@ -287,7 +287,7 @@ async fn run_in_process(request: CompileRequest, component: Bytes) -> ProcessRes
     ProcessResult::Reported(report.unwrap())
 }
 
-/// Stores the machine code of functions. An error is only logged: the next compilation takes longer.
+/// Stores the machine code of functions. An error is only logged, because it only slows down the next compilation.
 fn keep_functions(written: &Path, place: &Path) {
     if let Err(error) = fs::rename(written, place)
         && error.kind() != io::ErrorKind::NotFound

@@ -1,11 +1,11 @@
 //! The task that swaps generations, its outcomes, and the handle for its callers.
 //!
 //! One task performs all swaps of a host, one after the other. Preparations (settle … compare) run beside it, for
-//! several plugins at once, though only one component is compiled at a time. Of one plugin, the newest change wins, and
-//! an overtaken preparation is dropped. New settings drop no deploy and no rollback; they restart its preparation.
-//! Invariants: nothing is published that is not in the journal. A failed change leaves the serving generations
-//! unchanged and reports its reasons. Settings take effect, or their reasons are reported, whatever change overtook
-//! them.
+//! several plugins at once. `compile` limits how many components are compiled at once. The newest change of a plugin
+//! wins, and an overtaken preparation is dropped. New settings drop no deploy and no rollback. They restart its
+//! preparation. Invariants: nothing is published that is not in the journal. A failed change leaves the serving
+//! generations unchanged and reports its reasons. Settings take effect, or the reasons why they were refused are
+//! reported, whatever change overtook them.
 
 #![expect(clippy::disallowed_methods, reason = "starts the task that swaps and its preparations; `shutdown` ends them")]
 
@@ -42,22 +42,22 @@ pub type ReadPlugins = Arc<dyn Fn() -> Result<BTreeMap<Arc<str>, PluginConfig>, 
 /// Checks and prepares the data for a new generation. Reasons are sentences for operators.
 pub trait DataMigrator: Send + Sync + 'static {
     /// Checks that the generation can read the stored data and that its indexes can be built. Changes nothing. Returns
-    /// notes (cost).
+    /// notes on the cost of the preparation.
     fn check<'a>(
         &'a self,
         plugin: &'a Arc<str>,
         manifest: &'a Manifest,
         allowed: AllowedChanges,
     ) -> BoxFuture<'a, Result<Vec<String>, Vec<String>>>;
-    /// Creates its tables and indexes. Those of an older generation stay.
+    /// Creates the tables and indexes of the generation. Those of an older generation stay.
     fn prepare<'a>(
         &'a self,
         plugin: &'a Arc<str>,
         manifest: &'a Manifest,
         allowed: AllowedChanges,
     ) -> BoxFuture<'a, Result<(), Vec<String>>>;
-    /// Called immediately before the publication: checks again that the generation can read the stored data, and
-    /// prevents writes of any generation that it could not read.
+    /// Called immediately before the publication. Checks again that the generation can read the stored data. From then
+    /// on, rejects data that the generation could not read, whichever generation writes it.
     fn admit<'a>(&'a self, plugin: &'a Arc<str>, manifest: &'a Manifest) -> BoxFuture<'a, Result<(), Vec<String>>>;
 }
 
@@ -131,7 +131,7 @@ pub enum PluginState {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServingStatus {
     pub version: Version,
-    /// Build profile of the component, by its manifest; empty if the manifest has none.
+    /// Build profile of the component, according to its manifest. Empty if the manifest has none.
     pub build: String,
     pub generation: u64,
     /// Milliseconds since 1970.
@@ -200,7 +200,7 @@ impl Reloader {
         self.messages.is_closed()
     }
 
-    /// Returns when each plugin has served or was refused once, also while newer versions are being prepared.
+    /// Returns once each plugin has served or was refused, even if newer versions are still being prepared.
     pub async fn wait_for_first_loads(&self) {
         let _ended = self.request(|reply| Message::FirstLoads { reply }).await;
     }

@@ -1,4 +1,5 @@
-//! XChaCha20-Poly1305 and HKDF-SHA256, the only cryptography of this module. Random nonces of 24 bytes do not collide.
+//! XChaCha20-Poly1305 and HKDF-SHA256: encryption and key derivation for secrets. Collisions of random nonces of 24
+//! bytes are negligible.
 
 use chacha20poly1305::{
     KeyInit, XChaCha20Poly1305, XNonce,

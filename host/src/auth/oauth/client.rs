@@ -31,9 +31,9 @@ pub struct ClientRow {
 #[derive(Clone)]
 pub enum ClientProof {
     Secret {
-        /// SHA-256 of the text.
+        /// SHA-256 of the secret.
         hash: [u8; 32],
-        /// The secret before the last rotation, and when it expires.
+        /// SHA-256 of the secret before the last rotation, and when that secret expires.
         previous: Option<([u8; 32], Timestamp)>,
     },
     /// The text of a JWKS and its keys.
@@ -63,7 +63,7 @@ pub struct CreatedClient {
 }
 
 impl ClientRow {
-    /// "acme/test".
+    /// Returns the tenant: the organization and environment, "acme/test".
     pub fn tenant(&self) -> String {
         format!("{}/{}", self.organization, self.environment.name())
     }
@@ -73,8 +73,8 @@ impl ClientRow {
         format!("{}/{}", self.plugin, self.organization)
     }
 
-    /// Builds the authentication from stored values: a secret or the text of a JWKS. Returns `None` if there is
-    /// neither.
+    /// Builds the authentication from stored values: a secret or the text of a JWKS. Returns `None` if both are absent,
+    /// or if the JWKS is invalid.
     pub fn proof(secret: Option<SecretHashes>, jwks: Option<&str>) -> Option<ClientProof> {
         match (secret, jwks) {
             (Some((hash, previous)), _) => Some(ClientProof::Secret { hash, previous }),
@@ -110,7 +110,7 @@ impl ClientRow {
     }
 }
 
-/// A hash that no known text has.
+/// A hash of which no preimage is known.
 const NO_HASH: [u8; 32] = [0; 32];
 
 /// Returns true if `text` is a valid secret of the client. Takes constant time, so that neither the position of a

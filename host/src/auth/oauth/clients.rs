@@ -1,6 +1,7 @@
 //! All clients, in memory and in the database. One writer at a time.
 //!
-//! Invariant: a change is in the database before it is in memory. A revocation is the exception: it holds at once.
+//! Invariant: a change is in the database before it is in memory. A revocation is the exception: it takes effect
+//! immediately.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -82,8 +83,8 @@ impl Clients {
         Ok(CreatedClient { row, secret })
     }
 
-    /// Creates a new secret. The previous secret stays valid for `CLIENT_SECRET_OVERLAP_MS`; the one before it becomes
-    /// invalid.
+    /// Creates a new secret. The previous secret stays valid for `CLIENT_SECRET_OVERLAP_MS`. The secret before it
+    /// becomes invalid. Returns `None` if no unrevoked client with a secret has this id.
     pub async fn rotate(
         &self,
         store: &dyn OAuthStore,
@@ -129,7 +130,7 @@ fn action_on(row: &ClientRow, action: &'static str, operator: &str, now: Timesta
     OperatorAction::done(now, operator, (&row.plugin, action), target)
 }
 
-/// Returns true if RFC 6749 (3.3) allows `text` as a scope, so that scopes can be separated by blanks and quoted.
+/// Returns true if RFC 6749 (3.3) allows `text` as a scope, so that scopes can be separated by spaces and quoted.
 pub(super) fn is_scope_token(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'"' && byte != b'\\')
 }

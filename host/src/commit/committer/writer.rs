@@ -49,7 +49,7 @@ pub(super) async fn run(shared: Arc<Shared>, writer: Writer) {
     }
 }
 
-/// Result of waiting for work.
+/// Result of [`WriterTask::work`].
 pub(super) enum Work {
     Done,
     Idle,
@@ -71,7 +71,7 @@ impl Drop for CloseOnDrop {
     }
 }
 
-/// Returns a random prefix of batch names, so that batches of different runs of the host have different names.
+/// Returns a random prefix of batch ids, so that batches of different runs of the host have different ids.
 fn random_name() -> String {
     let mut bytes = [0; 16];
     if getrandom::fill(&mut bytes).is_err() {
@@ -87,7 +87,7 @@ pub(super) struct WriterTask {
     batches: u64,
     /// The newest version that is on disk or may be.
     written: Version,
-    /// The last result was a change set that failed alone.
+    /// A change set failed alone, and no change set has been written since.
     rejected_last: bool,
     /// The connection was reopened since the last epoch began, so foreign writes in between were not detected.
     reconnected: bool,
@@ -124,7 +124,7 @@ impl WriterTask {
     }
 
     async fn write(&mut self, mut batch: VecDeque<Queued>) {
-        // Number of change sets at the front of which one is known to fail; 0 if nothing is known.
+        // Number of change sets at the front that include a failing one. 0 if none is known to fail.
         let mut suspects = 0_usize;
         let mut retried = false;
         while !batch.is_empty() {
@@ -188,7 +188,7 @@ impl WriterTask {
         match self.writer.check_file().await {
             Ok(None) => {}
             Ok(Some(invalidation)) => self.invalidate(invalidation, VecDeque::new()),
-            // The next batch reports it.
+            // If the error persists, the next batch reports it.
             Err(error) => tracing::debug!(%error, "failed to check the database for foreign writes"),
         }
     }
@@ -268,8 +268,8 @@ impl WriterTask {
         let _ = self.shared.notifications.send(Arc::new(notification));
     }
 
-    /// Reports changed credentials before any caller is answered, so that a revoked credential is rejected from then
-    /// on.
+    /// Reports changed credentials before any caller receives its outcome, so that a credential is rejected once its
+    /// revocation is confirmed.
     fn notify_credential_listener(&self, batch: &[Queued]) {
         let Some(listener) = self.shared.credential_listener.get() else { return };
         for changes in batch.iter().map(|queued| &queued.accepted.changes) {

@@ -214,7 +214,7 @@ async fn own_writes_of_the_host_are_not_foreign_writes() {
     for version in 1..5 {
         let counted = file.db.reserve_counter(&scope("notes", TENANT), "number", 10).await.unwrap();
         assert_eq!(counted, version * 10 - 9);
-        file.db.cut_log().await.unwrap();
+        file.db.truncate_log().await.unwrap();
         file.db.prepare_model(&model, &PrepareOptions::default()).await.unwrap();
         let id = format!("b{version}");
         writer.apply(&batch(&id, vec![change(&model, version, TENANT).put("a", "{}")])).await.unwrap();

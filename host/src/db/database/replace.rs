@@ -1,12 +1,12 @@
 //! Replaces a database atomically with a new one that is written beside it.
 //!
 //! The new database is written to FILE.part. Once it is complete and on disk, it is renamed to FILE.restored, which
-//! commits the replacement. Every later open of FILE first finishes the replacement, so a process that dies in between
-//! leaves either the old database or the new one.
+//! commits the replacement. Every later open of FILE first finishes the replacement, so a crash in between leaves
+//! either the old database or the new one.
 //!
 //! Invariants:
 //! - Every step runs under the lock of FILE.
-//! - The log of the old database (FILE-wal) is never left beside the new database, which it would destroy.
+//! - The log of the old database (FILE-wal) is never left beside the new database, which it would corrupt.
 //! - The old database is moved aside (FILE.replaced-1, …) and never deleted.
 
 use std::fs::{self, File};
@@ -50,7 +50,7 @@ impl Replacement {
         finish(&path)?;
         check_old(&path, old)?;
         let part = beside(&path, ".part");
-        // Left behind by a process that was killed.
+        // A killed process may have left its unfinished database.
         clear(&part)?;
         Ok(Replacement { path, part, _lock: lock })
     }
@@ -128,7 +128,7 @@ pub(super) fn finish(path: &Path) -> Result<Option<PathBuf>, DbError> {
     }
     let aside = move_aside(path)?;
     remove(&beside(path, "-shm"))?;
-    // It describes the old database. The next open of the new one writes it again.
+    // The marker describes the old database. The next open of the new database writes the marker again.
     remove(&marker_path(path))?;
     fs::rename(restored, path)?;
     sync_folder_of(path)?;

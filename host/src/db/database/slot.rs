@@ -1,5 +1,5 @@
-//! The slot of the writer's connection: how the connection is configured and reopened, and whether the file was changed
-//! by others.
+//! The slot of the writer's connection: how the connection is configured and reopened, and whether another program
+//! changed the file.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -214,8 +214,8 @@ impl Database {
     /// Truncates the write-ahead log if it has grown too large, which happens if readers blocked SQLite's own
     /// checkpoints.
     ///
-    /// Checks the size at most once per `WAL_CHECK_MS`, and waits for readers only `CHECKPOINT_WAIT_MS`.
-    pub(in crate::db) async fn cut_log(&self) -> Result<(), DbError> {
+    /// Checks the size at most once per `WAL_CHECK_MS`, and waits for readers at most `CHECKPOINT_WAIT_MS`.
+    pub(in crate::db) async fn truncate_log(&self) -> Result<(), DbError> {
         let mut slot = self.inner.writer.lock().await;
         let due = slot.log_checked_at.is_none_or(|at| at.elapsed() >= Duration::from_millis(WAL_CHECK_MS));
         if !due {

@@ -14,7 +14,7 @@ use crate::{db::DbError, limits::COPY_CHUNK_BYTES, regular_file};
 
 const HEADER_BYTES: usize = 32;
 const FRAME_HEADER_BYTES: usize = 24;
-/// The last bit is set if checksums read big-endian words.
+/// Magic number. The least significant bit is set if checksums read big-endian words.
 const MAGIC: u32 = 0x377f_0682;
 const FORMAT: u32 = 3_007_000;
 
@@ -63,7 +63,7 @@ struct Frames {
 }
 
 impl Frames {
-    /// Returns `None` if the header is not valid.
+    /// Reads the header of a log. Returns `None` if the header is not valid.
     fn begin(header: &[u8; HEADER_BYTES]) -> Option<Frames> {
         let magic = be_u32(header, 0)?;
         let page_bytes = be_u32(header, 8)?;

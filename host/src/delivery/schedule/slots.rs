@@ -2,7 +2,7 @@
 //!
 //! Round robin on both levels: after a start the tenant and the queue go to the end. Invariants: a tenant has a
 //! position exactly while one of its queues waits and its share has a free slot. Running attempts never exceed the
-//! slots, neither in total nor of one tenant. Every step is O(log n); nothing is searched.
+//! slots, neither in total nor of one tenant. Every step is O(log n), without a linear search.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -19,7 +19,7 @@ pub(super) struct Slots {
     shares: HashMap<TenantId, Share>,
 }
 
-/// The waiting queues and running attempts of one tenant. Absent if it has neither.
+/// The waiting queues and running attempts of one tenant. Removed when the tenant has neither.
 #[derive(Debug, Default)]
 struct Share {
     running: usize,
@@ -59,7 +59,8 @@ impl Slots {
         }
     }
 
-    /// Assigns a slot to the next queue, removes its position, and returns the queue.
+    /// Assigns a slot to the next queue, removes its position, and returns the queue. Returns `None` if no slot is free
+    /// or no queue waits.
     pub fn begin(&mut self) -> Option<QueueKey> {
         if self.running >= self.max {
             return None;

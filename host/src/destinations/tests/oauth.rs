@@ -102,7 +102,7 @@ async fn response_401_is_returned_if_the_token_cannot_be_replaced() {
 }
 
 #[tokio::test]
-async fn failed_second_try_is_unknown() {
+async fn failed_second_attempt_has_unknown_outcome() {
     let setup = setup([TOKEN, SECOND]).await;
     let quick = DestinationConfig { timeout_ms: Some(500), ..server(&setup.bank.url, client(&setup.issuer.url)) };
     setup.fixture.configure("bank", quick);

@@ -54,7 +54,7 @@ async fn measure(only: Option<&str>, rounds: usize) -> anyhow::Result<()> {
         for _ in 0..rounds {
             let started = Instant::now();
             for _ in 0..CALLS_PER_ROUND {
-                calls.rehearse(admitted).await.map_err(|failure| anyhow::anyhow!("{name}: {}", failure.name()))?;
+                calls.dry_run(admitted).await.map_err(|failure| anyhow::anyhow!("{name}: {}", failure.name()))?;
             }
             measured.push(started.elapsed().as_secs_f64() * 1e6 / f64::from(CALLS_PER_ROUND));
         }

@@ -16,11 +16,11 @@ use crate::{
 
 type Word = [u8; 32];
 
-/// Maximum number of digits of a 256-bit number.
+/// Maximum number of decimal digits of a 256-bit number.
 const DIGITS_MAX: usize = 78;
 
 impl Schema {
-    /// Hashes a value of this declared type.
+    /// Hashes a value of the declared type `name`.
     pub(super) fn hash_of(&self, name: &str, value: &Value) -> Result<Word, KeyringError> {
         let whole = || expected(name, "an object of the fields of its type, and no others");
         let (fields, type_hash) = self.fields(name).zip(self.type_hash(name)).ok_or_else(whole)?;
@@ -83,7 +83,7 @@ fn elementary(kind: &Kind, value: &Value) -> Option<Word> {
         }
         (Kind::Int(bits), value) => {
             let (is_negative, size) = read_integer(value)?;
-            // There is one more negative number than positive ones.
+            // Two's complement has one more negative number than positive numbers.
             let lowest = U256::ONE << (bits - 1);
             let holds = size < lowest || (is_negative && size == lowest);
             let number = if is_negative { size.wrapping_neg() } else { size };

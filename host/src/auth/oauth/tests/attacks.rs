@@ -110,7 +110,7 @@ async fn token_without_a_valid_signature_is_rejected() {
     assert!(is_valid(&oauth, &valid, NOW).await);
 }
 
-/// Signs an HMAC with the public key as secret: as bytes, as JSON, as text.
+/// Forges HMACs with the public key as the secret: as JSON, as base64 text, as bytes.
 #[tokio::test]
 async fn public_key_is_never_used_as_a_shared_secret() {
     for algorithm in Algorithm::ALL {
@@ -128,9 +128,10 @@ async fn public_key_is_never_used_as_a_shared_secret() {
     }
 }
 
-/// Headers with another algorithm than the key's, with an embedded key, or with an unknown key.
+/// Headers with an algorithm other than the key's, with an embedded or linked key, with an unknown or no key id, or
+/// with a critical extension.
 #[tokio::test]
-async fn header_does_not_choose_the_key() {
+async fn header_cannot_supply_a_key() {
     let (oauth, client) = with_client(Algorithm::EdDsa).await;
     let other = signing::SigningKey::load(Algorithm::EdDsa, &signing::generate(Algorithm::EdDsa).unwrap()).unwrap();
     let ours = oauth.own_keys.current().unwrap();

@@ -4,7 +4,7 @@ use super::*;
 use crate::commit::draft::{Comparison, Condition, Query, Value};
 use crate::commit::testing::DraftResult;
 
-/// Registers what `work` reads.
+/// Runs `work` in a draft and registers its reads.
 async fn registered(bench: &Bench, work: impl AsyncFn(&mut Draft) -> DraftResult<()>) -> Option<RegisteredReads> {
     let mut draft = bench.begin();
     work(&mut draft).await.unwrap();

@@ -1,9 +1,9 @@
 //! Recovers deliveries that were given up, a bounded number in each transaction.
 //!
 //! Invariants: the position of a scan is written in the transaction that examined its deliveries, so a command is
-//! completed even if the process dies. A queue has one command at a time; further commands are merged into it. A scan
-//! examines each delivery once. If commands arrived during a scan, another scan follows and examines all deliveries
-//! that are still given up.
+//! completed even if the process crashes. A queue has one command at a time. Further commands are merged into it. A
+//! scan examines each delivery once. If commands arrived during a scan, another scan follows and examines all
+//! deliveries that are still given up.
 
 use sqlx::SqliteConnection;
 
@@ -30,12 +30,14 @@ pub(in crate::db) struct RecoveredPart {
     pub examined: usize,
     /// Number of recovered deliveries.
     pub recovered: usize,
-    /// `None`: all deliveries are examined.
+    /// `None` if all deliveries are examined.
     pub remaining: Option<Recovery>,
 }
 
-/// The query names its index, because SQLite has no statistics before the first shutdown. Without them it would read
-/// all deliveries of the queue.
+/// Selects deliveries of a queue that were given up, in the order of their events.
+///
+/// The query names its index, because SQLite has no statistics before the first shutdown. Without them SQLite would
+/// read all deliveries of the queue.
 pub(in crate::db) const GIVEN_UP: &str = "SELECT event, at FROM deliveries INDEXED BY deliveries_given_up \
                                           WHERE lane = ? AND event > ? AND state = 3 ORDER BY event LIMIT ?";
 

@@ -1,4 +1,4 @@
-//! Rows that changed by a decision made elsewhere: a redelivery, a recovery, missed commits.
+//! Rows that were changed outside of the scheduler: by a redelivery, a recovery, or commits that it missed.
 
 use super::*;
 

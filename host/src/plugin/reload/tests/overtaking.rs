@@ -46,7 +46,7 @@ async fn rollback_cancels_prepared_and_waiting_changes() {
 }
 
 #[tokio::test]
-async fn new_settings_let_the_waiting_deploy_serve_under_them() {
+async fn waiting_deploy_serves_under_new_settings() {
     let fixture = Fixture::new();
     let host = swapped(&fixture).await;
     host.set_config(|plugins| plugins.get_mut("notes").unwrap().limits.calls = 3);

@@ -214,7 +214,8 @@ impl Worker {
         } else if slot.serving.is_some() {
             self.prepare_settings(plugin);
         } else if let Some(hash) = slot.journaled.clone() {
-            // The component was refused under the old settings, and precedes the file as after a start.
+            // The journaled component was refused under the old settings. It has precedence over the file, as at a
+            // start.
             self.load_journaled(plugin, hash);
         } else {
             slot.checker.known = None;
@@ -233,8 +234,8 @@ impl Worker {
         self.request_now(plugin, Change::new(intent, Steps::start(), None));
     }
 
-    /// Continues after a preparation: with the change that waits, with pending settings, or with a deferred check of
-    /// the file.
+    /// Continues after a preparation: begins the waiting change, or else prepares pending settings and performs a
+    /// deferred check of the file.
     pub(super) fn resume_after(&mut self, plugin: &Arc<str>, ended: SwapAction) {
         let Some(slot) = self.slots.get_mut(plugin) else { return };
         if let Some(serving) = &slot.serving {
@@ -253,13 +254,13 @@ impl Worker {
             return;
         }
         if slot.pending_file.is_some() {
-            // The file may be valid under the settings. If not, the status must report it again.
+            // The file may be valid under the new settings. If not, the status must report it again.
             slot.checker.known = None;
         }
         self.prepare_settings(plugin);
     }
 
-    /// Prepares changes again that were refused for a cause outside of their component, if they are due.
+    /// Prepares refused changes again whose next attempt is due (see `retry`).
     pub(super) fn retry_due(&mut self) {
         let now = Instant::now();
         let due = self.slots.iter().filter(|(_, slot)| slot.retry.due().is_some_and(|due| due <= now));
@@ -268,8 +269,8 @@ impl Worker {
         }
     }
 
-    /// Prepares the version that serves or was journaled first, then the file. Components that were given up are left
-    /// out.
+    /// Prepares the journaled version if none serves, or the serving version if its settings changed, and then the
+    /// file. Skips components that were given up.
     fn retry(&mut self, plugin: &Arc<str>) {
         let Some(slot) = self.slots.get_mut(plugin) else { return };
         if slot.is_busy() || slot.waiting.is_some() {
@@ -298,7 +299,7 @@ impl Worker {
     }
 }
 
-/// Returns the hash of a file. `None` if it cannot be read.
+/// Returns the hash of a file, or `None` if the file cannot be read.
 pub async fn hash_of(file: &Path) -> Option<Arc<str>> {
     let file = file.to_owned();
     spawn_blocking(move || settle::hash_file(&file)).await.ok()?.ok()
