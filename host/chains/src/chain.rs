@@ -18,7 +18,7 @@ pub const ADDRESSES_MAX: usize = 1_000;
 /// Maximum number of transfers on a page.
 pub const TRANSFERS_MAX: u32 = 1_000;
 
-/// One network of one blockchain.
+/// A network of a blockchain.
 ///
 /// An adapter returns a result or an error and never panics. Many tasks may use it at once. Dropping the future of a
 /// query has no effect. A submission may have been accepted even if its future was dropped.

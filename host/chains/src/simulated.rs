@@ -83,7 +83,7 @@ struct Shared {
     queue: Mutex<VecDeque<Job>>,
 }
 
-/// One network: implements [`Chain`] and the operator's controls.
+/// A simulated network: implements [`Chain`] and the operator's controls.
 pub struct SimulatedChain {
     shared: Arc<Shared>,
     net: Arc<NetworkState>,

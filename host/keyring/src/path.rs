@@ -13,7 +13,7 @@ pub const STEPS_MAX: usize = 10;
 
 const HARDENED: u32 = 1 << 31;
 
-/// One derivation step: an index, hardened or not.
+/// A derivation step: an index, hardened or not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Step(u32);
 

@@ -30,10 +30,8 @@ pub enum AdminError {
     Failed { message: String },
 }
 
-impl AdminError {
-    pub fn failed(cause: impl Into<String>) -> AdminError {
-        AdminError::Failed { message: cause.into() }
-    }
+pub fn failed(cause: impl Into<String>) -> AdminError {
+    AdminError::Failed { message: cause.into() }
 }
 
 /// A component to publish.

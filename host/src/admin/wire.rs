@@ -319,7 +319,7 @@ pub struct Readiness {
 pub struct ErrorBody {
     /// Stable error code for programs.
     pub error: String,
-    /// One sentence about what happened.
+    /// A sentence about the cause.
     pub message: String,
     /// Advice about what to do next. May be empty.
     pub hint: String,

@@ -62,7 +62,7 @@ fn invalid_position(text: &str) -> AdminError {
 }
 
 fn storage_error(error: DbError) -> AdminError {
-    AdminError::failed(error.to_string())
+    crate::admin::operations::failed(error.to_string())
 }
 
 fn line(stored: StoredLine) -> wire::AuditLine {

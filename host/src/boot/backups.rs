@@ -176,7 +176,7 @@ fn backup_error(error: BackupError) -> AdminError {
     match error {
         BackupError::Precondition(sentence) => conflict(sentence),
         error @ BackupError::File { .. } => conflict(error.to_string()),
-        error => AdminError::failed(error.to_string()),
+        error => crate::admin::operations::failed(error.to_string()),
     }
 }
 

@@ -10,6 +10,7 @@ mod render;
 
 use std::{collections::BTreeSet, sync::Arc};
 
+pub(super) use crate::admin::operations::failed;
 use bytes::Bytes;
 pub(super) use filters::invalid_tenant;
 use render::{deploy_hint, journal_line, outbox_message, plugin_status, swap_report};
@@ -388,10 +389,6 @@ impl HostOperations {
         let message = format!("{plugin} {result}; {state}.");
         AdminError::Conflict { message, reasons: error.reasons, hint: hint.to_owned() }
     }
-}
-
-pub(super) fn failed(cause: impl Into<String>) -> AdminError {
-    AdminError::Failed { message: cause.into() }
 }
 
 pub(super) fn invalid(error: AuthAdminError, hint: &str) -> AdminError {

@@ -25,7 +25,7 @@ use crate::{
 const HOUR_MS: u64 = 60 * 60 * 1_000;
 const BLOCK_MS: u64 = 250;
 
-/// One simulated network with a plugin that follows transactions on it.
+/// A simulated network with a plugin that follows transactions on it.
 struct Fixture {
     bench: Bench,
     clock: Clock,

@@ -58,7 +58,7 @@ pub struct Sighting {
     pub context: String,
 }
 
-/// One transfer to a watched address.
+/// A transfer to a watched address.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Arrival {

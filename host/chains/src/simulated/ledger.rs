@@ -30,7 +30,7 @@ struct Cached<T> {
     is_changed: bool,
 }
 
-/// One network within a database transaction.
+/// A network within a database transaction.
 pub(super) struct Ledger<'c> {
     pub connection: &'c mut SqliteConnection,
     pub net: i64,

@@ -1,6 +1,6 @@
 //! The database file: connections and number encodings.
 //!
-//! One connection writes, the others read committed data. A commit survives a crash of the process, but not always a
+//! A single connection writes, the others read committed data. A commit survives a crash of the process, but not always a
 //! crash of the machine (`synchronous = NORMAL`).
 
 use std::path::Path;

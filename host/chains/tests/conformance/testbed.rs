@@ -32,7 +32,7 @@ pub struct Testbed {
     seed: Seed,
 }
 
-/// One network of each kind: EVM with 18 decimals, EVM with few decimals, Tron and Solana.
+/// Networks, one of each kind: EVM with 18 decimals, EVM with few decimals, Tron and Solana.
 pub const NETWORKS: [&str; 4] = ["base", "tempo", "tron", "solana"];
 
 pub const START_MS: u64 = 1_800_000_000_000;

@@ -1,4 +1,4 @@
-//! One OAuth client: its tenant, its scopes, and how it authenticates.
+//! An OAuth client: its tenant, its scopes, and how it authenticates.
 //!
 //! Invariants: only the hash of a secret is stored, as for API keys. A client has a secret or public keys, never both.
 

@@ -1,4 +1,4 @@
-//! One request for a token (RFC 6749, 4.4): client authentication, validation, and the issued token.
+//! A request for a token (RFC 6749, 4.4): client authentication, validation, and the issued token.
 //!
 //! The caller does not learn which part of the authentication was wrong. Invariants: a request uses one way of
 //! authentication. A token has only scopes of its client.

@@ -1,4 +1,4 @@
-//! One token key: generation, loading, signing, and its public half.
+//! A token key: generation, loading, signing, and its public half.
 //!
 //! `ring` signs in constant time. It cannot generate RSA keys, so the crate `rsa` does, once at a start or a rotation.
 
