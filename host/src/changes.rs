@@ -7,7 +7,7 @@
 //! - `change_set`: all changes of one call, with the versions that it read.
 //! - `envelope`: the JSON template around the payload of an event.
 //! - `host_collections`: the collections that the host declares for every plugin.
-//! - `endpoint`: a webhook endpoint.
+//! - `endpoint`: a webhook endpoint and its ids.
 //! - `timer`, `effect`: a durable timer, and an outgoing call that follows a commit.
 //! - `chain`: watched addresses and transactions of blockchains.
 //! - `credential`: a key or token that a plugin issues.

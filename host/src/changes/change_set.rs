@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use ethnum::I256;
 
-use super::{credential::CredentialChange, operator_action::OperatorAction, scope::Scope};
+use super::{credential::CredentialChange, endpoint::EndpointId, operator_action::OperatorAction, scope::Scope};
 use crate::clock::Timestamp;
 
 /// A number from one sequence for the whole database, never used twice. 0 means "absent".
@@ -136,7 +136,7 @@ pub struct Event {
     /// One JSON text, envelope included: the exact bytes that leave the host.
     pub body: Arc<str>,
     /// The only endpoint that receives it, regardless of subscriptions: a test event.
-    pub only: Option<Arc<str>>,
+    pub only: Option<EndpointId>,
     /// Deliveries and calls between hosts that led to the call.
     pub hops: u8,
 }
@@ -145,9 +145,9 @@ pub struct Event {
 #[derive(Clone, Debug, PartialEq)]
 pub enum DeliveryCommand {
     /// Delivers the event again now, even if it was delivered before.
-    Redeliver { endpoint: Arc<str>, event: Arc<str> },
+    Redeliver { endpoint: EndpointId, event: Arc<str> },
     /// Delivers all events again that were given up since that time.
-    Recover { endpoint: Arc<str>, since: Timestamp },
+    Recover { endpoint: EndpointId, since: Timestamp },
 }
 
 /// A line of the tenant's journal, chained by hash when it is applied. Refusals write it as well.

@@ -1,14 +1,80 @@
-//! A webhook endpoint: the address that events of a tenant are delivered to, and their signatures. The body of a record
-//! of `host_collections::ENDPOINTS`.
+//! A webhook endpoint: its ids, the address that events of a tenant are delivered to, and their signatures. `Endpoint`
+//! is the body of a record of `host_collections::ENDPOINTS`.
 //!
-//! A plain value. Holds no secret: the signing secret is derived from the host's own root (`secrets::webhook`) and from
+//! Plain values. Holds no secret: the signing secret is derived from the host's own root (`secrets::webhook`) and from
 //! `key`, so that no sealed secret is stored for each endpoint, or it is an API key of the tenant (`auth::keys`).
+
+use std::{fmt, num::ParseIntError, ops::Deref, str::FromStr, sync::Arc};
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use super::{credential::Attribute, scope::Scope};
 use crate::{clock::Timestamp, secrets::Signer};
+
+/// The id of an endpoint, which the plugin chooses. Unique within a plugin and a tenant.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct EndpointId(Arc<str>);
+
+impl EndpointId {
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl From<&str> for EndpointId {
+    fn from(id: &str) -> EndpointId {
+        EndpointId(id.into())
+    }
+}
+
+impl From<Arc<str>> for EndpointId {
+    fn from(id: Arc<str>) -> EndpointId {
+        EndpointId(id)
+    }
+}
+
+impl AsRef<str> for EndpointId {
+    fn as_ref(&self) -> &str {
+        &self.0
+    }
+}
+
+impl Deref for EndpointId {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for EndpointId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// The number of an endpoint queue: the ordered deliveries of one endpoint (`migrations/0002_deliveries.sql`). An
+/// endpoint that is removed and created again has another queue. No queue has the number 0.
+///
+/// The table `lanes` and the columns `lane` hold these numbers. SQL uses these old names until a migration renames
+/// them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct QueueId(pub i64);
+
+impl fmt::Display for QueueId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(&self.0, f)
+    }
+}
+
+impl FromStr for QueueId {
+    type Err = ParseIntError;
+
+    fn from_str(text: &str) -> Result<QueueId, ParseIntError> {
+        text.parse().map(QueueId)
+    }
+}
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

@@ -26,13 +26,14 @@ use super::database::{Invalidation, WriteTransaction, is_certainly_rolled_back};
 use super::model::DataModel;
 use super::{Database, DbError, swaps};
 use crate::changes::change_set::{ChangeSet, Version};
+pub use crate::changes::endpoint::QueueId;
 use crate::clock::Timestamp;
 use fold::Folded;
 use journal::ChainHeads;
 #[cfg(test)]
 pub(in crate::db) use outbox::GIVEN_UP;
 use outbox::Outbox;
-pub use outbox::{EventSeq, HostRecord, Outgoing, QueueId, StoredEvent};
+pub use outbox::{EventSeq, HostRecord, Outgoing, StoredEvent};
 pub(in crate::db) use outbox::{FAN_OUT_DELIVERIES, NewDelivery, Recovery, bind_delivery, recover_part};
 use script::{Script, Texts};
 

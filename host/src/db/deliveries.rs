@@ -146,7 +146,7 @@ async fn write_outcomes(
 ) -> Result<(), DbError> {
     write_rows(write.connection(), &ATTEMPTS, attempts, |query, row| {
         query
-            .bind(row.queue)
+            .bind(row.queue.0)
             .bind(row.event)
             .bind(int(row.at))
             .bind(int(row.duration_ms))
@@ -162,7 +162,7 @@ async fn write_outcomes(
             DeliveryTransition::GivenUp => (DeliveryState::Failed, None),
         };
         query
-            .bind(row.queue)
+            .bind(row.queue.0)
             .bind(row.event)
             .bind(state.number())
             .bind(due)
@@ -173,7 +173,7 @@ async fn write_outcomes(
     for EndpointHealth { queue, failing_since } in health {
         sqlx::query("UPDATE lanes SET failing_since = ? WHERE lane = ?")
             .bind(failing_since.map(int))
-            .bind(queue)
+            .bind(queue.0)
             .execute(write.connection())
             .await?;
     }

@@ -3,7 +3,11 @@
 
 use std::sync::Arc;
 
-use crate::changes::{endpoint::Disabled, operator_action::OperatorAction, scope::Scope};
+use crate::changes::{
+    endpoint::{Disabled, EndpointId},
+    operator_action::OperatorAction,
+    scope::Scope,
+};
 use crate::clock::Timestamp;
 use crate::commit::{
     committer::Committer,
@@ -23,7 +27,7 @@ pub enum EndpointCommand {
 
 /// A command for one endpoint.
 struct AddressedCommand<'a> {
-    endpoint: &'a str,
+    endpoint: &'a EndpointId,
     command: &'a EndpointCommand,
 }
 
@@ -50,7 +54,7 @@ impl own::Change for AddressedCommand<'_> {
 pub async fn apply_operator_command(
     committer: &Committer,
     scope: &Scope,
-    endpoint: &str,
+    endpoint: &EndpointId,
     command: &EndpointCommand,
     action: OperatorAction,
 ) -> Result<bool, OwnError> {
@@ -62,7 +66,7 @@ pub async fn apply_operator_command(
 pub async fn apply_command(
     committer: &Committer,
     scope: &Scope,
-    endpoint: &str,
+    endpoint: &EndpointId,
     command: &EndpointCommand,
     now: Timestamp,
 ) -> Result<bool, OwnError> {

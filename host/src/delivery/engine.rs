@@ -26,7 +26,7 @@ use super::{
     fan_out::FanOutResult,
     queues::Queues,
     record::Recorder,
-    schedule::{self, Caps, Decision, FreshRow, Load, Outcome, QueueKey, RetryRow, Rows, Scheduler, Start, Subject},
+    schedule::{self, Caps, Decision, FreshRow, Load, Outcome, RetryRow, Rows, Scheduler, Start, Subject},
     views::ViewRequest,
 };
 use crate::{
@@ -159,11 +159,11 @@ impl Engine {
 
     #[expect(clippy::disallowed_methods, reason = "one task for each attempt; the scheduler bounds them")]
     fn start(&mut self, Start { queue, seq, .. }: Start) {
-        let (queue, seq) = (queue.cast_signed(), seq.cast_signed());
         let Some(info) = self.queues.find(queue).cloned() else {
-            self.scheduler.finish(queue.cast_unsigned(), seq.cast_unsigned(), Outcome::Missing, self.parts.clock.now());
+            self.scheduler.finish(queue, seq, Outcome::Missing, self.parts.clock.now());
             return;
         };
+        let seq = seq.cast_signed();
         let job = AttemptJob { queue, seq, info, event: self.event_cache.find(seq) };
         let (parts, results) = (self.parts.clone(), self.results.0.clone());
         tokio::spawn(async move {
@@ -173,7 +173,7 @@ impl Engine {
     }
 
     async fn load(&mut self, load: &Load) {
-        let (database, queue) = (&self.parts.database, load.queue.cast_signed());
+        let (database, queue) = (&self.parts.database, load.queue);
         let limit = u32::try_from(load.limit).unwrap_or(u32::MAX);
         let now = self.parts.clock.now();
         let done = match load.rows {
@@ -200,7 +200,7 @@ impl Engine {
     fn refresh(&mut self) {
         let now = self.parts.clock.now();
         for (queue, settings) in self.queues.change_policies(|plugin| (self.parts.policies)(plugin)) {
-            self.scheduler.change_queue(queue.cast_unsigned(), settings, now);
+            self.scheduler.change_queue(queue, settings, now);
         }
         self.event_cache.evict_old(now);
         self.parts.client.close_idle();
@@ -210,10 +210,10 @@ impl Engine {
         let now = self.parts.clock.now();
         let AttemptResult { queue, seq, at, duration_ms, name, status, response, outcome, committed_at } = result;
         self.event_cache.release(seq);
-        let finished = self.scheduler.finish(queue.cast_unsigned(), seq.cast_unsigned(), outcome, now);
+        let finished = self.scheduler.finish(queue, seq.cast_unsigned(), outcome, now);
         if self.reread_after_attempt.contains(&queue) && !self.has_attempt_in_flight(queue) {
             self.reread_after_attempt.remove(&queue);
-            self.scheduler.reread(queue.cast_unsigned(), now);
+            self.scheduler.reread(queue, now);
         }
         let transition = match finished.delivery {
             Decision::Delivered => DeliveryTransition::Delivered,
@@ -282,5 +282,3 @@ fn hash_of(subject: &str) -> Subject {
     subject.hash(&mut hasher);
     hasher.finish()
 }
-
-const _: () = assert!(size_of::<QueueKey>() == size_of::<QueueId>());

@@ -68,7 +68,10 @@ impl EventCache {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{db::testing::scope, limits::DELIVERY_BODY_KEPT_MS};
+    use crate::{
+        db::{apply::QueueId, testing::scope},
+        limits::DELIVERY_BODY_KEPT_MS,
+    };
 
     fn event(seq: EventSeq, at: Timestamp) -> Arc<StoredEvent> {
         let scope = scope("notes", "acme/test");
@@ -81,7 +84,7 @@ mod tests {
             subject,
             body,
             at,
-            queues: vec![1],
+            queues: vec![QueueId(1)],
             is_test: false,
             hops: 0,
         })

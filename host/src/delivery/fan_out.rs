@@ -55,7 +55,7 @@ pub struct FanOutTask {
 impl FanOutTask {
     pub fn new(database: Database) -> (FanOutEnds, FanOutTask) {
         let (wake, (sender, results)) = (Arc::new(Notify::new()), mpsc::channel(1));
-        let (last, last_queue, has_recovered) = (None, 0, true);
+        let (last, last_queue, has_recovered) = (None, QueueId::default(), true);
         let limit = FAN_OUT_DELIVERIES_MIN;
         let task = FanOutTask { database, wake: wake.clone(), results: sender, last, last_queue, has_recovered, limit };
         (FanOutEnds { wake, results }, task)

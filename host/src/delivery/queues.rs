@@ -11,7 +11,10 @@ use std::{
 use super::schedule::{QueueSettings, RetrySchedule, TenantId};
 use crate::outbound::OutboundConfig;
 use crate::{
-    changes::{endpoint::Endpoint, scope::Scope},
+    changes::{
+        endpoint::{Endpoint, EndpointId},
+        scope::Scope,
+    },
     clock::Timestamp,
     config::WebhookConfig,
     db::apply::QueueId,
@@ -22,7 +25,7 @@ use crate::{
 /// An endpoint. A change replaces the whole value.
 pub struct EndpointInfo {
     pub scope: Scope,
-    pub id: Arc<str>,
+    pub id: EndpointId,
     pub endpoint: Endpoint,
     /// The URL, checked by the current address rules. They may reject a URL that was allowed when the endpoint was put.
     pub target: Result<Target, UrlError>,
@@ -64,7 +67,7 @@ impl Policy {
 impl EndpointInfo {
     pub fn new(
         scope: Scope,
-        id: Arc<str>,
+        id: EndpointId,
         endpoint: Endpoint,
         addresses: &OutboundConfig,
         policy: Arc<Policy>,

@@ -34,6 +34,7 @@ use std::{
     sync::Arc,
 };
 
+use crate::changes::endpoint::QueueId;
 use crate::clock::Timestamp;
 
 mod backlog;
@@ -55,20 +56,20 @@ use random::Random;
 pub use retry::RetrySchedule;
 use slots::Slots;
 pub use values::{
-    Attempt, Caps, Counts, Decision, Disabled, FinishedAttempt, FreshRow, Load, Opening, Outcome, QueueKey,
-    QueueSettings, QueueView, RetryRow, Rows, Seq, Start, Subject, TenantId,
+    Attempt, Caps, Counts, Decision, Disabled, FinishedAttempt, FreshRow, Load, Opening, Outcome, QueueSettings,
+    QueueView, RetryRow, Rows, Seq, Start, Subject, TenantId,
 };
 
 #[derive(Debug)]
 pub struct Scheduler {
     caps: Caps,
-    queues: HashMap<QueueKey, EndpointQueue>,
+    queues: HashMap<QueueId, EndpointQueue>,
     first: Slots,
     retries: Slots,
     /// The times at which queues become ready.
-    wakes: BTreeSet<(Timestamp, QueueKey)>,
-    fresh_loads: BTreeSet<(Timestamp, QueueKey)>,
-    retry_loads: BTreeSet<(Timestamp, QueueKey)>,
+    wakes: BTreeSet<(Timestamp, QueueId)>,
+    fresh_loads: BTreeSet<(Timestamp, QueueId)>,
+    retry_loads: BTreeSet<(Timestamp, QueueId)>,
     held: usize,
     next_ticket: u64,
     random: Random,
@@ -93,7 +94,7 @@ impl Scheduler {
 
     /// Opens a queue. If it is open already, only its settings change. A closed queue with running attempts opens again
     /// and takes over these attempts.
-    pub fn open_queue(&mut self, id: QueueKey, opening: Opening, now: Timestamp) {
+    pub fn open_queue(&mut self, id: QueueId, opening: Opening, now: Timestamp) {
         match self.queues.get_mut(&id) {
             None => {
                 self.queues.insert(id, EndpointQueue::new(opening));
@@ -105,7 +106,7 @@ impl Scheduler {
     }
 
     /// Changes the settings of a queue, effective from the next decision.
-    pub fn change_queue(&mut self, id: QueueKey, settings: Arc<QueueSettings>, now: Timestamp) {
+    pub fn change_queue(&mut self, id: QueueId, settings: Arc<QueueSettings>, now: Timestamp) {
         if let Some(queue) = self.queues.get_mut(&id) {
             queue.settings = settings;
         }
@@ -113,7 +114,7 @@ impl Scheduler {
     }
 
     /// Enables a queue without a history of failures and loads its stored deliveries.
-    pub fn enable_queue(&mut self, id: QueueKey, now: Timestamp) {
+    pub fn enable_queue(&mut self, id: QueueId, now: Timestamp) {
         if let Some(queue) = self.queues.get_mut(&id).filter(|queue| queue.state == State::Disabled) {
             queue.enable();
         }
@@ -121,7 +122,7 @@ impl Scheduler {
     }
 
     /// Stops starting attempts of a queue. Waiting deliveries stay in the database, and running attempts end as usual.
-    pub fn disable_queue(&mut self, id: QueueKey, now: Timestamp) {
+    pub fn disable_queue(&mut self, id: QueueId, now: Timestamp) {
         if let Some(queue) = self.queues.get_mut(&id).filter(|queue| queue.state == State::Enabled) {
             queue.disable();
         }
@@ -129,7 +130,7 @@ impl Scheduler {
     }
 
     /// Drops all deliveries of a removed endpoint. The caller still completes its running attempts.
-    pub fn close_queue(&mut self, id: QueueKey, now: Timestamp) {
+    pub fn close_queue(&mut self, id: QueueId, now: Timestamp) {
         if let Some(queue) = self.queues.get_mut(&id) {
             queue.close();
         }
@@ -140,7 +141,7 @@ impl Scheduler {
     /// Adds a committed delivery without an attempt. A delivery that is in memory already is ignored. Deliveries of one
     /// queue must be offered in their sequence, and before a load that may return them completes. Otherwise they may
     /// start out of sequence, or twice.
-    pub fn offer(&mut self, id: QueueKey, row: FreshRow, now: Timestamp) {
+    pub fn offer(&mut self, id: QueueId, row: FreshRow, now: Timestamp) {
         let room = self.caps.room(self.held);
         let Some(queue) = self.queues.get_mut(&id) else { return };
         let stays = queue.state != State::Enabled || queue.fresh_held() >= room;
@@ -154,7 +155,7 @@ impl Scheduler {
 
     /// Loads all rows of a queue again, because they changed by a decision made elsewhere. Rows replace waiting
     /// deliveries. Rows of running attempts are ignored; the outcome of the attempt decides.
-    pub fn reread(&mut self, id: QueueKey, now: Timestamp) {
+    pub fn reread(&mut self, id: QueueId, now: Timestamp) {
         if let Some(queue) = self.queues.get_mut(&id) {
             queue.reread();
         }
@@ -162,7 +163,7 @@ impl Scheduler {
     }
 
     /// Makes a queue load deliveries from this number on, because they may have been committed without being offered.
-    pub fn mark_stored(&mut self, id: QueueKey, from: Seq, now: Timestamp) {
+    pub fn mark_stored(&mut self, id: QueueId, from: Seq, now: Timestamp) {
         if let Some(queue) = self.queues.get_mut(&id) {
             queue.fresh_backlog.mark_stored(from);
         }
@@ -170,7 +171,7 @@ impl Scheduler {
     }
 
     /// Like [`Scheduler::mark_stored`]. Also loads all retries, because their rows may have changed elsewhere.
-    pub fn catch_up(&mut self, id: QueueKey, from: Seq, now: Timestamp) {
+    pub fn catch_up(&mut self, id: QueueId, from: Seq, now: Timestamp) {
         if let Some(queue) = self.queues.get_mut(&id) {
             queue.fresh_backlog.mark_stored(from);
             queue.retry_backlog.mark_stored(0);
@@ -195,7 +196,7 @@ impl Scheduler {
         timers.iter().filter_map(|timers| timers.first()).map(|(at, _)| *at).min()
     }
 
-    pub fn view(&self, id: QueueKey) -> Option<QueueView> {
+    pub fn view(&self, id: QueueId) -> Option<QueueView> {
         self.queues.get(&id).filter(|queue| queue.state != State::Closed).map(EndpointQueue::view)
     }
 
@@ -222,7 +223,7 @@ impl Scheduler {
     }
 
     /// Removes a closed queue after its last attempt has ended.
-    fn remove_if_done(&mut self, id: QueueKey) {
+    fn remove_if_done(&mut self, id: QueueId) {
         if self.queues.get(&id).is_some_and(|queue| queue.state == State::Closed && queue.in_flight() == 0) {
             self.queues.remove(&id);
         }

@@ -13,7 +13,10 @@ use zeroize::Zeroizing;
 use super::*;
 use crate::outbound::OutboundConfig;
 use crate::{
-    changes::{endpoint::Endpoint, envelope::Envelope},
+    changes::{
+        endpoint::{Endpoint, EndpointId},
+        envelope::Envelope,
+    },
     commit::{
         committer::{CommitNotification, CommitterSettings},
         testing::{Bench, call, scope},
@@ -174,7 +177,8 @@ impl World {
     }
 
     async fn rows(&self, endpoint: &str) -> Vec<StoredDelivery> {
-        let page = self.bench.database.find_deliveries(&scope(TENANT), endpoint, None, None, 1_000).await.unwrap();
+        let (scope, endpoint) = (scope(TENANT), EndpointId::from(endpoint));
+        let page = self.bench.database.find_deliveries(&scope, &endpoint, None, None, 1_000).await.unwrap();
         page.deliveries
     }
 

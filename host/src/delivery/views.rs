@@ -40,7 +40,7 @@ impl QueueViews {
 
 impl ViewRequest {
     pub fn reply(self, scheduler: &Scheduler) {
-        let view = |queue: QueueId| Some((queue, scheduler.view(queue.cast_unsigned())?));
+        let view = |queue: QueueId| Some((queue, scheduler.view(queue)?));
         // The caller may have given up.
         let _ = self.reply.send(self.queues.into_iter().filter_map(view).collect());
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::{Draft, DraftError, Entry, RecordError, check_name, misuse};
 use crate::changes::change_set::DeliveryCommand;
-use crate::changes::endpoint::Endpoint;
+use crate::changes::endpoint::{Endpoint, EndpointId};
 use crate::changes::host_collections::ENDPOINTS;
 use crate::clock::Timestamp;
 use crate::db::DbError;
@@ -106,7 +106,7 @@ impl Draft {
                     .map_err(|_| DraftError::BadCursor("the cursor does not belong to this list".to_owned()))?,
             ),
         };
-        Ok(Some(self.database().find_deliveries(&scope, endpoint, state, before, limit).await?))
+        Ok(Some(self.database().find_deliveries(&scope, &endpoint.into(), state, before, limit).await?))
     }
 
     /// Returns the attempts of a delivery. `None`: the delivery does not exist.
@@ -116,8 +116,9 @@ impl Draft {
         event: &str,
     ) -> Result<Option<Vec<StoredAttempt>>, DraftError> {
         let Some(scope) = self.call.scope.clone() else { return Ok(None) };
-        let found = self.database().find_attempts(&scope, endpoint, event).await?;
-        let known = !found.is_empty() || self.database().delivery_exists(&scope, endpoint, event).await?;
+        let endpoint = EndpointId::from(endpoint);
+        let found = self.database().find_attempts(&scope, &endpoint, event).await?;
+        let known = !found.is_empty() || self.database().delivery_exists(&scope, &endpoint, event).await?;
         Ok(known.then_some(found))
     }
 

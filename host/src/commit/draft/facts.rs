@@ -7,6 +7,7 @@ use rand_chacha::rand_core::{Rng, SeedableRng};
 
 use super::{Draft, DraftError, check_json, check_name, misuse};
 use crate::changes::change_set::{DecidedBy, Event, JournalLine, Key, Space};
+use crate::changes::endpoint::EndpointId;
 use crate::changes::envelope::{Envelope, EventFields};
 use crate::clock::Timestamp;
 use crate::commit::overlay::Content;
@@ -70,7 +71,7 @@ impl Draft {
             event_type: event_type.into(),
             subject: subject.into(),
             body: body.into(),
-            only: only.map(Arc::from),
+            only: only.map(EndpointId::from),
             hops: self.call.hops,
         });
         Ok(id)

@@ -15,7 +15,7 @@ use super::rows::{ChunkedSql, Query, int};
 use super::script::Script;
 use super::{AcceptedChanges, Batch};
 use crate::changes::change_set::{DeliveryCommand, Event, RecordWrite, Version};
-use crate::changes::endpoint::Endpoint;
+use crate::changes::endpoint::{Endpoint, EndpointId, QueueId};
 use crate::changes::host_collections::{ENDPOINTS, is_host_collection};
 use crate::changes::scope::Scope;
 use crate::clock::Timestamp;
@@ -32,12 +32,6 @@ use fan_out::FanOuts;
 #[cfg(test)]
 pub(in crate::db) use recovery::GIVEN_UP;
 pub(in crate::db) use recovery::{Recovery, recover_part};
-
-/// The number of an endpoint queue: the ordered deliveries of one endpoint (`migrations/0002_deliveries.sql`).
-///
-/// The table `lanes` and the columns `lane` hold these numbers. SQL uses these old names until a migration renames
-/// them.
-pub type QueueId = i64;
 
 /// The number of an event, in the order of commits.
 pub type EventSeq = i64;
@@ -82,7 +76,7 @@ pub struct HostRecord {
     pub version: Version,
     /// `None`: removed.
     pub body: Option<Arc<str>>,
-    /// The queue, if the record is an endpoint.
+    /// The queue of an endpoint. `None` for other records, and for the removal of an endpoint that never existed.
     pub queue: Option<QueueId>,
     /// Only set by `Database::list_endpoints`: the time since which all attempts of the endpoint fail.
     pub failing_since: Option<Timestamp>,
@@ -106,7 +100,7 @@ pub(super) struct Outbox {
 
 struct Subscriber {
     queue: QueueId,
-    id: Arc<str>,
+    id: EndpointId,
     endpoint: Endpoint,
 }
 
@@ -221,7 +215,7 @@ impl Outbox {
         let queue = match &*record.collection {
             ENDPOINTS => {
                 let connection = script.connection().await?;
-                Some(self.change_endpoint(connection, scope, &record.id, body.as_deref()).await?)
+                self.change_endpoint(connection, scope, &record.id.clone().into(), body.as_deref()).await?
             }
             _ => None,
         };
@@ -237,47 +231,48 @@ impl Outbox {
         })
     }
 
-    /// Creates, changes or deletes a queue and returns its number; 0 if the endpoint never existed.
+    /// Creates, changes or deletes a queue and returns its number; `None` if the endpoint never existed.
     async fn change_endpoint(
         &mut self,
         connection: &mut SqliteConnection,
         scope: &Scope,
-        id: &Arc<str>,
+        id: &EndpointId,
         body: Option<&str>,
-    ) -> Result<QueueId, DbError> {
+    ) -> Result<Option<QueueId>, DbError> {
         let subscribers = self.scopes.entry(scope.clone()).or_default();
         let index = subscribers.iter().position(|subscriber| subscriber.id == *id);
         match (body, index) {
             (Some(body), Some(index)) => {
                 let endpoint = parse(id, body)?;
-                let Some(subscriber) = subscribers.get_mut(index) else { return Ok(0) };
+                let Some(subscriber) = subscribers.get_mut(index) else { return Ok(None) };
                 let is_enabled_again = endpoint.is_active() && !subscriber.endpoint.is_active();
                 subscriber.endpoint = endpoint;
                 let queue = subscriber.queue;
                 if is_enabled_again {
                     // The endpoint starts without a history of failures.
                     let clear = sqlx::query("UPDATE lanes SET failing_since = NULL WHERE lane = ?");
-                    clear.bind(queue).execute(connection).await?;
+                    clear.bind(queue.0).execute(connection).await?;
                 }
-                Ok(queue)
+                Ok(Some(queue))
             }
             (Some(body), None) => {
-                let queue: QueueId =
+                let queue: i64 =
                     sqlx::query_scalar("INSERT INTO lanes (plugin, tenant, endpoint) VALUES (?, ?, ?) RETURNING lane")
                         .bind(scope.plugin().clone())
                         .bind(scope.tenant().clone())
-                        .bind(id.clone())
+                        .bind(id.to_string())
                         .fetch_one(connection)
                         .await?;
+                let queue = QueueId(queue);
                 subscribers.push(Subscriber { queue, id: id.clone(), endpoint: parse(id, body)? });
-                Ok(queue)
+                Ok(Some(queue))
             }
             (None, Some(index)) => {
                 let queue = subscribers.remove(index).queue;
-                sqlx::query("DELETE FROM lanes WHERE lane = ?").bind(queue).execute(connection).await?;
-                Ok(queue)
+                sqlx::query("DELETE FROM lanes WHERE lane = ?").bind(queue.0).execute(connection).await?;
+                Ok(Some(queue))
             }
-            (None, None) => Ok(0),
+            (None, None) => Ok(None),
         }
     }
 
@@ -322,7 +317,7 @@ async fn redeliver(
                SELECT ?1, seq, 1, 0, ?2, ?2 FROM events WHERE id = ?3 AND plugin = ?4 AND tenant = ?5 \
                ON CONFLICT DO UPDATE SET state = 1, due = excluded.due, at = excluded.at";
     let done = sqlx::query(sql)
-        .bind(queue)
+        .bind(queue.0)
         .bind(int(now))
         .bind(event.clone())
         .bind(scope.plugin().clone())
@@ -344,7 +339,7 @@ fn bind_event(query: Query, (accepted, event, seq): &(&AcceptedChanges, &Event, 
         .bind(event.body.clone())
         .bind(int(accepted.version))
         .bind(int(changes.now))
-        .bind(event.only.clone())
+        .bind(event.only.as_ref().map(EndpointId::to_string))
         .bind(event.hops)
 }
 
@@ -356,7 +351,7 @@ fn deliveries_of(events: &[Arc<StoredEvent>]) -> Vec<NewDelivery> {
 }
 
 pub(in crate::db) fn bind_delivery(query: Query, row: &NewDelivery) -> Query {
-    query.bind(row.queue).bind(row.event).bind(int(row.at))
+    query.bind(row.queue.0).bind(row.event).bind(int(row.at))
 }
 
 async fn last_event(connection: &mut SqliteConnection) -> Result<EventSeq, DbError> {
@@ -378,18 +373,19 @@ async fn load_subscribers(
         "SELECT l.lane, e.id, e.body FROM \"{table}\" e \
          CROSS JOIN lanes l ON l.plugin = ?1 AND l.tenant = e.tenant AND l.endpoint = e.id WHERE e.tenant = ?2 ORDER BY l.lane"
     );
-    let rows: Vec<(QueueId, String, String)> = sqlx::query_as(AssertSqlSafe(sql))
+    let rows: Vec<(i64, String, String)> = sqlx::query_as(AssertSqlSafe(sql))
         .bind(scope.plugin().clone())
         .bind(scope.tenant().clone())
         .fetch_all(connection)
         .await?;
-    let subscriber = |(queue, id, body): (QueueId, String, String)| {
-        Ok(Subscriber { queue, endpoint: parse(&id, &body)?, id: id.into() })
+    let subscriber = |(queue, id, body): (i64, String, String)| {
+        let id = EndpointId::from(id.as_str());
+        Ok(Subscriber { queue: QueueId(queue), endpoint: parse(&id, &body)?, id })
     };
     rows.into_iter().map(subscriber).collect()
 }
 
-fn parse(id: &str, body: &str) -> Result<Endpoint, DbError> {
+fn parse(id: &EndpointId, body: &str) -> Result<Endpoint, DbError> {
     Endpoint::parse(body).map_err(|error| DbError::Corrupt(format!("endpoint {id}: {error}")))
 }
 
@@ -402,7 +398,7 @@ impl Database {
                 "SELECT l.lane, l.failing_since, e.tenant, e.id, e.version, e.body FROM \"{table}\" e \
                  JOIN lanes l ON l.plugin = ?1 AND l.tenant = e.tenant AND l.endpoint = e.id ORDER BY l.lane"
             );
-            let rows: Vec<(QueueId, Option<i64>, String, String, i64, String)> =
+            let rows: Vec<(i64, Option<i64>, String, String, i64, String)> =
                 sqlx::query_as(AssertSqlSafe(sql)).bind(plugin.clone()).fetch_all(search.connection()?).await?;
             for (queue, failing_since, tenant, id, version, body) in rows {
                 let Some(scope) = Scope::new(plugin.clone(), tenant.into()) else { continue };
@@ -415,7 +411,7 @@ impl Database {
                     id: id.into(),
                     version,
                     body,
-                    queue: Some(queue),
+                    queue: Some(QueueId(queue)),
                     failing_since,
                 });
             }

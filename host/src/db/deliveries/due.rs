@@ -38,14 +38,14 @@ impl Database {
     /// Returns deliveries of a queue without an attempt, from an event on, the oldest first.
     pub async fn find_fresh(&self, queue: QueueId, from: EventSeq, limit: u32) -> Result<Vec<FreshDelivery>, DbError> {
         let rows: Vec<(EventSeq, String)> =
-            sqlx::query_as(FRESH).bind(queue).bind(from).bind(limit).fetch_all(&*self.readers()).await?;
+            sqlx::query_as(FRESH).bind(queue.0).bind(from).bind(limit).fetch_all(&*self.readers()).await?;
         Ok(rows.into_iter().map(|(event, subject)| FreshDelivery { event, subject: subject.into() }).collect())
     }
 
     /// Returns retries of a queue that are due at `from` or later, the earliest first.
     pub async fn find_due(&self, queue: QueueId, from: Timestamp, limit: u32) -> Result<Vec<DueRetry>, DbError> {
         let rows: Vec<(EventSeq, u32, i64)> =
-            sqlx::query_as(DUE).bind(queue).bind(int(from)).bind(limit).fetch_all(&*self.readers()).await?;
+            sqlx::query_as(DUE).bind(queue.0).bind(int(from)).bind(limit).fetch_all(&*self.readers()).await?;
         rows.into_iter().map(|(event, attempts, due)| Ok(DueRetry { event, attempts, due: unsigned(due)? })).collect()
     }
 

@@ -102,10 +102,11 @@ async fn find_part(
     let corrupt = |error: &dyn std::fmt::Display| DbError::Corrupt(format!("fan_outs, {id}: {error}"));
     let scope = Scope::new(plugin.into(), tenant.into()).ok_or_else(|| corrupt(&"no tenant"))?;
     let events: Vec<EventSeq> = serde_json::from_str(&events).map_err(|error| corrupt(&error))?;
-    let queues: Vec<QueueId> = serde_json::from_str(&queues).map_err(|error| corrupt(&error))?;
+    let queues: Vec<i64> = serde_json::from_str(&queues).map_err(|error| corrupt(&error))?;
     let made = usize::try_from(made).map_err(|error| corrupt(&error))?;
     let (completed_events, next_queue_index) = (made / queues.len().max(1), made % queues.len().max(1));
-    let left = events.iter().skip(completed_events).flat_map(|event| queues.iter().map(|queue| (*event, *queue)));
+    let left =
+        events.iter().skip(completed_events).flat_map(|event| queues.iter().map(|queue| (*event, QueueId(*queue))));
     let pairs: Vec<(EventSeq, QueueId)> = left.skip(next_queue_index).take(limit).collect();
     let made = made + pairs.len();
     Ok(Some(Part { id, scope, pairs, made, is_last: made >= events.len() * queues.len() }))
@@ -121,13 +122,12 @@ async fn find_rows(connection: &mut SqliteConnection, part: &Part) -> Result<Vec
             .fetch_all(&mut *connection)
             .await?;
     let times: HashMap<EventSeq, i64> = times.into_iter().collect();
-    let queues: HashSet<QueueId> = part.pairs.iter().map(|(_, queue)| *queue).collect();
-    let queues: Vec<QueueId> =
-        sqlx::query_scalar("SELECT lane FROM lanes WHERE lane IN (SELECT value FROM json_each(?))")
-            .bind(serde_json::Value::from_iter(queues).to_string())
-            .fetch_all(connection)
-            .await?;
-    let queues: HashSet<QueueId> = queues.into_iter().collect();
+    let queues: HashSet<i64> = part.pairs.iter().map(|(_, queue)| queue.0).collect();
+    let queues: Vec<i64> = sqlx::query_scalar("SELECT lane FROM lanes WHERE lane IN (SELECT value FROM json_each(?))")
+        .bind(serde_json::Value::from_iter(queues).to_string())
+        .fetch_all(connection)
+        .await?;
+    let queues: HashSet<QueueId> = queues.into_iter().map(QueueId).collect();
     let mut rows = Vec::with_capacity(part.pairs.len());
     for (event, queue) in &part.pairs {
         if let Some(at) = times.get(event).filter(|_| queues.contains(queue)) {

@@ -6,6 +6,7 @@ use sqlx::sqlite::SqliteRow;
 use sqlx::{AssertSqlSafe, Row};
 
 use super::DeliveryState;
+use crate::changes::endpoint::EndpointId;
 use crate::changes::scope::Scope;
 use crate::clock::Timestamp;
 use crate::db::apply::{EventSeq, QueueId};
@@ -82,20 +83,22 @@ pub(super) fn parse_delivery(row: &SqliteRow) -> Result<StoredDelivery, DbError>
 
 impl Database {
     /// Returns the queue of an endpoint; `None` if the endpoint does not exist.
-    pub async fn find_queue(&self, scope: &Scope, endpoint: &str) -> Result<Option<QueueId>, DbError> {
-        Ok(sqlx::query_scalar("SELECT lane FROM lanes WHERE plugin = ? AND tenant = ? AND endpoint = ?")
-            .bind(scope.plugin().clone())
-            .bind(scope.tenant().clone())
-            .bind(endpoint)
-            .fetch_optional(&*self.readers())
-            .await?)
+    pub async fn find_queue(&self, scope: &Scope, endpoint: &EndpointId) -> Result<Option<QueueId>, DbError> {
+        let found: Option<i64> =
+            sqlx::query_scalar("SELECT lane FROM lanes WHERE plugin = ? AND tenant = ? AND endpoint = ?")
+                .bind(scope.plugin().clone())
+                .bind(scope.tenant().clone())
+                .bind(endpoint.as_str())
+                .fetch_optional(&*self.readers())
+                .await?;
+        Ok(found.map(QueueId))
     }
 
     /// Returns a page of deliveries, the newest first. The page is empty if the endpoint does not exist.
     pub async fn find_deliveries(
         &self,
         scope: &Scope,
-        endpoint: &str,
+        endpoint: &EndpointId,
         state: Option<DeliveryState>,
         before: Option<EventSeq>,
         limit: u32,
@@ -110,7 +113,7 @@ impl Database {
         let sql = format!("{sql} ORDER BY event DESC LIMIT ?3");
         let mut search = self.begin_search(scope).await?;
         let rows = sqlx::query(AssertSqlSafe(sql))
-            .bind(queue)
+            .bind(queue.0)
             .bind(before.unwrap_or(EventSeq::MAX))
             .bind(limit)
             .fetch_all(search.connection()?)
@@ -125,7 +128,7 @@ impl Database {
     pub async fn find_attempts(
         &self,
         scope: &Scope,
-        endpoint: &str,
+        endpoint: &EndpointId,
         event: &str,
     ) -> Result<Vec<StoredAttempt>, DbError> {
         let Some(queue) = self.find_queue(scope, endpoint).await? else { return Ok(Vec::new()) };
@@ -134,7 +137,7 @@ impl Database {
             "SELECT a.number, a.at, a.duration_ms, a.outcome, a.status, a.answer FROM events e \
              CROSS JOIN attempts a ON a.event = e.seq WHERE a.lane = ? AND e.id = ? ORDER BY a.number",
         )
-        .bind(queue)
+        .bind(queue.0)
         .bind(event)
         .fetch_all(&*self.readers())
         .await?;
@@ -147,12 +150,12 @@ impl Database {
     }
 
     /// Returns true if the endpoint has a delivery of the event, in any state.
-    pub async fn delivery_exists(&self, scope: &Scope, endpoint: &str, event: &str) -> Result<bool, DbError> {
+    pub async fn delivery_exists(&self, scope: &Scope, endpoint: &EndpointId, event: &str) -> Result<bool, DbError> {
         let Some(queue) = self.find_queue(scope, endpoint).await? else { return Ok(false) };
         let found: Option<i64> = sqlx::query_scalar(
             "SELECT 1 FROM events e CROSS JOIN deliveries d ON d.event = e.seq WHERE d.lane = ? AND e.id = ?",
         )
-        .bind(queue)
+        .bind(queue.0)
         .bind(event)
         .fetch_optional(&*self.readers())
         .await?;

@@ -14,7 +14,8 @@ use crate::db::retention::ContinueCheck;
 use crate::db::{Database, DbError};
 use crate::limits::DELIVERIES_PRUNED_AT_ONCE;
 
-type DeliveryKeys = Vec<(QueueId, EventSeq)>;
+/// The keys of deliveries as rows contain them: queue and event.
+type DeliveryKeys = Vec<(i64, EventSeq)>;
 
 impl Database {
     /// Deletes deliveries that ended before this time, while `should_continue` returns true. Returns the number of
@@ -112,9 +113,9 @@ impl Database {
              SELECT lane FROM there WHERE lane IS NOT NULL AND lane NOT IN (SELECT lane FROM lanes)"
         );
         let mut search = self.begin_operator_search().await?;
-        let found = sqlx::query_scalar(AssertSqlSafe(sql)).fetch_all(search.connection()?).await?;
+        let found: Vec<i64> = sqlx::query_scalar(AssertSqlSafe(sql)).fetch_all(search.connection()?).await?;
         search.finish();
-        Ok(found)
+        Ok(found.into_iter().map(QueueId).collect())
     }
 
     async fn delete_queue(
@@ -127,7 +128,7 @@ impl Database {
         let mut deleted = 0;
         while should_continue() {
             let mut search = self.begin_operator_search().await?;
-            let query = sqlx::query_as(AssertSqlSafe(sql.clone())).bind(queue).bind(DELIVERIES_PRUNED_AT_ONCE);
+            let query = sqlx::query_as(AssertSqlSafe(sql.clone())).bind(queue.0).bind(DELIVERIES_PRUNED_AT_ONCE);
             let found: DeliveryKeys = query.fetch_all(search.connection()?).await?;
             search.finish();
             if found.is_empty() {

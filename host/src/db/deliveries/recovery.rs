@@ -46,17 +46,19 @@ async fn recover_next(
 ) -> Result<Option<RecoveredDeliveries>, DbError> {
     let started_at = Instant::now();
     let sql = "SELECT lane, since, ordered_at, after FROM recoveries ORDER BY lane <= ?, lane LIMIT 1";
-    let row: Option<(QueueId, i64, i64, i64)> = sqlx::query_as(sql).bind(last).fetch_optional(&mut *connection).await?;
+    let row: Option<(i64, i64, i64, i64)> = sqlx::query_as(sql).bind(last.0).fetch_optional(&mut *connection).await?;
     let Some((queue, since, due_at, after)) = row else { return Ok(None) };
+    let queue = QueueId(queue);
     let recovery = Recovery { queue, since: unsigned(since)?, due_at: unsigned(due_at)?, after };
     let part = recover_part(connection, recovery, limit).await?;
     let exists: Option<i64> = sqlx::query_scalar("SELECT lane FROM lanes WHERE lane = ?")
-        .bind(queue)
+        .bind(queue.0)
         .fetch_optional(&mut *connection)
         .await?;
     match part.remaining.filter(|_| exists.is_some()) {
         Some(remaining) => {
-            let query = sqlx::query("UPDATE recoveries SET after = ? WHERE lane = ?").bind(remaining.after).bind(queue);
+            let query =
+                sqlx::query("UPDATE recoveries SET after = ? WHERE lane = ?").bind(remaining.after).bind(queue.0);
             query.execute(connection).await?;
         }
         None => {
@@ -64,10 +66,10 @@ async fn recover_next(
                 Some(_) => "DELETE FROM recoveries WHERE lane = ? AND again = 0",
                 None => "DELETE FROM recoveries WHERE lane = ?",
             };
-            sqlx::query(sql).bind(queue).execute(&mut *connection).await?;
+            sqlx::query(sql).bind(queue.0).execute(&mut *connection).await?;
             // If the row remains, commands arrived during the scan, and their scan begins now.
             let sql = "UPDATE recoveries SET after = 0, again = 0 WHERE lane = ?";
-            sqlx::query(sql).bind(queue).execute(connection).await?;
+            sqlx::query(sql).bind(queue.0).execute(connection).await?;
         }
     }
     let is_due = part.recovered > 0 && exists.is_some();

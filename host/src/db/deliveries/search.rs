@@ -9,6 +9,7 @@ use sqlx::{AssertSqlSafe, Row as _};
 
 use super::list::{DELIVERY_COLUMNS, parse_delivery, union_query};
 use super::{DeliveryState, StoredDelivery};
+use crate::changes::endpoint::EndpointId;
 use crate::changes::host_collections::ENDPOINTS;
 use crate::changes::scope::Scope;
 use crate::clock::Timestamp;
@@ -31,7 +32,7 @@ pub struct EndpointFilter {
 pub struct EndpointRow {
     pub queue: QueueId,
     pub scope: Scope,
-    pub id: Arc<str>,
+    pub id: EndpointId,
     /// The body of its record.
     pub body: Arc<str>,
     pub failing_since: Option<Timestamp>,
@@ -48,7 +49,7 @@ pub struct EndpointRow {
 pub struct EndpointDelivery {
     pub queue: QueueId,
     pub scope: Scope,
-    pub endpoint: Arc<str>,
+    pub endpoint: EndpointId,
     pub delivery: StoredDelivery,
 }
 
@@ -80,7 +81,7 @@ impl Database {
         after: QueueId,
         limit: u32,
     ) -> Result<Vec<EndpointRow>, DbError> {
-        type Row = (QueueId, String, String, String, Option<i64>, i64, i64, i64, Option<i64>);
+        type Row = (i64, String, String, String, Option<i64>, i64, i64, i64, Option<i64>);
         let count = |state: i64| format!("(SELECT count(*) FROM deliveries WHERE lane = l.lane AND state = {state})");
         let first = |state: i64| {
             format!("coalesce((SELECT min(event) FROM deliveries WHERE lane = l.lane AND state = {state}), 1 << 62)")
@@ -97,17 +98,18 @@ impl Database {
         );
         let query = sqlx::query_as(AssertSqlSafe(sql)).bind(&filter.plugin).bind(&filter.tenant).bind(&filter.endpoint);
         let mut search = self.begin_operator_search().await?;
-        let rows: Vec<Row> = query.bind(after).bind(limit).fetch_all(search.connection()?).await?;
+        let rows: Vec<Row> = query.bind(after.0).bind(limit).fetch_all(search.connection()?).await?;
         search.finish();
         let mut found = Vec::with_capacity(rows.len());
         for (queue, plugin, tenant, id, failing_since, pending, retrying, failed, oldest_at) in rows {
             let Some(scope) = Scope::new(plugin.into(), tenant.into()) else { continue };
+            let id = EndpointId::from(id.as_str());
             // The endpoint was removed meanwhile.
             let Some(body) = self.endpoint_body(&scope, &id).await? else { continue };
             found.push(EndpointRow {
-                queue,
+                queue: QueueId(queue),
                 scope,
-                id: id.into(),
+                id,
                 body: body.into(),
                 failing_since: failing_since.map(unsigned).transpose()?,
                 pending: unsigned(pending)?,
@@ -119,11 +121,11 @@ impl Database {
         Ok(found)
     }
 
-    async fn endpoint_body(&self, scope: &Scope, id: &str) -> Result<Option<String>, DbError> {
+    async fn endpoint_body(&self, scope: &Scope, id: &EndpointId) -> Result<Option<String>, DbError> {
         let tables = self.catalogue().tables_of(ENDPOINTS);
         let Some((_, table)) = tables.into_iter().find(|(plugin, _)| plugin == scope.plugin()) else { return Ok(None) };
         let sql = format!("SELECT body FROM \"{table}\" WHERE tenant = ? AND id = ?");
-        let query = sqlx::query_scalar(AssertSqlSafe(sql)).bind(scope.tenant().clone()).bind(id);
+        let query = sqlx::query_scalar(AssertSqlSafe(sql)).bind(scope.tenant().clone()).bind(id.as_str());
         Ok(query.fetch_optional(&*self.readers()).await?)
     }
 
@@ -132,20 +134,20 @@ impl Database {
         &self,
         filter: &EndpointFilter,
         state: Option<DeliveryState>,
-        after: (QueueId, EventSeq),
+        (queue, event): (QueueId, EventSeq),
         limit: u32,
     ) -> Result<Vec<EndpointDelivery>, DbError> {
         let sql = search_sql(state);
         let query = sqlx::query(AssertSqlSafe(sql)).bind(&filter.plugin).bind(&filter.tenant).bind(&filter.endpoint);
         let mut search = self.begin_operator_search().await?;
-        let rows = query.bind(after.0).bind(after.1).bind(limit).fetch_all(search.connection()?).await?;
+        let rows = query.bind(queue.0).bind(event).bind(limit).fetch_all(search.connection()?).await?;
         search.finish();
         let mut found = Vec::with_capacity(rows.len());
         for row in &rows {
             let Some(scope) = Scope::new(string_column(row, "plugin")?, string_column(row, "tenant")?) else {
                 continue;
             };
-            let (queue, endpoint) = (row.try_get("lane")?, string_column(row, "endpoint")?);
+            let (queue, endpoint) = (QueueId(row.try_get("lane")?), string_column(row, "endpoint")?.into());
             found.push(EndpointDelivery { queue, scope, endpoint, delivery: parse_delivery(row)? });
         }
         Ok(found)
@@ -155,7 +157,7 @@ impl Database {
     pub async fn count_given_up(&self, queue: QueueId, since: Timestamp) -> Result<u64, DbError> {
         let count = sqlx::query_scalar("SELECT count(*) FROM deliveries WHERE lane = ? AND state = 3 AND at >= ?");
         let mut search = self.begin_operator_search().await?;
-        let found = count.bind(queue).bind(int(since)).fetch_one(search.connection()?).await?;
+        let found = count.bind(queue.0).bind(int(since)).fetch_one(search.connection()?).await?;
         search.finish();
         unsigned(found)
     }

@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::*;
-use crate::changes::endpoint::Endpoint;
+use crate::changes::endpoint::{Endpoint, EndpointId};
 use crate::db::apply::{AcceptedChanges, ApplyError, Failpoint, Failpoints, Outgoing, Writer};
 use crate::db::model::DataModel;
 use crate::db::testing::{TestFile, batch, change, endpoint, model, scope};
@@ -58,12 +58,13 @@ impl Bench {
     }
 
     async fn queue(&self, endpoint: &str) -> QueueId {
-        self.file.db.find_queue(&scope("notes", TENANT), endpoint).await.unwrap().unwrap()
+        self.file.db.find_queue(&scope("notes", TENANT), &endpoint.into()).await.unwrap().unwrap()
     }
 
     /// Returns the deliveries of an endpoint: event → (state, attempts).
     async fn deliveries(&self, tenant: &str, endpoint: &str) -> BTreeMap<String, (&'static str, u32)> {
-        let page = self.file.db.find_deliveries(&scope("notes", tenant), endpoint, None, None, 1_000).await.unwrap();
+        let (scope, endpoint) = (scope("notes", tenant), EndpointId::from(endpoint));
+        let page = self.file.db.find_deliveries(&scope, &endpoint, None, None, 1_000).await.unwrap();
         page.deliveries.iter().map(|row| (row.event.to_string(), (row.state.name(), row.attempts))).collect()
     }
 
@@ -88,7 +89,7 @@ impl Bench {
     }
 
     async fn numbers(&self, endpoint: &str, event: &str) -> Vec<u32> {
-        let attempts = self.file.db.find_attempts(&scope("notes", TENANT), endpoint, event).await.unwrap();
+        let attempts = self.file.db.find_attempts(&scope("notes", TENANT), &endpoint.into(), event).await.unwrap();
         attempts.iter().map(|attempt| attempt.number).collect()
     }
 }

@@ -105,7 +105,7 @@ impl Engine {
         match result {
             FanOutResult::Created(created) => {
                 for (queue, first) in &created.queues {
-                    self.scheduler.mark_stored(queue.cast_unsigned(), first.cast_unsigned(), now);
+                    self.scheduler.mark_stored(*queue, first.cast_unsigned(), now);
                 }
             }
             FanOutResult::Recovered(queue) => queue.iter().for_each(|queue| self.reread(*queue, now)),
@@ -113,7 +113,7 @@ impl Engine {
     }
 
     fn reread(&mut self, queue: QueueId, now: Timestamp) {
-        self.scheduler.reread(queue.cast_unsigned(), now);
+        self.scheduler.reread(queue, now);
         if self.has_attempt_in_flight(queue) {
             self.reread_after_attempt.insert(queue);
         }
@@ -140,23 +140,22 @@ impl Engine {
     }
 
     pub(super) fn has_attempt_in_flight(&self, queue: QueueId) -> bool {
-        self.scheduler.view(queue.cast_unsigned()).is_some_and(|view| view.in_flight > 0)
+        self.scheduler.view(queue).is_some_and(|view| view.in_flight > 0)
     }
 
     fn offer(&mut self, event: &StoredEvent) {
         let (now, row) = (self.parts.clock.now(), fresh_row(event.seq, &event.subject));
         for queue in &event.queues {
-            self.scheduler.offer(queue.cast_unsigned(), row, now);
+            self.scheduler.offer(*queue, row, now);
         }
     }
 
     /// Applies a created, changed or removed endpoint. `has_stored`: the database may hold waiting deliveries of it.
     fn apply_record(&mut self, record: &HostRecord, has_stored: bool) {
         let (Some(queue), now) = (record.queue, self.parts.clock.now()) else { return };
-        let id = queue.cast_unsigned();
         let Some(body) = &record.body else {
             self.queues.remove(queue);
-            return self.scheduler.close_queue(id, now);
+            return self.scheduler.close_queue(queue, now);
         };
         let endpoint = match Endpoint::parse(body) {
             Ok(endpoint) => endpoint,
@@ -166,21 +165,21 @@ impl Engine {
         let policy = self.queues.policy(scope.plugin(), (self.parts.policies)(scope.plugin()));
         let settings = policy.settings.clone();
         let tenant = self.queues.tenant(&scope);
-        let info =
-            EndpointInfo::new(scope, record.id.clone(), endpoint, &self.parts.outbound_context.addresses, policy);
+        let (id, addresses) = (record.id.clone().into(), &self.parts.outbound_context.addresses);
+        let info = EndpointInfo::new(scope, id, endpoint, addresses, policy);
         let was_active = self.queues.find(queue).map(|before| before.endpoint.is_active());
         self.queues.put(queue, info, record.failing_since);
         if was_active.is_none() {
             let opening = Opening { tenant, settings, enabled, failing_since: record.failing_since, has_stored };
-            self.scheduler.open_queue(id, opening, now);
+            self.scheduler.open_queue(queue, opening, now);
         } else if enabled {
             if was_active == Some(false) {
                 // The commit that enabled the endpoint has cleared its stored health.
                 self.queues.set_failing_since(queue, None);
             }
-            self.scheduler.enable_queue(id, now);
+            self.scheduler.enable_queue(queue, now);
         } else {
-            self.scheduler.disable_queue(id, now);
+            self.scheduler.disable_queue(queue, now);
         }
     }
 
@@ -194,14 +193,14 @@ impl Engine {
         let existing: HashSet<QueueId> = found.iter().filter_map(|record| record.queue).collect();
         for queue in self.queues.all().into_iter().filter(|queue| !existing.contains(queue)) {
             self.queues.remove(queue);
-            self.scheduler.close_queue(queue.cast_unsigned(), now);
+            self.scheduler.close_queue(queue, now);
         }
         for record in &found {
             self.apply_record(record, true);
         }
         let from = self.follow.last_seen.saturating_add(1).cast_unsigned();
         for queue in self.queues.all() {
-            self.scheduler.catch_up(queue.cast_unsigned(), from, now);
+            self.scheduler.catch_up(queue, from, now);
             if self.has_attempt_in_flight(queue) {
                 self.reread_after_attempt.insert(queue);
             }

@@ -6,8 +6,9 @@
 use super::{
     Scheduler,
     queue::{Class, EndpointQueue, Running, State},
-    values::{Decision, Disabled, FinishedAttempt, Outcome, QueueKey, RetryRow, Seq},
+    values::{Decision, Disabled, FinishedAttempt, Outcome, RetryRow, Seq},
 };
+use crate::changes::endpoint::QueueId;
 use crate::clock::Timestamp;
 use crate::limits;
 
@@ -15,7 +16,7 @@ const DROPPED: FinishedAttempt = FinishedAttempt { delivery: Decision::Dropped, 
 
 impl Scheduler {
     /// Ends a started attempt and frees its slot. The caller writes the returned decision to the database.
-    pub fn finish(&mut self, id: QueueKey, seq: Seq, outcome: Outcome, now: Timestamp) -> FinishedAttempt {
+    pub fn finish(&mut self, id: QueueId, seq: Seq, outcome: Outcome, now: Timestamp) -> FinishedAttempt {
         let Some(queue) = self.queues.get_mut(&id) else { return DROPPED };
         let Some(running) = queue.end(seq) else { return DROPPED };
         let tenant = queue.tenant;
@@ -36,7 +37,7 @@ impl Scheduler {
 
     fn conclude(
         &mut self,
-        id: QueueKey,
+        id: QueueId,
         seq: Seq,
         running: Running,
         outcome: Outcome,

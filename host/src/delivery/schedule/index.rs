@@ -10,8 +10,9 @@ use super::{
     backlog::Backlog,
     queue::{Class, EndpointQueue, State},
     slots::Slots,
-    values::{Caps, QueueKey, TenantId},
+    values::{Caps, TenantId},
 };
+use crate::changes::endpoint::QueueId;
 use crate::clock::Timestamp;
 
 /// The indexed positions and times of one queue.
@@ -47,7 +48,7 @@ impl IndexEntry {
 
 impl Scheduler {
     /// Updates the index entry of a queue. Every change of a queue ends with this call.
-    pub(super) fn reindex(&mut self, id: QueueKey, now: Timestamp) {
+    pub(super) fn reindex(&mut self, id: QueueId, now: Timestamp) {
         let Some(queue) = self.queues.get_mut(&id) else { return };
         let room = self.caps.room(self.held);
         let target = index_target(queue, &self.caps, room, now);
@@ -93,7 +94,7 @@ fn loads_at(backlog: &Backlog, held: usize, room: usize) -> Option<Timestamp> {
     backlog.loads_from().filter(|_| held <= room / 2)
 }
 
-fn update_position(slots: &mut Slots, is_ready: bool, old: Option<u64>, tenant: TenantId, id: QueueKey) -> Option<u64> {
+fn update_position(slots: &mut Slots, is_ready: bool, old: Option<u64>, tenant: TenantId, id: QueueId) -> Option<u64> {
     match old {
         None if is_ready => Some(slots.enqueue(tenant, id)),
         Some(position) if !is_ready => {
@@ -105,8 +106,8 @@ fn update_position(slots: &mut Slots, is_ready: bool, old: Option<u64>, tenant: 
 }
 
 fn update_timer(
-    timers: &mut BTreeSet<(Timestamp, QueueKey)>,
-    id: QueueKey,
+    timers: &mut BTreeSet<(Timestamp, QueueId)>,
+    id: QueueId,
     old: Option<Timestamp>,
     new: Option<Timestamp>,
 ) -> Option<Timestamp> {

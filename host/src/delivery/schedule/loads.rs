@@ -7,8 +7,9 @@
 use super::{
     Scheduler,
     queue::EndpointQueue,
-    values::{FreshRow, Load, QueueKey, RetryRow, Rows},
+    values::{FreshRow, Load, RetryRow, Rows},
 };
+use crate::changes::endpoint::QueueId;
 use crate::clock::Timestamp;
 
 impl Scheduler {
@@ -91,6 +92,6 @@ fn insert_retries(queue: &mut EndpointQueue, rows: &[RetryRow], horizon: Timesta
     None
 }
 
-fn first_due(loads: &std::collections::BTreeSet<(Timestamp, QueueKey)>, now: Timestamp) -> Option<QueueKey> {
+fn first_due(loads: &std::collections::BTreeSet<(Timestamp, QueueId)>, now: Timestamp) -> Option<QueueId> {
     loads.first().filter(|(at, _)| *at <= now).map(|(_, id)| *id)
 }

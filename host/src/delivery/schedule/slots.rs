@@ -6,7 +6,8 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use super::values::{QueueKey, TenantId};
+use super::values::TenantId;
+use crate::changes::endpoint::QueueId;
 
 #[derive(Debug)]
 pub(super) struct Slots {
@@ -24,7 +25,7 @@ pub(super) struct Slots {
 struct Share {
     running: usize,
     position: Option<u64>,
-    queues: BTreeMap<u64, QueueKey>,
+    queues: BTreeMap<u64, QueueId>,
 }
 
 impl Slots {
@@ -45,7 +46,7 @@ impl Slots {
 
     /// Adds a queue that waits for a slot and returns its position, which `dequeue` requires. The caller must not add a
     /// queue twice.
-    pub fn enqueue(&mut self, tenant: TenantId, queue: QueueKey) -> u64 {
+    pub fn enqueue(&mut self, tenant: TenantId, queue: QueueId) -> u64 {
         let position = self.new_position();
         self.shares.entry(tenant).or_default().queues.insert(position, queue);
         self.update_tenant(tenant);
@@ -61,7 +62,7 @@ impl Slots {
 
     /// Assigns a slot to the next queue, removes its position, and returns the queue. Returns `None` if no slot is free
     /// or no queue waits.
-    pub fn begin(&mut self) -> Option<QueueKey> {
+    pub fn begin(&mut self) -> Option<QueueId> {
         if self.running >= self.max {
             return None;
         }

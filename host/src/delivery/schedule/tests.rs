@@ -11,7 +11,13 @@ mod simulation;
 mod stored;
 
 const MINUTE: u64 = 60_000;
+/// The queue of tests that need only one.
+const QUEUE: QueueId = QueueId(1);
 const FAILED: Outcome = Outcome::Failed { retry_after_ms: None };
+
+fn queue_id(number: u64) -> QueueId {
+    QueueId(number.cast_signed())
+}
 
 /// Two retries without jitter. Failures never disable the queue.
 fn settings() -> QueueSettings {
@@ -47,29 +53,29 @@ impl Bench {
         Bench { scheduler: Scheduler::new(Caps { horizon_ms: 1_440 * MINUTE, ..caps }, 7), now: 1_000 }
     }
 
-    /// Creates a bench with queue 1 of tenant 1.
+    /// Creates a bench with `QUEUE` of tenant 1.
     fn with_queue(settings: QueueSettings) -> Bench {
         let mut bench = Bench::new();
-        bench.open(1, 1, settings);
+        bench.open(QUEUE, 1, settings);
         bench
     }
 
-    fn open(&mut self, queue: QueueKey, tenant: TenantId, settings: QueueSettings) {
+    fn open(&mut self, queue: QueueId, tenant: TenantId, settings: QueueSettings) {
         self.scheduler.open_queue(queue, opening(tenant, settings), self.now);
     }
 
-    fn offer(&mut self, queue: QueueKey, seqs: impl IntoIterator<Item = Seq>) {
+    fn offer(&mut self, queue: QueueId, seqs: impl IntoIterator<Item = Seq>) {
         for seq in seqs {
             self.offer_with_subject(queue, seq, 1_000_000 + seq);
         }
     }
 
-    fn offer_with_subject(&mut self, queue: QueueKey, seq: Seq, subject: Subject) {
+    fn offer_with_subject(&mut self, queue: QueueId, seq: Seq, subject: Subject) {
         self.scheduler.offer(queue, FreshRow { seq, subject }, self.now);
     }
 
     /// Sets the stored rows of a queue, which wait for attempt 2, the earliest first. Completes all loads with them.
-    fn load_rows(&mut self, queue: QueueKey, rows: &[(Seq, Timestamp)]) {
+    fn load_rows(&mut self, queue: QueueId, rows: &[(Seq, Timestamp)]) {
         self.scheduler.reread(queue, self.now);
         while let Some(load) = self.scheduler.next_load(self.now) {
             match load.rows {
@@ -96,7 +102,7 @@ impl Bench {
         std::iter::from_fn(|| self.scheduler.next(self.now)).map(|start| start.seq).collect()
     }
 
-    fn finish(&mut self, queue: QueueKey, seq: Seq, outcome: Outcome) -> FinishedAttempt {
+    fn finish(&mut self, queue: QueueId, seq: Seq, outcome: Outcome) -> FinishedAttempt {
         self.scheduler.finish(queue, seq, outcome, self.now)
     }
 

@@ -5,11 +5,10 @@
 use std::sync::Arc;
 
 use super::RetrySchedule;
+use crate::changes::endpoint::QueueId;
 use crate::clock::Timestamp;
 use crate::limits;
 
-/// The endpoint queue of one endpoint: `db::apply::QueueId`, unsigned. A number is never reused while the process runs.
-pub type QueueKey = u64;
 /// The number of an event in the sequence of commits. Within a queue it identifies a delivery.
 pub type Seq = u64;
 /// A hash of the event's subject. Subjects with the same hash wait for each other, which is harmless.
@@ -94,7 +93,7 @@ impl Default for Caps {
 /// was closed meanwhile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Start {
-    pub queue: QueueKey,
+    pub queue: QueueId,
     pub seq: Seq,
     pub attempt: Attempt,
 }
@@ -165,7 +164,7 @@ pub enum Disabled {
 /// returned the `Load` may or may not be visible in its rows.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Load {
-    pub queue: QueueKey,
+    pub queue: QueueId,
     pub rows: Rows,
     /// Maximum number of rows. Fewer rows mean that there are no others.
     pub limit: usize,

@@ -3,6 +3,14 @@
 use super::*;
 use crate::limits::BATCH_RECOVERED_MAX;
 
+impl World {
+    /// Applies a command. Returns false if there was nothing to change.
+    async fn apply(&self, tenant: &str, endpoint: &str, command: &EndpointCommand) -> bool {
+        let (committer, now) = (&self.parts.committer, self.clock.now());
+        apply_command(committer, &scope(tenant), &endpoint.into(), command, now).await.unwrap()
+    }
+}
+
 #[tokio::test]
 async fn delivered_event_is_delivered_again_on_request() {
     let (mut world, mut receiver) = (World::open().await, Receiver::start().await);
@@ -12,16 +20,14 @@ async fn delivered_event_is_delivered_again_on_request() {
     receiver.next().await;
     world.until_state("ep", &id, "delivered").await;
     let again = EndpointCommand::Redeliver { event: id.as_str().into() };
-    assert!(apply_command(&world.parts.committer, &scope(TENANT), "ep", &again, world.clock.now()).await.unwrap());
+    assert!(world.apply(TENANT, "ep", &again).await);
     assert_eq!(receiver.next().await.id, id);
     let row = world.until("ep", &id, |row| row.attempts == 2).await;
     assert_eq!(row.state.name(), "delivered");
     let unknown = EndpointCommand::Redeliver { event: "event_0".into() };
-    assert!(!apply_command(&world.parts.committer, &scope(TENANT), "ep", &unknown, world.clock.now()).await.unwrap());
-    assert!(!apply_command(&world.parts.committer, &scope(TENANT), "none", &again, world.clock.now()).await.unwrap());
-    assert!(
-        !apply_command(&world.parts.committer, &scope("other/test"), "ep", &again, world.clock.now()).await.unwrap()
-    );
+    assert!(!world.apply(TENANT, "ep", &unknown).await);
+    assert!(!world.apply(TENANT, "none", &again).await);
+    assert!(!world.apply("other/test", "ep", &again).await);
 }
 
 #[tokio::test]
@@ -44,7 +50,7 @@ async fn endpoint_that_responds_with_410_is_disabled_and_keeps_its_events_until_
     assert_eq!(soon("the disabled endpoint", disabled).await.reason, "the endpoint responded with 410 Gone");
     receiver.respond(200);
     let second = world.emit("two").await;
-    let queue = world.bench.database.find_queue(&scope(TENANT), "ep").await.unwrap().unwrap();
+    let queue = world.bench.database.find_queue(&scope(TENANT), &"ep".into()).await.unwrap().unwrap();
     // The engine replies after it has processed the notification of the event.
     let views = delivery.views().find(vec![queue]).await;
     assert_eq!(views[&queue].in_flight, 0);
@@ -78,7 +84,7 @@ async fn recovery_includes_deliveries_given_up_since_then_and_no_earlier_ones() 
     receiver.respond(200);
     let since = ids[0].1;
     let recover = EndpointCommand::Recover { since };
-    assert!(apply_command(&world.parts.committer, &scope(TENANT), "ep", &recover, world.clock.now()).await.unwrap());
+    assert!(world.apply(TENANT, "ep", &recover).await);
     assert_eq!(receiver.next().await.id, ids[1].0);
     world.until_state("ep", &ids[1].0, "delivered").await;
     world.until_state("ep", &ids[0].0, "failed").await;
@@ -96,7 +102,7 @@ async fn recovery_that_is_too_large_for_its_batch_is_completed_after_it() {
     world.bench.database.give_up_all_deliveries(5_000).await;
     let _delivery = world.deliver().await;
     let recover = EndpointCommand::Recover { since: 5_000 };
-    assert!(apply_command(&world.parts.committer, &scope(TENANT), "ep", &recover, world.clock.now()).await.unwrap());
+    assert!(world.apply(TENANT, "ep", &recover).await);
     while !ids.is_empty() {
         let id = receiver.next().await.id;
         assert!(ids.remove(&id), "{id} was delivered twice");

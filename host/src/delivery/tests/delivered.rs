@@ -62,7 +62,7 @@ async fn delivery_is_given_up_after_the_last_attempt_of_the_schedule() {
         assert_eq!(row.state.name(), if attempt == 3 { "failed" } else { "retrying" });
         world.clock.advance(2 * DELAY_MS);
     }
-    let attempts = world.bench.database.find_attempts(&scope(TENANT), "ep", &id).await.unwrap();
+    let attempts = world.bench.database.find_attempts(&scope(TENANT), &"ep".into(), &id).await.unwrap();
     let seen: Vec<_> = attempts.iter().map(|attempt| (attempt.number, &*attempt.outcome, attempt.status)).collect();
     assert_eq!(seen, [(1, "status", Some(503)), (2, "status", Some(503)), (3, "status", Some(503))]);
 }

@@ -84,7 +84,7 @@ impl FanOuts {
     pub(super) fn write(&self, script: &mut Script<'_>) -> bool {
         let row = |fan_out: &FanOut| {
             let events = serde_json::Value::from(fan_out.events.as_slice()).to_string();
-            let queues = serde_json::Value::from(fan_out.queues.as_slice()).to_string();
+            let queues = serde_json::Value::from_iter(fan_out.queues.iter().map(|queue| queue.0)).to_string();
             (fan_out.scope.clone(), events, queues)
         };
         script.add(&FAN_OUTS, self.postponed.iter().map(row).collect(), |query, (scope, events, queues)| {

@@ -51,7 +51,7 @@ pub(in crate::db) async fn recover_part(
         return Ok(RecoveredPart { examined: 0, recovered: 0, remaining: Some(recovery) });
     }
     let examined: Vec<(EventSeq, i64)> = sqlx::query_as(GIVEN_UP)
-        .bind(recovery.queue)
+        .bind(recovery.queue.0)
         .bind(recovery.after)
         .bind(int(limit as u64))
         .fetch_all(&mut *connection)
@@ -62,7 +62,7 @@ pub(in crate::db) async fn recover_part(
         let sql = "UPDATE deliveries SET state = 1, due = ?2, at = ?2 \
                    WHERE lane = ?1 AND event IN (SELECT value FROM json_each(?3))";
         sqlx::query(sql)
-            .bind(recovery.queue)
+            .bind(recovery.queue.0)
             .bind(int(recovery.due_at))
             .bind(serde_json::Value::from(events.as_slice()).to_string())
             .execute(connection)
@@ -97,7 +97,7 @@ async fn merge(connection: &mut SqliteConnection, command: &Recovery) -> Result<
     let sql = "UPDATE recoveries SET since = min(since, ?2), ordered_at = max(ordered_at, ?3), again = again OR after > 0 \
                WHERE lane = ?1";
     let merged = sqlx::query(sql)
-        .bind(command.queue)
+        .bind(command.queue.0)
         .bind(int(command.since))
         .bind(int(command.due_at))
         .execute(connection)
@@ -107,7 +107,7 @@ async fn merge(connection: &mut SqliteConnection, command: &Recovery) -> Result<
 
 async fn insert(connection: &mut SqliteConnection, remaining: &Recovery) -> Result<(), DbError> {
     sqlx::query("INSERT INTO recoveries (lane, since, ordered_at, after) VALUES (?, ?, ?, ?)")
-        .bind(remaining.queue)
+        .bind(remaining.queue.0)
         .bind(int(remaining.since))
         .bind(int(remaining.due_at))
         .bind(remaining.after)

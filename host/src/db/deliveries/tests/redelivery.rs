@@ -46,7 +46,7 @@ async fn many_attempts_in_one_transaction_are_recorded_at_their_deliveries() {
     bench.file.db.record_attempts(&rows, &[health]).await.unwrap();
     let due = bench.file.db.find_due(queue, 10_100, 10).await.unwrap();
     assert_eq!(due[0], DueRetry { event: 100, attempts: 1, due: 10_100 });
-    let attempts = bench.file.db.find_attempts(&scope("notes", TENANT), "ep", "event_042").await.unwrap();
+    let attempts = bench.file.db.find_attempts(&scope("notes", TENANT), &"ep".into(), "event_042").await.unwrap();
     assert_eq!((attempts.len(), &attempts[0].response[..]), (1, &b"event_042"[..]));
     assert_eq!(bench.file.db.list_endpoints().await.unwrap()[0].failing_since, Some(5_000));
 }
@@ -165,7 +165,7 @@ async fn large_recovery_is_bounded_in_each_transaction_and_completes() {
     let outgoing = bench.apply(commands).await;
     assert_eq!((outgoing.redelivered, outgoing.has_fan_outs), (vec![ep], true));
     assert_eq!((count(ep).await, count(other).await), (250, MANY as u64));
-    let (mut last, mut queues) = (0, Vec::new());
+    let (mut last, mut queues) = (QueueId::default(), Vec::new());
     while let Some(part) = db.recover_deliveries(last, 200).await.unwrap() {
         assert!(part.deliveries <= 200);
         last = part.queue;
@@ -185,7 +185,7 @@ async fn two_recoveries_of_one_endpoint_are_merged_with_the_wider_bounds() {
         bench.apply(vec![command]).await;
     }
     let mut parts = 0;
-    while let Some(part) = db.recover_deliveries(0, 100).await.unwrap() {
+    while let Some(part) = db.recover_deliveries(QueueId::default(), 100).await.unwrap() {
         assert!(part.is_due || part.deliveries == 0);
         parts += 1;
         assert!(parts < 20);
@@ -202,12 +202,12 @@ async fn commands_during_a_recovery_cause_one_more_scan_and_do_not_restart_it() 
     db.execute(sqlx::query("UPDATE deliveries SET state = 3, at = 4000")).await.unwrap();
     let command = bench.change(TENANT).recover("ep", 5_000);
     bench.apply(vec![command]).await;
-    let mut examined = db.recover_deliveries(0, 100).await.unwrap().unwrap().deliveries;
+    let mut examined = db.recover_deliveries(QueueId::default(), 100).await.unwrap().unwrap().deliveries;
     for _ in 0..5 {
         let command = bench.change(TENANT).recover("ep", 5_000);
         assert!(bench.apply(vec![command]).await.has_fan_outs);
     }
-    while let Some(part) = db.recover_deliveries(0, 100).await.unwrap() {
+    while let Some(part) = db.recover_deliveries(QueueId::default(), 100).await.unwrap() {
         examined += part.deliveries;
     }
     assert_eq!(examined, MANY - BATCH_RECOVERED_MAX + MANY);
@@ -222,7 +222,7 @@ async fn recovery_of_a_removed_endpoint_ends() {
     bench.apply(vec![command]).await;
     let removed = bench.change(TENANT).remove_endpoint("ep");
     bench.apply(vec![removed]).await;
-    let part = db.recover_deliveries(0, 100).await.unwrap().unwrap();
+    let part = db.recover_deliveries(QueueId::default(), 100).await.unwrap().unwrap();
     assert!(!part.is_due);
-    assert_eq!(db.recover_deliveries(0, 100).await.unwrap(), None);
+    assert_eq!(db.recover_deliveries(QueueId::default(), 100).await.unwrap(), None);
 }

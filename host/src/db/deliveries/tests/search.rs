@@ -28,7 +28,7 @@ async fn busy() -> Bench {
 #[tokio::test]
 async fn endpoint_row_contains_the_numbers_and_the_oldest_waiting_time() {
     let bench = busy().await;
-    let rows = bench.file.db.search_endpoints(&tenant_filter(TENANT), 0, 10).await.unwrap();
+    let rows = bench.file.db.search_endpoints(&tenant_filter(TENANT), QueueId::default(), 10).await.unwrap();
     assert_eq!(rows.len(), 1);
     assert_eq!((rows[0].pending, rows[0].retrying, rows[0].failed), (2, 1, 1));
     let events = bench.file.db.load_events(&[4]).await.unwrap();
@@ -42,11 +42,11 @@ async fn pages_of_endpoints_and_deliveries_have_no_gaps_or_duplicates() {
     let bench = busy().await;
     let db = &bench.file.db;
     let all = EndpointFilter::default();
-    let first = db.search_endpoints(&all, 0, 1).await.unwrap();
+    let first = db.search_endpoints(&all, QueueId::default(), 1).await.unwrap();
     let second = db.search_endpoints(&all, first[0].queue, 1).await.unwrap();
     assert_eq!((&**first[0].scope.tenant(), &**second[0].scope.tenant()), (TENANT, "other/test"));
     assert!(db.search_endpoints(&all, second[0].queue, 1).await.unwrap().is_empty());
-    let mut after = (0, EventSeq::MAX);
+    let mut after = (QueueId::default(), EventSeq::MAX);
     let mut seen = Vec::new();
     loop {
         let page = db.search_deliveries(&all, None, after, 2).await.unwrap();
@@ -60,7 +60,7 @@ async fn pages_of_endpoints_and_deliveries_have_no_gaps_or_duplicates() {
 #[tokio::test]
 async fn deliveries_are_found_by_state_and_tenant() {
     let bench = busy().await;
-    let start = (0, EventSeq::MAX);
+    let start = (QueueId::default(), EventSeq::MAX);
     for (tenant, state, expected) in [
         (TENANT, DeliveryState::Failed, vec!["e1"]),
         (TENANT, DeliveryState::Delivered, vec!["e2"]),

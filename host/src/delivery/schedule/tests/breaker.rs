@@ -5,7 +5,7 @@ use super::*;
 /// Opens the breaker by failing deliveries 1, 2, …
 fn open_breaker() -> Bench {
     let mut bench = Bench::with_queue(settings());
-    bench.offer(1, 1..=100);
+    bench.offer(QUEUE, 1..=100);
     for _ in 0..limits::BREAKER_FAILURES {
         bench.attempt(FAILED);
     }
@@ -13,13 +13,13 @@ fn open_breaker() -> Bench {
 }
 
 fn is_open(bench: &Bench) -> bool {
-    bench.scheduler.view(1).expect("the queue is open").breaker_open
+    bench.scheduler.view(QUEUE).expect("the queue is open").breaker_open
 }
 
 #[test]
 fn five_consecutive_failures_open_the_breaker() {
     let mut bench = Bench::with_queue(settings());
-    bench.offer(1, 1..=100);
+    bench.offer(QUEUE, 1..=100);
     for _ in 0..4 {
         bench.attempt(FAILED);
     }
@@ -44,7 +44,7 @@ fn pauses_double_from_a_second_to_half_a_minute_with_one_attempt_after_each() {
         let start = bench.next().expect("the pause is over");
         assert_eq!(bench.next(), None, "one attempt at a time");
         bench.advance(10_000);
-        bench.finish(1, start.seq, FAILED);
+        bench.finish(QUEUE, start.seq, FAILED);
     }
 }
 
@@ -60,9 +60,9 @@ fn any_success_closes_the_breaker() {
 #[test]
 fn failures_of_attempts_already_in_flight_do_not_lengthen_the_pause() {
     let mut bench = Bench::with_queue(settings());
-    bench.offer(1, 1..=100);
+    bench.offer(QUEUE, 1..=100);
     for seq in bench.starts() {
-        bench.finish(1, seq, FAILED);
+        bench.finish(QUEUE, seq, FAILED);
     }
     assert_eq!(bench.scheduler.wake_at(), Some(bench.now + limits::BREAKER_PAUSE_MS_MIN));
 }
@@ -70,9 +70,9 @@ fn failures_of_attempts_already_in_flight_do_not_lengthen_the_pause() {
 #[test]
 fn success_of_an_attempt_already_in_flight_closes_the_breaker() {
     let mut bench = Bench::with_queue(settings());
-    bench.offer(1, 1..=100);
+    bench.offer(QUEUE, 1..=100);
     for seq in bench.starts() {
-        bench.finish(1, seq, if seq == 16 { Outcome::Delivered } else { FAILED });
+        bench.finish(QUEUE, seq, if seq == 16 { Outcome::Delivered } else { FAILED });
     }
     assert!(!is_open(&bench));
 }
@@ -81,7 +81,7 @@ fn success_of_an_attempt_already_in_flight_closes_the_breaker() {
 fn due_retry_precedes_a_fresh_delivery_while_the_breaker_is_open() {
     let mut bench = open_breaker();
     bench.advance(5 * MINUTE);
-    assert_eq!(bench.next(), Some(Start { queue: 1, seq: 1, attempt: Attempt::Retry(2) }));
+    assert_eq!(bench.next(), Some(Start { queue: QUEUE, seq: 1, attempt: Attempt::Retry(2) }));
 }
 
 #[test]
@@ -96,7 +96,7 @@ fn deliveries_that_wait_for_the_breaker_count_no_attempt() {
 #[test]
 fn attempts_that_were_not_made_do_not_open_the_breaker() {
     let mut bench = Bench::with_queue(settings());
-    bench.offer(1, 1..=100);
+    bench.offer(QUEUE, 1..=100);
     for _ in 0..10 {
         bench.attempt(Outcome::NotMade);
         bench.advance(limits::NOT_MADE_PAUSE_MS);
@@ -108,7 +108,7 @@ fn attempts_that_were_not_made_do_not_open_the_breaker() {
 fn endpoint_that_fails_for_five_days_is_disabled() {
     let mut bench = Bench::with_queue(QueueSettings { disable_after_ms: Some(limits::DISABLE_AFTER_MS), ..settings() });
     let since = bench.now;
-    bench.offer(1, 1..=3);
+    bench.offer(QUEUE, 1..=3);
     assert_eq!(bench.attempt(FAILED).failing_since, Some(since));
     bench.now = since + limits::DISABLE_AFTER_MS - 1;
     assert_eq!(bench.attempt(FAILED).disabled, None);
@@ -120,7 +120,7 @@ fn endpoint_that_fails_for_five_days_is_disabled() {
 #[test]
 fn success_restarts_the_five_days() {
     let mut bench = Bench::with_queue(QueueSettings { disable_after_ms: Some(limits::DISABLE_AFTER_MS), ..settings() });
-    bench.offer(1, 1..=3);
+    bench.offer(QUEUE, 1..=3);
     bench.attempt(FAILED);
     assert_eq!(bench.attempt(Outcome::Delivered).failing_since, None);
     bench.advance(limits::DISABLE_AFTER_MS);
@@ -133,15 +133,15 @@ fn start_of_the_failures_survives_a_restart() {
     let disable_after_ms = Some(limits::DISABLE_AFTER_MS);
     let opening = opening(1, QueueSettings { disable_after_ms, ..settings() });
     bench.now = limits::DISABLE_AFTER_MS + 77;
-    bench.scheduler.open_queue(1, Opening { failing_since: Some(77), ..opening }, bench.now);
-    bench.offer(1, [1]);
+    bench.scheduler.open_queue(QUEUE, Opening { failing_since: Some(77), ..opening }, bench.now);
+    bench.offer(QUEUE, [1]);
     assert_eq!(bench.attempt(FAILED).disabled, Some(Disabled::Failing { since: 77 }));
 }
 
 #[test]
 fn endpoint_that_responds_with_410_is_disabled_and_keeps_its_deliveries() {
     let mut bench = Bench::with_queue(settings());
-    bench.offer(1, [1, 2]);
+    bench.offer(QUEUE, [1, 2]);
     let finished = bench.attempt(Outcome::Gone);
     assert_eq!(finished.disabled, Some(Disabled::Gone));
     assert_eq!(finished.delivery, Decision::Retry { at: bench.now + 5 * MINUTE });
@@ -152,9 +152,9 @@ fn endpoint_that_responds_with_410_is_disabled_and_keeps_its_deliveries() {
 #[test]
 fn enabled_queue_starts_without_its_history_of_failures() {
     let mut bench = open_breaker();
-    bench.scheduler.disable_queue(1, bench.now);
-    bench.scheduler.enable_queue(1, bench.now);
+    bench.scheduler.disable_queue(QUEUE, bench.now);
+    bench.scheduler.enable_queue(QUEUE, bench.now);
     assert!(!is_open(&bench));
-    bench.load_rows(1, &[(1, bench.now)]);
+    bench.load_rows(QUEUE, &[(1, bench.now)]);
     assert_eq!(bench.attempt(Outcome::NotMade).failing_since, None);
 }

@@ -2,12 +2,12 @@
 
 use super::*;
 
-const PLAIN: Start = Start { queue: 1, seq: 1, attempt: Attempt::First };
+const PLAIN: Start = Start { queue: QUEUE, seq: 1, attempt: Attempt::First };
 
 #[test]
 fn offered_delivery_starts_at_once() {
     let mut bench = Bench::with_queue(settings());
-    bench.offer(1, [1]);
+    bench.offer(QUEUE, [1]);
     assert_eq!(bench.next(), Some(PLAIN));
     assert_eq!(bench.next(), None);
 }
@@ -15,29 +15,29 @@ fn offered_delivery_starts_at_once() {
 #[test]
 fn delivery_offered_twice_starts_once() {
     let mut bench = Bench::with_queue(settings());
-    bench.offer(1, [1, 1]);
+    bench.offer(QUEUE, [1, 1]);
     assert_eq!(bench.starts(), [1]);
-    bench.offer(1, [1]);
+    bench.offer(QUEUE, [1]);
     assert_eq!(bench.starts(), [] as [Seq; 0], "while it is in flight");
 }
 
 #[test]
 fn delivery_that_waits_for_its_subject_and_is_offered_again_starts_once() {
     let mut bench = Bench::with_queue(settings());
-    bench.offer_with_subject(1, 1, 70);
-    bench.offer_with_subject(1, 2, 70);
+    bench.offer_with_subject(QUEUE, 1, 70);
+    bench.offer_with_subject(QUEUE, 2, 70);
     assert_eq!(bench.starts(), [1]);
-    bench.offer_with_subject(1, 2, 70);
-    bench.finish(1, 1, Outcome::Delivered);
+    bench.offer_with_subject(QUEUE, 2, 70);
+    bench.finish(QUEUE, 1, Outcome::Delivered);
     assert_eq!(bench.starts(), [2]);
-    bench.finish(1, 2, Outcome::Delivered);
+    bench.finish(QUEUE, 2, Outcome::Delivered);
     assert_eq!((bench.next(), bench.held()), (None, 0));
 }
 
 #[test]
 fn failed_delivery_is_retried_by_the_schedule_and_not_a_millisecond_early() {
     let mut bench = Bench::with_queue(settings());
-    bench.offer(1, [1]);
+    bench.offer(QUEUE, [1]);
     let at = bench.now + 5 * MINUTE;
     assert_eq!(bench.attempt(FAILED).delivery, Decision::Retry { at });
     assert_eq!(bench.scheduler.wake_at(), Some(at));
@@ -50,17 +50,17 @@ fn failed_delivery_is_retried_by_the_schedule_and_not_a_millisecond_early() {
 #[test]
 fn delay_counts_from_the_end_of_the_attempt() {
     let mut bench = Bench::with_queue(settings());
-    bench.offer(1, [1]);
+    bench.offer(QUEUE, [1]);
     bench.next();
     bench.advance(9_000);
     let at = bench.now + 5 * MINUTE;
-    assert_eq!(bench.finish(1, 1, FAILED).delivery, Decision::Retry { at });
+    assert_eq!(bench.finish(QUEUE, 1, FAILED).delivery, Decision::Retry { at });
 }
 
 #[test]
 fn delivery_gets_one_attempt_more_than_there_are_delays() {
     let mut bench = Bench::with_queue(settings());
-    bench.offer(1, [1]);
+    bench.offer(QUEUE, [1]);
     assert!(matches!(bench.attempt(FAILED).delivery, Decision::Retry { .. }));
     bench.advance(5 * MINUTE);
     assert!(matches!(bench.attempt(FAILED).delivery, Decision::Retry { .. }));
@@ -107,20 +107,20 @@ fn extreme_numbers_neither_panic_nor_start_early() {
 fn first_attempts_of_one_subject_wait_for_each_other() {
     let mut bench = Bench::with_queue(settings());
     for (seq, subject) in [(1, 70), (2, 70), (3, 80), (4, 70)] {
-        bench.offer_with_subject(1, seq, subject);
+        bench.offer_with_subject(QUEUE, seq, subject);
     }
     assert_eq!(bench.starts(), [1, 3]);
-    bench.finish(1, 1, Outcome::Delivered);
+    bench.finish(QUEUE, 1, Outcome::Delivered);
     assert_eq!(bench.starts(), [2]);
-    bench.finish(1, 2, Outcome::Delivered);
+    bench.finish(QUEUE, 2, Outcome::Delivered);
     assert_eq!(bench.starts(), [4]);
 }
 
 #[test]
 fn failed_first_attempt_does_not_block_the_next_of_its_subject() {
     let mut bench = Bench::with_queue(settings());
-    bench.offer_with_subject(1, 1, 70);
-    bench.offer_with_subject(1, 2, 70);
+    bench.offer_with_subject(QUEUE, 1, 70);
+    bench.offer_with_subject(QUEUE, 2, 70);
     bench.attempt(FAILED);
     assert_eq!(bench.starts(), [2]);
 }
@@ -128,26 +128,26 @@ fn failed_first_attempt_does_not_block_the_next_of_its_subject() {
 #[test]
 fn subjects_of_different_queues_do_not_wait_for_each_other() {
     let mut bench = Bench::with_queue(settings());
-    bench.open(2, 1, settings());
-    bench.offer_with_subject(1, 1, 70);
-    bench.offer_with_subject(2, 2, 70);
+    bench.open(QueueId(2), 1, settings());
+    bench.offer_with_subject(QUEUE, 1, 70);
+    bench.offer_with_subject(QueueId(2), 2, 70);
     assert_eq!(bench.starts(), [1, 2]);
 }
 
 #[test]
 fn attempt_that_was_not_made_is_repeated_and_does_not_count() {
     let mut bench = Bench::with_queue(settings());
-    bench.offer_with_subject(1, 1, 70);
-    bench.offer_with_subject(1, 2, 70);
+    bench.offer_with_subject(QUEUE, 1, 70);
+    bench.offer_with_subject(QUEUE, 2, 70);
     let finished = bench.attempt(Outcome::NotMade);
     assert_eq!((finished.delivery, finished.failing_since), (Decision::Unchanged, None));
     assert_eq!(bench.next(), None, "a lasting problem causes no busy loop");
     bench.advance(limits::NOT_MADE_PAUSE_MS);
     assert_eq!(bench.next(), Some(PLAIN));
-    bench.finish(1, 1, FAILED);
+    bench.finish(QUEUE, 1, FAILED);
     bench.advance(5 * MINUTE);
     assert_eq!(bench.starts(), [2, 1]);
-    bench.finish(1, 1, Outcome::NotMade);
+    bench.finish(QUEUE, 1, Outcome::NotMade);
     bench.advance(limits::NOT_MADE_PAUSE_MS);
     assert_eq!(bench.next(), Some(Start { attempt: Attempt::Retry(2), ..PLAIN }));
 }
@@ -155,8 +155,8 @@ fn attempt_that_was_not_made_is_repeated_and_does_not_count() {
 #[test]
 fn missing_delivery_is_dropped_and_frees_its_subject() {
     let mut bench = Bench::with_queue(settings());
-    bench.offer_with_subject(1, 1, 70);
-    bench.offer_with_subject(1, 2, 70);
+    bench.offer_with_subject(QUEUE, 1, 70);
+    bench.offer_with_subject(QUEUE, 2, 70);
     assert_eq!(bench.attempt(Outcome::Missing).delivery, Decision::Dropped);
     assert_eq!(bench.starts(), [2]);
 }
@@ -164,12 +164,12 @@ fn missing_delivery_is_dropped_and_frees_its_subject() {
 #[test]
 fn queue_limits_first_attempts_and_retries_separately() {
     let mut bench = Bench::with_queue(QueueSettings { first_in_flight_max: 3, retries_in_flight_max: 2, ..settings() });
-    bench.offer(1, 1..=10);
+    bench.offer(QUEUE, 1..=10);
     let rows: Vec<(Seq, Timestamp)> = (101..=110).map(|seq| (seq, bench.now)).collect();
-    bench.load_rows(1, &rows);
+    bench.load_rows(QUEUE, &rows);
     assert_eq!(bench.starts(), [1, 2, 3, 101, 102]);
-    bench.finish(1, 2, Outcome::Delivered);
-    bench.finish(1, 101, Outcome::Delivered);
+    bench.finish(QUEUE, 2, Outcome::Delivered);
+    bench.finish(QUEUE, 101, Outcome::Delivered);
     assert_eq!(bench.starts(), [4, 103]);
 }
 
@@ -177,8 +177,8 @@ fn queue_limits_first_attempts_and_retries_separately() {
 fn slots_limit_the_attempts_of_all_queues() {
     let mut bench = Bench::with(Caps { first_max: 5, tenant_first_max: 3, ..Caps::default() });
     for queue in 1..=6 {
-        bench.open(queue, queue % 3, settings());
-        bench.offer(queue, [queue * 10, queue * 10 + 1]);
+        bench.open(queue_id(queue), queue % 3, settings());
+        bench.offer(queue_id(queue), [queue * 10, queue * 10 + 1]);
     }
     assert_eq!(bench.starts().len(), 5);
     assert_eq!(bench.scheduler.counts().first_in_flight, 5);
@@ -188,48 +188,48 @@ fn slots_limit_the_attempts_of_all_queues() {
 fn tenant_never_exceeds_its_share() {
     let mut bench = Bench::with(Caps { first_max: 8, tenant_first_max: 2, ..Caps::default() });
     for queue in 1..=4 {
-        bench.open(queue, 1, settings());
-        bench.offer(queue, [queue]);
+        bench.open(queue_id(queue), 1, settings());
+        bench.offer(queue_id(queue), [queue]);
     }
     assert_eq!(bench.starts(), [1, 2]);
-    bench.finish(1, 1, Outcome::Delivered);
+    bench.finish(QUEUE, 1, Outcome::Delivered);
     assert_eq!(bench.starts(), [3]);
 }
 
 #[test]
 fn closed_queue_drops_all_deliveries() {
     let mut bench = Bench::with_queue(settings());
-    bench.offer(1, 1..=20);
+    bench.offer(QUEUE, 1..=20);
     bench.attempt(FAILED);
     bench.next();
-    bench.scheduler.close_queue(1, bench.now);
+    bench.scheduler.close_queue(QUEUE, bench.now);
     assert_eq!((bench.next(), bench.scheduler.wake_at()), (None, None));
-    assert_eq!(bench.finish(1, 2, FAILED).delivery, Decision::Dropped);
+    assert_eq!(bench.finish(QUEUE, 2, FAILED).delivery, Decision::Dropped);
     let empty = Counts { held: 0, first_in_flight: 0, retries_in_flight: 0 };
-    assert_eq!((bench.scheduler.counts(), bench.scheduler.view(1)), (empty, None));
+    assert_eq!((bench.scheduler.counts(), bench.scheduler.view(QUEUE)), (empty, None));
 }
 
 #[test]
 fn reopened_queue_takes_over_running_attempts() {
     let one_at_a_time = QueueSettings { first_in_flight_max: 1, ..settings() };
     let mut bench = Bench::with_queue(one_at_a_time.clone());
-    bench.offer(1, [1]);
+    bench.offer(QUEUE, [1]);
     bench.next();
-    bench.scheduler.close_queue(1, bench.now);
-    bench.open(1, 1, one_at_a_time);
-    bench.offer(1, [1, 2]);
+    bench.scheduler.close_queue(QUEUE, bench.now);
+    bench.open(QUEUE, 1, one_at_a_time);
+    bench.offer(QUEUE, [1, 2]);
     assert_eq!(bench.next(), None);
-    assert_eq!(bench.finish(1, 1, Outcome::Delivered).delivery, Decision::Delivered);
+    assert_eq!(bench.finish(QUEUE, 1, Outcome::Delivered).delivery, Decision::Delivered);
     assert_eq!(bench.starts(), [2]);
 }
 
 #[test]
 fn no_attempt_is_early_after_the_clock_is_set_back() {
     let mut bench = Bench::with_queue(QueueSettings { retries_in_flight_max: 1, ..settings() });
-    bench.load_rows(1, &[(1, bench.now + 10), (2, bench.now + 10)]);
+    bench.load_rows(QUEUE, &[(1, bench.now + 10), (2, bench.now + 10)]);
     bench.advance(10);
     assert_eq!(bench.starts(), [1]);
-    bench.finish(1, 1, Outcome::Delivered);
+    bench.finish(QUEUE, 1, Outcome::Delivered);
     bench.now -= 5;
     assert_eq!((bench.next(), bench.scheduler.counts().retries_in_flight), (None, 0));
     bench.advance(5);
@@ -239,8 +239,8 @@ fn no_attempt_is_early_after_the_clock_is_set_back() {
 #[test]
 fn end_of_an_unknown_attempt_changes_nothing() {
     let mut bench = Bench::with_queue(settings());
-    assert_eq!(bench.finish(1, 5, FAILED).delivery, Decision::Dropped);
-    assert_eq!(bench.finish(4, 5, FAILED).delivery, Decision::Dropped);
-    bench.offer(1, [1]);
+    assert_eq!(bench.finish(QUEUE, 5, FAILED).delivery, Decision::Dropped);
+    assert_eq!(bench.finish(QueueId(4), 5, FAILED).delivery, Decision::Dropped);
+    bench.offer(QUEUE, [1]);
     assert_eq!(bench.attempt(Outcome::NotMade).failing_since, None);
 }

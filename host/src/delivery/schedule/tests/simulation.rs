@@ -17,7 +17,7 @@ mod model;
 enum Step {
     /// Commits events of one subject for one queue.
     Commit {
-        queue: u64,
+        queue: QueueId,
         subject: u64,
         count: u64,
     },
@@ -40,7 +40,7 @@ enum Step {
     },
     /// Commits a delivery without offering it, then calls `reread`.
     CommitWithoutOffer {
-        queue: u64,
+        queue: QueueId,
         subject: u64,
     },
     /// Makes a delivery due now in the database, in any state.
@@ -50,17 +50,17 @@ enum Step {
     /// Calls `reread` for redelivered deliveries.
     Reread,
     Enable {
-        queue: u64,
+        queue: QueueId,
     },
     Disable {
-        queue: u64,
+        queue: QueueId,
     },
     /// Disables and enables a queue.
     Toggle {
-        queue: u64,
+        queue: QueueId,
     },
     Close {
-        queue: u64,
+        queue: QueueId,
     },
 }
 
@@ -76,7 +76,8 @@ fn any_outcome() -> impl Strategy<Value = Outcome> {
 }
 
 fn any_step() -> impl Strategy<Value = Step> {
-    let (queue, which) = (0..model::QUEUES, any::<prop::sample::Index>().prop_map(|index| index.index(1_000)));
+    let queue = (0..model::QUEUES).prop_map(QueueId);
+    let which = any::<prop::sample::Index>().prop_map(|index| index.index(1_000));
     prop_oneof![
         8 => (queue.clone(), 0..3u64, 1..4u64).prop_map(|(queue, subject, count)| Step::Commit { queue, subject, count }),
         3 => (0..3_000u64).prop_map(|ms| Step::AdvanceClock { ms }),
@@ -132,7 +133,7 @@ proptest! {
     #[test]
     fn retries_of_healthy_queues_are_never_late(dues in prop::collection::btree_set(0..500_000u64, 1..200)) {
         let mut bench = Bench { scheduler: Scheduler::new(Caps { queue_held_max: 8, ..Caps::default() }, 1), now: 0 };
-        bench.scheduler.open_queue(1, Opening { has_stored: true, ..opening(1, settings()) }, 0);
+        bench.scheduler.open_queue(QUEUE, Opening { has_stored: true, ..opening(1, settings()) }, 0);
         let mut stored: BTreeSet<(Timestamp, Seq)> = (0u64..).zip(&dues).map(|(seq, due)| (*due, seq)).collect();
         let mut started = vec![];
         while let Some(at) = bench.scheduler.wake_at() {
@@ -148,7 +149,7 @@ proptest! {
             }
             while let Some(start) = bench.next() {
                 started.push(bench.now);
-                bench.finish(1, start.seq, Outcome::Delivered);
+                bench.finish(QUEUE, start.seq, Outcome::Delivered);
                 stored.retain(|(_, seq)| *seq != start.seq);
             }
         }

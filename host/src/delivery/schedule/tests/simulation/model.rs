@@ -2,10 +2,11 @@
 
 use super::*;
 
-pub(super) const QUEUES: u64 = 5;
+/// The number of queues.
+pub(super) const QUEUES: i64 = 5;
 const TENANTS: u64 = 2;
 
-type DeliveryId = (QueueKey, Seq);
+type DeliveryId = (QueueId, Seq);
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum DeliveryState {
@@ -50,25 +51,33 @@ pub(super) struct World {
     unwritten: BTreeSet<DeliveryId>,
     running: BTreeMap<DeliveryId, (Attempt, bool)>,
     /// Queues with redelivered rows for which `reread` was not called yet.
-    redelivered_queues: BTreeSet<QueueKey>,
+    redelivered_queues: BTreeSet<QueueId>,
     loads: Vec<(Load, BTreeMap<DeliveryId, Delivery>)>,
-    queues: BTreeMap<QueueKey, (QueueState, ModelBreaker)>,
+    queues: BTreeMap<QueueId, (QueueState, ModelBreaker)>,
 }
 
-fn queue_settings(queue: QueueKey) -> QueueSettings {
+fn queues() -> impl Iterator<Item = QueueId> {
+    (0..QUEUES).map(QueueId)
+}
+
+fn tenant_of(queue: QueueId) -> TenantId {
+    queue.0.cast_unsigned() % TENANTS
+}
+
+fn queue_settings(queue: QueueId) -> QueueSettings {
     QueueSettings {
         schedule: RetrySchedule::new(vec![500, 5_000, 50_000], 10),
-        first_in_flight_max: 1 + queue as usize,
+        first_in_flight_max: 1 + queue.0 as usize,
         retries_in_flight_max: 2,
-        disable_after_ms: (queue == 0).then_some(300_000),
+        disable_after_ms: (queue.0 == 0).then_some(300_000),
     }
 }
 
 impl World {
     pub fn new(caps: Caps, seed: u64) -> World {
         let mut scheduler = Scheduler::new(caps.clone(), seed);
-        for queue in 0..QUEUES {
-            scheduler.open_queue(queue, opening(queue % TENANTS, queue_settings(queue)), 0);
+        for queue in queues() {
+            scheduler.open_queue(queue, opening(tenant_of(queue), queue_settings(queue)), 0);
         }
         World {
             scheduler,
@@ -81,7 +90,7 @@ impl World {
             running: BTreeMap::new(),
             redelivered_queues: BTreeSet::new(),
             loads: vec![],
-            queues: (0..QUEUES).map(|queue| (queue, (QueueState::Enabled, ModelBreaker::default()))).collect(),
+            queues: queues().map(|queue| (queue, (QueueState::Enabled, ModelBreaker::default()))).collect(),
         }
     }
 
@@ -108,23 +117,23 @@ impl World {
         }
     }
 
-    fn queue_state(&mut self, queue: QueueKey) -> &mut QueueState {
+    fn queue_state(&mut self, queue: QueueId) -> &mut QueueState {
         &mut self.queues.get_mut(&queue).unwrap().0
     }
 
-    fn commit(&mut self, queue: QueueKey, subject: Subject) {
+    fn commit(&mut self, queue: QueueId, subject: Subject) {
         if let Some(seq) = self.insert(queue, subject) {
             self.scheduler.offer(queue, FreshRow { seq, subject }, self.now);
         }
     }
 
-    fn commit_without_offer(&mut self, queue: QueueKey, subject: Subject) {
+    fn commit_without_offer(&mut self, queue: QueueId, subject: Subject) {
         if self.insert(queue, subject).is_some() {
             self.scheduler.reread(queue, self.now);
         }
     }
 
-    fn insert(&mut self, queue: QueueKey, subject: Subject) -> Option<Seq> {
+    fn insert(&mut self, queue: QueueId, subject: Subject) -> Option<Seq> {
         if *self.queue_state(queue) == QueueState::Closed {
             return None;
         }
@@ -174,12 +183,12 @@ impl World {
         }
     }
 
-    fn check_caps(&self, queue: QueueKey) {
-        let count = |first: bool, of: &dyn Fn(QueueKey) -> bool| {
+    fn check_caps(&self, queue: QueueId) {
+        let count = |first: bool, of: &dyn Fn(QueueId) -> bool| {
             let running = self.running.iter().filter(|((queue, _), _)| of(*queue));
             running.filter(|(_, (attempt, _))| (*attempt == Attempt::First) == first).count()
         };
-        let tenant = |other: QueueKey| other % TENANTS == queue % TENANTS;
+        let tenant = |other: QueueId| tenant_of(other) == tenant_of(queue);
         let settings = queue_settings(queue);
         assert!(count(true, &|_| true) <= self.caps.first_max && count(false, &|_| true) <= self.caps.retries_max);
         assert!(count(true, &tenant) <= self.caps.tenant_first_max);
@@ -309,21 +318,21 @@ impl World {
         }
     }
 
-    fn enable(&mut self, queue: QueueKey) {
+    fn enable(&mut self, queue: QueueId) {
         if *self.queue_state(queue) == QueueState::Disabled {
             self.queues.insert(queue, (QueueState::Enabled, ModelBreaker::default()));
         }
         self.scheduler.enable_queue(queue, self.now);
     }
 
-    fn disable(&mut self, queue: QueueKey) {
+    fn disable(&mut self, queue: QueueId) {
         if *self.queue_state(queue) == QueueState::Enabled {
             *self.queue_state(queue) = QueueState::Disabled;
         }
         self.scheduler.disable_queue(queue, self.now);
     }
 
-    fn close(&mut self, queue: QueueKey) {
+    fn close(&mut self, queue: QueueId) {
         *self.queue_state(queue) = QueueState::Closed;
         self.scheduler.close_queue(queue, self.now);
     }
@@ -332,7 +341,7 @@ impl World {
     pub fn drain(&mut self, outcome: Outcome) {
         self.reread();
         for _ in 0..200_000 {
-            (0..QUEUES).for_each(|queue| self.enable(queue));
+            queues().for_each(|queue| self.enable(queue));
             self.start_all();
             let loads_before = self.loads.len();
             self.begin_load();
