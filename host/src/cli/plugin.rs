@@ -1,4 +1,4 @@
-//! `tenon plugin …`: plugin status, checks, deploys, rollbacks and profiles.
+//! `tenon plugin …`: plugin status, checks, deploys, versions, rollbacks and profiles.
 
 mod check;
 mod compile;
@@ -6,6 +6,7 @@ mod deploy;
 mod journal;
 mod profile;
 pub(super) mod render;
+mod versions;
 
 use clap::{Args, Subcommand};
 
@@ -16,7 +17,7 @@ use super::{
 };
 use crate::admin::wire::{PluginStatus, SwapReport};
 
-/// Manage plugins: list, check, compile, deploy, roll back, journal, profile
+/// Manage plugins: list, check, compile, deploy, versions, roll back, journal, profile
 #[derive(Args)]
 #[command(
     after_help = "Example:\n  tenon plugin list\n  tenon plugin deploy notes.wasm --plugin notes\n  tenon plugin rollback notes"
@@ -49,11 +50,20 @@ enum Action {
     /// Publish a component; it serves from the next request on
     #[command(after_help = "Example:\n  tenon plugin deploy notes.wasm --plugin notes")]
     Deploy(deploy::Deploy),
-    /// Publish the previous generation
-    #[command(after_help = "Example:\n  tenon plugin rollback notes")]
+    /// List the stored components of a plugin, which a rollback can publish, newest first
+    #[command(after_help = "Example:\n  tenon plugin versions notes")]
+    Versions(versions::Versions),
+    /// Publish the previous version, or another stored one
+    #[command(
+        after_help = "Example:\n  tenon plugin rollback notes\n  tenon plugin rollback notes --to 0123456789ab\n\n\
+                      `tenon plugin versions` lists the hashes. Without --to, a second rollback undoes the first."
+    )]
     Rollback {
         /// Plugin name in plugins.toml
         plugin: String,
+        /// Hash of a stored component, or at least its first 4 characters
+        #[arg(long, value_name = "HASH")]
+        to: Option<String>,
         #[command(flatten)]
         access: Access,
         /// Print JSON
@@ -80,8 +90,10 @@ impl Plugin {
             Action::Check(check) => check.run().await,
             Action::Compile(compile) => compile.run().await,
             Action::Deploy(deploy) => deploy.run().await,
-            Action::Rollback { plugin, access, json } => {
-                let report = access.post(&format!("/v1/plugins/{}/rollback", segment(&plugin))).await?;
+            Action::Versions(versions) => versions.run().await,
+            Action::Rollback { plugin, to, access, json } => {
+                let to = to.map(|to| format!("?to={}", segment(&to))).unwrap_or_default();
+                let report = access.post(&format!("/v1/plugins/{}/rollback{to}", segment(&plugin))).await?;
                 swap_report(&report, json)
             }
             Action::Journal(journal) => journal.run().await,

@@ -13,7 +13,7 @@ const APPLICATION_ID: i64 = 0x746e_6f6e;
 /// First schema with an identity.
 const IDENTITY_SCHEMA: u64 = 9;
 
-const MIGRATIONS: [&str; 14] = [
+const MIGRATIONS: [&str; 15] = [
     include_str!("migrations/0001_first.sql"),
     include_str!("migrations/0002_deliveries.sql"),
     include_str!("migrations/0003_outbox.sql"),
@@ -28,6 +28,7 @@ const MIGRATIONS: [&str; 14] = [
     include_str!("migrations/0012_recoveries.sql"),
     include_str!("migrations/0013_repeated_recoveries.sql"),
     include_str!("migrations/0014_delivery_order.sql"),
+    include_str!("migrations/0015_swap_versions.sql"),
 ];
 
 /// Migrates the file to the newest schema. The caller holds the lock on the file.
@@ -161,11 +162,11 @@ mod tests {
         file.close().await.unwrap();
         let database = Database::open(&url_in(&folder), &DbOptions::default()).await.unwrap();
         let scope = scope("notes", "acme/test");
-        let page = database.find_deliveries(&scope, "ep", None, None, 10).await.unwrap();
+        let page = database.find_deliveries(&scope, &"ep".into(), None, None, 10).await.unwrap();
         let [delivery] = &*page.deliveries else { panic!("{page:?}") };
         assert_eq!((&*delivery.event, delivery.state.name()), ("event_3", "retrying"));
         assert_eq!((delivery.attempts, delivery.next_at), (1, Some(9_000)));
-        let attempts = database.find_attempts(&scope, "ep", "event_3").await.unwrap();
+        let attempts = database.find_attempts(&scope, &"ep".into(), "event_3").await.unwrap();
         assert_eq!((attempts.len(), &*attempts[0].response), (1, &b"no"[..]));
         let count = sqlx::query_scalar("SELECT count(*) FROM attempts").fetch_one(&*database.readers()).await;
         assert_eq!(count.unwrap_or(0_i64), 1, "an attempt without its delivery is dropped");

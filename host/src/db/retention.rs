@@ -226,6 +226,7 @@ mod tests {
             action: "deploy".into(),
             from_hash: None,
             to_hash: Some(format!("{at}")),
+            version: None,
             file_hash: None,
             outcome: outcome.into(),
             reasons: Vec::new(),

@@ -20,6 +20,8 @@ pub struct SwapRow {
     pub action: String,
     pub from_hash: Option<String>,
     pub to_hash: Option<String>,
+    /// Version of the component of `to_hash`, if it was published.
+    pub version: Option<String>,
     pub file_hash: Option<String>,
     /// "published", …
     pub outcome: String,
@@ -37,6 +39,7 @@ impl From<&OperatorAction> for SwapRow {
             action: action.action.to_owned(),
             from_hash: None,
             to_hash: None,
+            version: None,
             file_hash: None,
             outcome: action.outcome.name().to_owned(),
             reasons: vec![action.target.clone()],
@@ -56,7 +59,19 @@ pub struct SwapFilter {
     pub since: Option<Timestamp>,
 }
 
-type Columns = (i64, String, String, String, Option<String>, Option<String>, Option<String>, String, String, String);
+type Columns = (
+    i64,
+    String,
+    String,
+    String,
+    Option<String>,
+    Option<String>,
+    Option<String>,
+    Option<String>,
+    String,
+    String,
+    String,
+);
 
 impl Database {
     /// Writes a line. Durable when it returns.
@@ -84,6 +99,14 @@ impl Database {
         Ok(sqlx::query_scalar(sql).fetch_all(&*self.readers()).await?)
     }
 
+    /// Returns the hash of the component that serves according to the journal. The database may have an older schema.
+    pub async fn find_served_component(&self, plugin: &str) -> Result<Option<String>, DbError> {
+        let sql = "SELECT to_hash FROM swaps WHERE plugin = ? AND outcome = 'published' ORDER BY seq DESC LIMIT 1";
+        let hash: Option<Option<String>> =
+            sqlx::query_scalar(sql).bind(plugin).fetch_optional(&*self.readers()).await?;
+        Ok(hash.flatten())
+    }
+
     /// Writes the line of an action that changes nothing else in this database.
     pub async fn record_action(&self, action: &OperatorAction) -> Result<(), DbError> {
         self.record_swap(&SwapRow::from(action)).await
@@ -100,7 +123,7 @@ impl Database {
     /// Returns matching lines, newest first. `limit` is capped at `SWAPS_LISTED_MAX`.
     pub async fn list_swaps(&self, filter: &SwapFilter, limit: u32) -> Result<Vec<SwapRow>, DbError> {
         let rows: Vec<Columns> = sqlx::query_as(
-            "SELECT at, who, plugin, action, from_hash, to_hash, file_hash, outcome, reasons, steps_ms FROM swaps \
+            "SELECT at, who, plugin, action, from_hash, to_hash, version, file_hash, outcome, reasons, steps_ms FROM swaps \
              WHERE plugin = coalesce(?1, plugin) AND who = coalesce(?2, who) AND action = coalesce(?3, action) \
              AND outcome = coalesce(?4, outcome) AND at >= coalesce(?5, at) ORDER BY seq DESC LIMIT ?6",
         )
@@ -148,8 +171,8 @@ pub(super) async fn insert_action(connection: &mut SqliteConnection, action: &Op
 pub(super) async fn insert(connection: &mut SqliteConnection, swap: &SwapRow) -> Result<(), DbError> {
     let json = |value: Result<String, serde_json::Error>| value.map_err(|error| DbError::Corrupt(error.to_string()));
     sqlx::query(
-        "INSERT INTO swaps (at, who, plugin, action, from_hash, to_hash, file_hash, outcome, reasons, steps_ms) \
-         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        "INSERT INTO swaps (at, who, plugin, action, from_hash, to_hash, version, file_hash, outcome, reasons, steps_ms) \
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
     )
     .bind(int(swap.at))
     .bind(swap.operator.as_str())
@@ -157,6 +180,7 @@ pub(super) async fn insert(connection: &mut SqliteConnection, swap: &SwapRow) ->
     .bind(swap.action.as_str())
     .bind(swap.from_hash.as_deref())
     .bind(swap.to_hash.as_deref())
+    .bind(swap.version.as_deref())
     .bind(swap.file_hash.as_deref())
     .bind(swap.outcome.as_str())
     .bind(json(serde_json::to_string(&swap.reasons))?)
@@ -167,7 +191,7 @@ pub(super) async fn insert(connection: &mut SqliteConnection, swap: &SwapRow) ->
 }
 
 fn swap_of(row: Columns) -> Result<SwapRow, DbError> {
-    let (at, operator, plugin, action, from_hash, to_hash, file_hash, outcome, reasons, steps_ms) = row;
+    let (at, operator, plugin, action, from_hash, to_hash, version, file_hash, outcome, reasons, steps_ms) = row;
     let corrupt = |error: serde_json::Error| DbError::Corrupt(format!("swaps: {error}"));
     Ok(SwapRow {
         at: unsigned(at)?,
@@ -176,6 +200,7 @@ fn swap_of(row: Columns) -> Result<SwapRow, DbError> {
         action,
         from_hash,
         to_hash,
+        version,
         file_hash,
         outcome,
         reasons: serde_json::from_str(&reasons).map_err(corrupt)?,
@@ -196,6 +221,7 @@ mod tests {
             action: "deploy".into(),
             from_hash: None,
             to_hash: Some("ab".into()),
+            version: Some("0.1.0".into()),
             file_hash: None,
             outcome: outcome.into(),
             reasons: vec!["because".into()],

@@ -178,9 +178,10 @@ impl Reloader {
         self.request(message).await?.unwrap_or_else(|_| Err(stopping()))
     }
 
-    /// Publishes the version that served before. A second rollback undoes the first.
-    pub async fn rollback(&self, plugin: &str, actor: &str) -> Result<SwapReport, SwapError> {
-        let message = |reply| Message::Rollback { plugin: plugin.into(), actor: actor.into(), reply };
+    /// Publishes the version that served before, or the published component whose hash begins with `to`. A second
+    /// rollback without `to` undoes the first.
+    pub async fn rollback(&self, plugin: &str, actor: &str, to: Option<String>) -> Result<SwapReport, SwapError> {
+        let message = |reply| Message::Rollback { plugin: plugin.into(), actor: actor.into(), to, reply };
         self.request(message).await?.unwrap_or_else(|_| Err(stopping()))
     }
 

@@ -90,6 +90,8 @@ pub struct SwapEntry {
     pub from: Option<Arc<str>>,
     /// Hash of the component that the change publishes.
     pub to: Option<Arc<str>>,
+    /// Version of that component. `None` if nothing was published, or by a host that did not record it.
+    pub version: Option<String>,
     /// Hash of the component's file at that time: until it differs, the journal decides what serves.
     pub file_hash: Option<Arc<str>>,
     pub outcome: SwapOutcome,
@@ -121,6 +123,70 @@ pub fn predecessor(published: &[SwapEntry], current: &str) -> Option<Arc<str>> {
     took_over.and_then(|entry| entry.from.clone())
 }
 
+/// A component, and when it served last.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PublishedVersion {
+    pub hash: Arc<str>,
+    /// `None` if the host that published it did not record it.
+    pub version: Option<String>,
+    pub published: Publication,
+    /// The change that ended it. `None` if it serves.
+    pub ended: Option<Publication>,
+}
+
+/// The time, actor and trigger of a published change.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Publication {
+    /// Milliseconds since 1970.
+    pub at: u64,
+    pub actor: String,
+    pub action: SwapAction,
+}
+
+/// Returns each component of the lines once, with the last time that it served, newest first. `published` is newest
+/// first, too.
+pub fn versions(published: &[SwapEntry]) -> Vec<PublishedVersion> {
+    let mut periods: Vec<PublishedVersion> = Vec::new();
+    for entry in published.iter().rev() {
+        let change = Publication { at: entry.at, actor: entry.actor.clone(), action: entry.action };
+        let serving = periods.last_mut().filter(|period| period.ended.is_none());
+        if let Some(serving) = serving {
+            // New settings publish the same component again.
+            if entry.to.as_ref() == Some(&serving.hash) {
+                serving.version = entry.version.clone().or_else(|| serving.version.take());
+                continue;
+            }
+            serving.ended = Some(change.clone());
+        }
+        if let Some(hash) = &entry.to {
+            let (hash, version) = (hash.clone(), entry.version.clone());
+            periods.push(PublishedVersion { hash, version, published: change, ended: None });
+        }
+    }
+    let mut versions: Vec<PublishedVersion> = Vec::new();
+    for period in periods.into_iter().rev() {
+        if versions.iter().all(|known| known.hash != period.hash) {
+            versions.push(period);
+        }
+    }
+    versions
+}
+
+/// Returns the hash of the only component in the lines whose hash begins with `prefix`.
+///
+/// # Errors
+/// No component matches, several do, or the only one is `serving`.
+pub fn find_version(published: &[SwapEntry], prefix: &str, serving: &str) -> Result<Arc<str>, String> {
+    let mut found: Vec<Arc<str>> = versions(published).into_iter().map(|version| version.hash).collect();
+    found.retain(|hash| hash.starts_with(prefix));
+    match &*found {
+        [] => Err(format!("no published component has a hash that begins with {prefix}")),
+        [hash] if **hash == *serving => Err(format!("the component {prefix} serves already")),
+        [hash] => Ok(hash.clone()),
+        _ => Err(format!("{} components have a hash that begins with {prefix}: write more of it", found.len())),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -134,6 +200,7 @@ mod tests {
             action,
             from: hash(from),
             to: hash(to),
+            version: None,
             file_hash: Some("file".into()),
             outcome: SwapOutcome::Published,
             reasons: Vec::new(),
@@ -155,5 +222,45 @@ mod tests {
             [entry(SwapAction::Config, "b", "b"), entry(SwapAction::File, "a", "b"), entry(SwapAction::Start, "", "a")];
         assert_eq!(predecessor(&lines, "b").as_deref(), Some("a"));
         assert_eq!(predecessor(&lines, "a"), None);
+    }
+
+    #[test]
+    fn versions_are_listed_once_with_the_change_that_ended_them() {
+        let mut lines = [
+            entry(SwapAction::Start, "", "a"),
+            entry(SwapAction::File, "a", "b"),
+            entry(SwapAction::Config, "b", "b"),
+            entry(SwapAction::Rollback, "b", "a"),
+        ];
+        lines.iter_mut().zip(1..).for_each(|(line, at)| line.at = at);
+        lines.reverse();
+        let versions = versions(&lines);
+        let listed = versions.iter().map(|version| {
+            let ended = version.ended.as_ref().map(|ended| (ended.at, ended.action));
+            (&*version.hash, version.published.at, ended)
+        });
+        let expected = [("a", 4, None), ("b", 2, Some((4, SwapAction::Rollback)))];
+        assert_eq!(listed.collect::<Vec<_>>(), expected);
+    }
+
+    #[test]
+    fn removed_plugin_has_no_serving_version() {
+        let lines = [entry(SwapAction::Remove, "a", ""), entry(SwapAction::Start, "", "a")];
+        assert_eq!(versions(&lines)[0].ended.as_ref().map(|ended| ended.action), Some(SwapAction::Remove));
+    }
+
+    #[test]
+    fn hash_prefix_selects_one_published_version_that_does_not_serve() {
+        let lines = [entry(SwapAction::File, "ab1", "ab2"), entry(SwapAction::Start, "", "ab1")];
+        assert_eq!(find_version(&lines, "ab1", "ab2").as_deref(), Ok("ab1"));
+        let errors = ["ab", "ab2", "c"].map(|prefix| find_version(&lines, prefix, "ab2").unwrap_err());
+        assert_eq!(
+            errors,
+            [
+                "2 components have a hash that begins with ab: write more of it",
+                "the component ab2 serves already",
+                "no published component has a hash that begins with c"
+            ]
+        );
     }
 }

@@ -38,6 +38,8 @@ pub enum Message {
     Rollback {
         plugin: Arc<str>,
         actor: String,
+        /// Beginning of the hash of a published component. `None`: the one that served before.
+        to: Option<String>,
         reply: ResultSender,
     },
     Status {
@@ -207,7 +209,7 @@ impl Worker {
     async fn handle(&mut self, message: Message) {
         match message {
             Message::Deploy { plugin, content, options, reply } => self.deploy(plugin, content, options, reply),
-            Message::Rollback { plugin, actor, reply } => self.rollback(plugin, actor, reply).await,
+            Message::Rollback { plugin, actor, to, reply } => self.rollback(plugin, actor, to, reply).await,
             Message::Status { reply } => drop(reply.send(self.status())),
             Message::FirstLoads { reply } => self.load_waiters.push(reply),
             Message::ReloadAll { reply } => self.reload_all(reply).await,
@@ -247,9 +249,9 @@ impl Worker {
 
     /// Differences for callers are allowed, because a rollback is meant to remove those of the newer version. The data
     /// must still be readable.
-    async fn rollback(&mut self, plugin: Arc<str>, actor: String, reply: ResultSender) {
+    async fn rollback(&mut self, plugin: Arc<str>, actor: String, to: Option<String>, reply: ResultSender) {
         let cause = Cause { action: SwapAction::Rollback, actor };
-        match self.find_rollback(&plugin).await {
+        match self.find_rollback(&plugin, to.as_deref()).await {
             Ok(source) => {
                 let intent = Intent { source, allowed: AllowedChanges::BREAKING, cause };
                 self.request_now(&plugin, Change::new(intent, Steps::start(), Some(reply)));
@@ -263,17 +265,20 @@ impl Worker {
         }
     }
 
-    async fn find_rollback(&self, plugin: &Arc<str>) -> Result<Source, SwapError> {
+    async fn find_rollback(&self, plugin: &Arc<str>, to: Option<&str>) -> Result<Source, SwapError> {
         let slot = self.slots.get(plugin).ok_or_else(|| unknown(plugin))?;
         let nothing = || SwapError::new(format!("there is no earlier version of {plugin} to go back to"));
         let serving = slot.serving.as_ref().ok_or_else(nothing)?;
-        if let Some(parked) = &slot.parked {
+        if let Some(parked) = slot.parked.as_ref().filter(|_| to.is_none()) {
             return Ok(Source::Kept(parked.hash.clone()));
         }
         let published = self.parts.journal.find_published(plugin, limits::SWAP_HISTORY_MAX).await;
         let published = published.map_err(SwapError::new)?;
-        let earlier = journal::predecessor(&published, &serving.generation.hash);
-        earlier.map(Source::Kept).ok_or_else(nothing)
+        let serving = &serving.generation.hash;
+        match to {
+            Some(to) => journal::find_version(&published, to, serving).map(Source::Kept).map_err(SwapError::new),
+            None => journal::predecessor(&published, serving).map(Source::Kept).ok_or_else(nothing),
+        }
     }
 
     fn drained(&mut self, plugin: &Arc<str>, generation: u64) {

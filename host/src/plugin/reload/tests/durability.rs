@@ -14,12 +14,12 @@ async fn deploys_and_rollbacks_survive_a_restart_until_the_file_changes() {
     assert_eq!(host.serves(), ["0.1.1"], "the deploy, not the file");
     let status = host.reloader.status().await.remove(0);
     assert_eq!((status.parked, status.kept), (None, Some(components::hash(&notes("0.1.0")))));
-    host.reloader.rollback("notes", "operator").await.unwrap();
+    host.reloader.rollback("notes", "operator", None).await.unwrap();
     assert_eq!(host.serves(), ["0.1.0"], "from the data folder, by the journal");
     let status = host.reloader.status().await.remove(0);
     assert_eq!((status.parked.unwrap().version.as_str(), status.kept), ("0.1.1", None));
     host.put(&notes("0.1.2")).await;
-    host.reloader.rollback("notes", "operator").await.unwrap();
+    host.reloader.rollback("notes", "operator", None).await.unwrap();
     host.reloader.shutdown().await;
 
     let host = fixture.start().await;
@@ -75,7 +75,7 @@ async fn rollback_is_refused_if_its_component_would_not_serve_after_a_restart() 
     let fixture = Fixture::new();
     let host = swapped(&fixture).await;
     fs::remove_dir_all(fixture.folder.path().join("data/components")).unwrap();
-    let swap_error = host.reloader.rollback("notes", "operator").await.unwrap_err().to_string();
+    let swap_error = host.reloader.rollback("notes", "operator", None).await.unwrap_err().to_string();
     assert!(swap_error.contains("is no longer in the data folder"), "{swap_error}");
     assert_eq!(host.serves(), ["0.1.1"]);
 }

@@ -37,8 +37,12 @@ async fn rollback_cancels_prepared_and_waiting_changes() {
     let fixture = Fixture::new();
     let host = swapped(&fixture).await;
     let deploy = |version: &str| host.deploy(notes(version), AllowedChanges::COMPATIBLE);
-    let (first, second, third, rollback) =
-        tokio::join!(deploy("0.1.2"), deploy("0.1.3"), deploy("0.1.4"), host.reloader.rollback("notes", "operator"));
+    let (first, second, third, rollback) = tokio::join!(
+        deploy("0.1.2"),
+        deploy("0.1.3"),
+        deploy("0.1.4"),
+        host.reloader.rollback("notes", "operator", None)
+    );
     for overtaken in [first, second, third] {
         assert_eq!(overtaken.unwrap_err().to_string(), "a newer change of the same plugin overtook this one");
     }
@@ -63,7 +67,8 @@ async fn rollback_before_new_settings_serves_the_old_version_under_them() {
     let host = swapped(&fixture).await;
     host.set_config(|plugins| plugins.get_mut("notes").unwrap().limits.calls = 3);
     // The task receives both before anything is prepared, in this order.
-    let (rollback, settings) = tokio::join!(host.reloader.rollback("notes", "operator"), host.reloader.reload_all());
+    let (rollback, settings) =
+        tokio::join!(host.reloader.rollback("notes", "operator", None), host.reloader.reload_all());
     assert_eq!((rollback.unwrap().action, settings.unwrap().len()), (SwapAction::Rollback, 1));
     assert_eq!((host.serves(), host.registry.current()[0].config.limits.calls), (vec!["0.1.0".to_owned()], 3));
     assert_eq!(
@@ -78,7 +83,7 @@ async fn rollback_that_overtakes_new_settings_serves_the_old_version_under_them(
     let fixture = Fixture::new();
     let host = swapped(&fixture).await;
     host.set_config(|plugins| plugins.get_mut("notes").unwrap().limits.calls = 3);
-    let (_, rollback) = tokio::join!(host.reloader.reload_all(), host.reloader.rollback("notes", "operator"));
+    let (_, rollback) = tokio::join!(host.reloader.reload_all(), host.reloader.rollback("notes", "operator", None));
     assert_eq!(rollback.unwrap().action, SwapAction::Rollback);
     assert_eq!((host.serves(), host.registry.current()[0].config.limits.calls), (vec!["0.1.0".to_owned()], 3));
 }

@@ -12,9 +12,9 @@ async fn new_file_serves_and_a_rollback_publishes_the_old_version() {
     let status = host.put(&notes("0.1.1")).await;
     assert_eq!((host.serves(), status.parked.unwrap().version.as_str()), (vec!["0.1.1".into()], "0.1.0"));
 
-    let report = host.reloader.rollback("notes", "operator").await.unwrap();
+    let report = host.reloader.rollback("notes", "operator", None).await.unwrap();
     assert_eq!((report.from.unwrap().version.as_str(), host.serves()), ("0.1.1", vec!["0.1.0".into()]));
-    host.reloader.rollback("notes", "operator").await.unwrap();
+    host.reloader.rollback("notes", "operator", None).await.unwrap();
     assert_eq!(host.serves(), ["0.1.1"], "a second rollback undoes the first");
 }
 

@@ -96,11 +96,11 @@ impl Worker {
             FileState::Missing if slot.serving.is_some() => {}
             FileState::Missing => {
                 let reason = format!("{} does not exist; it is loaded when it appears", slot.file.display());
-                tracing::warn!(plugin = &*plugin, "{plugin}: {reason}");
+                tracing::warn!(plugin = &*plugin, "waiting for the component of {plugin}: {reason}");
                 slot.unread = Some(reason);
             }
             FileState::Unreadable(reason) => {
-                tracing::warn!(plugin = &*plugin, "{plugin}: {reason}");
+                tracing::warn!(plugin = &*plugin, "failed to read the component of {plugin}: {reason}");
                 slot.unread = Some(reason);
             }
         }
@@ -114,12 +114,14 @@ impl Worker {
             FileState::Changed(content) => {
                 self.config_checker.known = Some(content.hash);
                 if let Err(swap_error) = self.apply_config().await {
-                    tracing::error!("plugins.toml was rejected, nothing changed: {swap_error}");
+                    tracing::error!("rejected plugins.toml; nothing changed: {swap_error}");
                 }
             }
             FileState::Unchanged => {}
-            FileState::Missing => tracing::warn!("plugins.toml is missing; its last content stays in effect"),
-            FileState::Unreadable(reason) => tracing::warn!("{reason}"),
+            FileState::Missing => {
+                tracing::warn!("keeping the last content of plugins.toml, because the file is missing")
+            }
+            FileState::Unreadable(reason) => tracing::warn!("failed to read plugins.toml: {reason}"),
         }
     }
 

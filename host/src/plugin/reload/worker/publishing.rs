@@ -65,7 +65,8 @@ impl Worker {
         if !first_after_start {
             let from_hash = from.as_ref().map(|old| old.hash.clone());
             let entry = self.entry(plugin, cause, (from_hash, Some(generation.hash.clone())), SwapOutcome::Published);
-            let entry = SwapEntry { steps_ms: steps.taken.clone(), ..entry };
+            let version = Some(generation.manifest.version.clone());
+            let entry = SwapEntry { version, steps_ms: steps.taken.clone(), ..entry };
             if let Err(swap_error) = self.record_published(entry).await {
                 self.admit_again(plugin, from.as_deref()).await;
                 return Err(swap_error);
@@ -226,6 +227,7 @@ impl Worker {
             action: cause.action,
             from,
             to,
+            version: None,
             file_hash: self.slots.get(plugin).and_then(|slot| slot.checker.known.clone()),
             outcome,
             reasons: Vec::new(),

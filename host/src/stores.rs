@@ -62,6 +62,11 @@ impl Stores {
         self.database.record_action(action).await.map_err(|error| error.to_string())
     }
 
+    /// Returns the hash of the component that serves according to the journal. The database may have an older schema.
+    pub async fn find_served_component(&self, plugin: &str) -> Result<Option<String>, String> {
+        self.database.find_served_component(plugin).await.map_err(|error| error.to_string())
+    }
+
     pub async fn ledger_sums(&self) -> Result<Vec<LedgerSum>, String> {
         self.database.ledger_sums().await.map_err(|error| error.to_string())
     }
@@ -216,6 +221,7 @@ impl SwapJournal for Stores {
             action: entry.action.name().to_owned(),
             from_hash: text(entry.from),
             to_hash: text(entry.to),
+            version: entry.version,
             file_hash: text(entry.file_hash),
             outcome: entry.outcome.name().to_owned(),
             reasons: entry.reasons,
@@ -242,6 +248,7 @@ fn entry(row: SwapRow) -> Option<SwapEntry> {
         action: SwapAction::parse(&row.action)?,
         from: hash(row.from_hash),
         to: hash(row.to_hash),
+        version: row.version,
         file_hash: hash(row.file_hash),
         outcome: SwapOutcome::parse(&row.outcome)?,
         reasons: row.reasons,

@@ -1,0 +1,96 @@
+//! `tenon plugin versions`, and rollbacks to any stored version.
+
+use std::fs;
+
+use serde_json::{Value, json};
+use tenon_bench::guests;
+
+use super::command_line::{run_err, run_ok};
+use crate::support::{TestHost, component};
+
+const SECTION: &str = r#"grants = ["records", "events"]
+limits = { compute-ms = 300 }"#;
+
+/// Returns a host on which the versions 1.0.0, 2.0.0 and 3.0.0 were published, in this order.
+async fn host_with_three_versions() -> TestHost {
+    let host = TestHost::builder().plugin("chameleon", component("chameleon"), SECTION).start().await;
+    for version in ["2.0.0", "3.0.0"] {
+        let file = host.dir.path().join(version);
+        fs::write(&file, guests::chameleon_version(version).unwrap()).unwrap();
+        let file = file.display().to_string();
+        run_ok(&host, &["plugin", "deploy", &file, "--plugin", "chameleon", "--as", "ada"]).await;
+    }
+    host
+}
+
+async fn versions(host: &TestHost) -> Vec<Value> {
+    serde_json::from_str(&run_ok(host, &["plugin", "versions", "chameleon", "--json"]).await).unwrap()
+}
+
+async fn serving(host: &TestHost) -> String {
+    host.client("chameleon", "acme").await.get("/v1/version").await.expect(200).text_at("/version")
+}
+
+#[tokio::test]
+async fn stored_versions_are_listed_with_their_publication_and_end() {
+    let host = host_with_three_versions().await;
+    let listed = versions(&host).await;
+    let summary: Vec<Value> = listed
+        .iter()
+        .map(|line| {
+            json!([line["version"], line["published"]["who"], line["published"]["action"], line["ended"]["action"]])
+        })
+        .collect();
+    let expected = [
+        json!(["3.0.0", "ada", "deploy", null]),
+        json!(["2.0.0", "ada", "deploy", "deploy"]),
+        json!(["1.0.0", "file watch", "file", "deploy"]),
+    ];
+    assert_eq!(summary, expected);
+    let table = run_ok(&host, &["plugin", "versions", "chameleon"]).await;
+    assert!(table.starts_with("HASH") && table.contains("2.0.0") && table.contains("serving"), "{table}");
+    host.stop().await;
+}
+
+#[tokio::test]
+async fn rollback_publishes_any_stored_version_by_the_beginning_of_its_hash() {
+    let host = host_with_three_versions().await;
+    let oldest = versions(&host).await[2]["hash"].as_str().unwrap().to_owned();
+    let output = run_ok(&host, &["plugin", "rollback", "chameleon", "--to", &oldest[..12]]).await;
+    assert!(output.contains("chameleon 1.0.0") && output.contains("previously 3.0.0"), "{output}");
+    assert_eq!(serving(&host).await, "1.0.0");
+    let listed = versions(&host).await;
+    assert_eq!((&listed[0]["hash"], &listed[0]["published"]["action"]), (&json!(oldest), &json!("rollback")));
+    assert_eq!(listed.len(), 3, "each component is listed once");
+    host.stop().await;
+}
+
+#[tokio::test]
+async fn rollback_to_an_unknown_or_serving_version_changes_nothing_and_says_what_to_do() {
+    let host = host_with_three_versions().await;
+    let current = versions(&host).await[0]["hash"].as_str().unwrap().to_owned();
+    for (to, reason) in [
+        ("ffffffff", "no published component has a hash that begins with ffffffff"),
+        (&current[..8], "serves already"),
+        ("xyz", "hexadecimal digits"),
+        ("abc", "at least its first 4 characters"),
+    ] {
+        let error = run_err(&host, &["plugin", "rollback", "chameleon", "--to", to]).await;
+        assert!(error.contains(reason) && error.contains("tenon plugin versions"), "{to}: {error}");
+    }
+    assert_eq!(serving(&host).await, "3.0.0");
+    assert!(run_err(&host, &["plugin", "versions", "chamelion"]).await.contains("Known plugins: chameleon."));
+    host.stop().await;
+}
+
+#[tokio::test]
+async fn component_that_is_no_longer_stored_is_neither_listed_nor_published() {
+    let host = host_with_three_versions().await;
+    let oldest = versions(&host).await[2]["hash"].as_str().unwrap().to_owned();
+    fs::remove_file(host.data_dir().join("components").join(format!("{oldest}.wasm"))).unwrap();
+    assert_eq!(versions(&host).await.len(), 2);
+    let error = run_err(&host, &["plugin", "rollback", "chameleon", "--to", &oldest]).await;
+    assert!(error.contains("3.0.0 continues to serve"), "{error}");
+    assert_eq!(serving(&host).await, "3.0.0");
+    host.stop().await;
+}
