@@ -4,23 +4,17 @@
 //!
 //! - `subsystems`: opens and connects the subsystems. `dependencies`: dependencies of the subsystems that call plugins.
 //! - `serving`: connects routes and plugin calls to HTTP. `performing`: runs the calls of requests.
-//! - `operations`: implements the operator requests, with `webhooks`, `tasks`, `seeds`, `chains`, `audit`, `clients`,
-//!   `backups`.
-//! - `stores`: implements the storage traits of other modules. `oauth`: settings and storage of OAuth.
+//! - `oauth`: settings and storage of OAuth.
 //! - `networks`: opens the blockchain networks. `encryption`: TLS of the listener and of outgoing connections.
-//! - `maintenance`: background tasks. `progress`: loading of the plugins. `banner`: text after the start.
+//! - `maintenance`: background tasks. `banner`: text after the start.
 //! - `folder`: consistency of the data folder. `development`: the demo key. `process`: signals and resource limits.
 //! - `check`: `tenon plugin check`. `examine`: `tenon db check`. `allocator`: settings of the memory allocator.
 
 #![expect(clippy::disallowed_methods, reason = "long-running tasks are started here; `stop` ends them")]
 
 mod allocator;
-pub mod audit;
-mod backups;
 mod banner;
-mod chains;
 mod check;
-mod clients;
 mod dependencies;
 mod development;
 mod encryption;
@@ -29,16 +23,10 @@ mod folder;
 mod maintenance;
 mod networks;
 mod oauth;
-mod operations;
 mod performing;
 mod process;
-mod progress;
-mod seeds;
 mod serving;
-mod stores;
 mod subsystems;
-mod tasks;
-mod webhooks;
 
 use std::{
     io::{self, Write},
@@ -56,7 +44,7 @@ use tokio::{
 };
 
 use crate::{
-    admin::token,
+    admin::{backup_task::Backups, token},
     budget::machine,
     chains::ChainWatchers,
     clock::Clock,
@@ -67,14 +55,18 @@ use crate::{
     feed::Feeds,
     http,
     limits::STOP_GRACE_MS,
-    plugin::{call::Calls, compile::Program, native::Natives, registry::Registry},
+    plugin::{
+        call::Calls,
+        compile::Program,
+        native::Natives,
+        progress,
+        registry::{Registry, Table},
+    },
     shutdown::requested,
     tasks::Tasks,
 };
 
 pub use allocator::return_freed_memory;
-use backups::Backups;
-pub use backups::report as backup_report;
 pub use check::{check_component, check_plugins, compile_components};
 use encryption::load_tls;
 pub use examine::{CheckLine, CheckRemedy, CheckState, Examination, ExaminationReport, Pages, examine};
@@ -83,7 +75,6 @@ use performing::{DetachedCalls, Performer};
 use process::{HostSignals, survive_file_size_limit};
 pub use process::{disable_huge_pages, raise_descriptor_limit, shutdown_signal};
 use serving::Serving;
-pub use serving::Table;
 use subsystems::{OwnerTasks, Subsystems, open_subsystems};
 
 /// Inputs of a start, prepared by the command line.

@@ -1,7 +1,7 @@
 //! Tenon: a host for WebAssembly plugins that implement HTTP APIs.
 //!
-//! Modules depend on each other in one direction: `boot → http → plugin → capability → commit → db → changes`. The host
-//! contains no business logic.
+//! Modules depend on each other in one direction: `boot → admin → http → plugin → capability → commit → db →
+//! changes`. The host contains no business logic.
 
 #![cfg_attr(
     test,
@@ -44,4 +44,5 @@ pub mod plugin;
 pub mod regular_file;
 pub mod secrets;
 pub mod shutdown;
+pub mod stores;
 pub mod tasks;

@@ -28,6 +28,7 @@ pub mod inspect;
 pub mod load;
 pub mod native;
 pub mod profile;
+pub mod progress;
 pub mod registry;
 pub mod reload;
 pub mod routes;

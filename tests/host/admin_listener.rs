@@ -18,6 +18,8 @@ async fn every_route_requires_the_token() {
         ("GET", "/v1/plugins"),
         ("GET", "/v1/plugins/journal"),
         ("GET", "/v1/journal"),
+        ("GET", "/v1/plugins/fleet/versions"),
+        ("POST", "/v1/plugins/fleet/check"),
         ("PUT", "/v1/plugins/fleet/component"),
         ("POST", "/v1/plugins/fleet/rollback"),
         ("POST", "/v1/plugins/fleet/profile"),
@@ -30,7 +32,16 @@ async fn every_route_requires_the_token() {
         ("DELETE", "/v1/clients/client_1"),
         ("POST", "/v1/oauth/rotate-keys"),
         ("GET", "/v1/webhooks/endpoints"),
+        ("GET", "/v1/webhooks/deliveries"),
+        ("GET", "/v1/webhooks/attempts"),
         ("POST", "/v1/webhooks/redeliver"),
+        ("POST", "/v1/webhooks/recover"),
+        ("GET", "/v1/tasks"),
+        ("POST", "/v1/tasks/retry"),
+        ("POST", "/v1/tasks/drop"),
+        ("GET", "/v1/outbox"),
+        ("GET", "/v1/audit/lines"),
+        ("GET", "/v1/audit/chains"),
         ("GET", "/v1/ledger/check"),
         ("POST", "/v1/secrets/rotate"),
         ("GET", "/v1/seeds"),
@@ -45,7 +56,7 @@ async fn every_route_requires_the_token() {
         ("GET", "/v1/nothing"),
     ];
     // Wrong tokens are too few for the rate limit.
-    for (client, step) in [(without_token(&host), 1), (wrong, 3), (with_api_key, 3)] {
+    for (client, step) in [(without_token(&host), 1), (wrong, 5), (with_api_key, 5)] {
         for (method, path) in routes.into_iter().step_by(step) {
             let response = client.send(method, path, &[], Vec::new()).await.expect(401);
             assert_eq!(response.text_at("/error"), "unauthenticated", "{method} {path}");
@@ -94,6 +105,7 @@ async fn probes_are_answered_while_a_stopping_host_finishes_its_requests() {
             (ready.status == 503).then_some(ready)
         });
         assert_eq!(stopping.await.json()["reasons"][0], "the host is stopping");
+        assert_eq!(probe.get("/healthz").await.expect(200).text(), "ok\n", "a host that stops is healthy");
         assert!(probe.get("/metrics").await.expect(200).text().contains("tenon_"));
         running.send("{}").await;
         running.read_to_end().await

@@ -1,32 +1,38 @@
-//! Handlers of backups: start one, and report its status.
+//! Backups of a running host: start, status.
 
 use std::sync::Arc;
 
 use axum::{
     Json,
     extract::{Request, State},
+    routing::post,
 };
 use http::StatusCode;
 
 use super::{
-    error::HttpError,
-    inputs::read_json,
-    operations::Operations,
-    plugins::operator,
+    AdminError, Services,
+    backup_task::BACKUP,
+    inputs::{Operator, read_json},
+    routes::Routes,
     wire::{BackupStatus, NewBackup},
 };
 
-/// Starts a backup and responds while it is being written. `GET` reports its progress.
-pub async fn start<O: Operations>(
-    State(operations): State<Arc<O>>,
-    request: Request,
-) -> Result<(StatusCode, Json<BackupStatus>), HttpError> {
-    let operator = operator(request.headers());
-    let backup: NewBackup =
-        read_json(request, "Send folder, the absolute path of a folder that does not exist yet.").await?;
-    Ok((StatusCode::ACCEPTED, Json(operations.start_backup(backup, operator).await?)))
+pub fn routes() -> Routes {
+    Routes::default().read("/v1/backup", status).action(BACKUP, "/v1/backup", post(start))
 }
 
-pub async fn status<O: Operations>(State(operations): State<Arc<O>>) -> Result<Json<BackupStatus>, HttpError> {
-    Ok(Json(operations.backup().await?))
+/// Starts a backup and responds while it is being written. `GET` reports its progress.
+async fn start(
+    State(host): State<Arc<Services>>,
+    operator: Operator,
+    request: Request,
+) -> Result<(StatusCode, Json<BackupStatus>), AdminError> {
+    let hint = "Send folder, the absolute path of a folder that does not exist yet.";
+    let NewBackup { folder } = read_json(request, hint).await?;
+    let status = host.backups.start(folder.into(), operator.name).await?;
+    Ok((StatusCode::ACCEPTED, Json(status)))
+}
+
+async fn status(State(host): State<Arc<Services>>) -> Result<Json<BackupStatus>, AdminError> {
+    host.backups.status().map(Json)
 }

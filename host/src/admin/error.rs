@@ -1,6 +1,6 @@
-//! Error responses of the operators' listener: a stable code, a message and a hint.
+//! The errors of operator requests: a status, a stable code, a message and a hint.
 
-use std::error::Error;
+use std::{error::Error, fmt::Display};
 
 use axum::{
     Json,
@@ -8,12 +8,13 @@ use axum::{
 };
 use http::{HeaderValue, StatusCode, header};
 
-use super::{operations::AdminError, wire::ErrorBody};
+use super::wire::ErrorBody;
 use crate::auth::guess_limiter::Blocked;
 
-/// A response whose status is not 2xx.
-#[derive(Debug)]
-pub struct HttpError {
+/// Reason why an operator request failed. The messages are for operators: they may name files and causes.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{}", body.message)]
+pub struct AdminError {
     status: StatusCode,
     body: ErrorBody,
     retry_after_seconds: Option<u64>,
@@ -23,27 +24,50 @@ pub struct HttpError {
 #[derive(Clone, Debug)]
 pub struct ErrorMessage(pub String);
 
-impl HttpError {
-    pub fn new(status: StatusCode, error: &str, message: impl Into<String>, hint: impl Into<String>) -> HttpError {
+impl AdminError {
+    pub fn new(status: StatusCode, error: &str, message: impl Into<String>, hint: impl Into<String>) -> AdminError {
         let body =
             ErrorBody { error: error.to_owned(), message: message.into(), hint: hint.into(), reasons: Vec::new() };
-        HttpError { status, body, retry_after_seconds: None }
+        AdminError { status, body, retry_after_seconds: None }
     }
 
-    pub fn retry_after(self, blocked: Blocked) -> HttpError {
-        HttpError { retry_after_seconds: Some(blocked.retry_after_seconds), ..self }
+    /// The plugin, key, endpoint or event does not exist.
+    pub fn not_found(message: impl Into<String>, hint: impl Into<String>) -> AdminError {
+        AdminError::new(StatusCode::NOT_FOUND, "not-found", message, hint)
     }
 
-    pub fn invalid(message: impl Into<String>, hint: impl Into<String>) -> HttpError {
-        HttpError::new(StatusCode::BAD_REQUEST, "invalid", message, hint)
+    /// The request is invalid.
+    pub fn invalid(message: impl Into<String>, hint: impl Into<String>) -> AdminError {
+        AdminError::new(StatusCode::BAD_REQUEST, "invalid", message, hint)
     }
 
-    /// Returns the error for a body that was not received completely. A status of 413 means that it is too large.
-    pub fn incomplete_body(status: StatusCode, hint: impl Into<String>) -> HttpError {
+    /// The current state of the host does not allow the request. Nothing was changed. `reasons` may be empty.
+    pub fn conflict(message: impl Into<String>, reasons: Vec<String>, hint: impl Into<String>) -> AdminError {
+        let mut error = AdminError::new(StatusCode::CONFLICT, "refused", message, hint);
+        error.body.reasons = reasons;
+        error
+    }
+
+    /// The host or its database failed.
+    pub fn failed(cause: impl Display) -> AdminError {
+        AdminError::new(StatusCode::INTERNAL_SERVER_ERROR, "failed", cause.to_string(), "See the log of the host.")
+    }
+
+    /// The body was not received completely. A status of 413 means that it is too large.
+    pub fn incomplete_body(status: StatusCode, hint: impl Into<String>) -> AdminError {
         if status == StatusCode::PAYLOAD_TOO_LARGE {
-            return HttpError::new(status, "too-large", "The body is too large.", hint);
+            return AdminError::new(status, "too-large", "The body is too large.", hint);
         }
-        HttpError::new(status, "invalid", "The body is incomplete.", hint)
+        AdminError::new(status, "invalid", "The body is incomplete.", hint)
+    }
+
+    pub fn retry_after(self, blocked: Blocked) -> AdminError {
+        AdminError { retry_after_seconds: Some(blocked.retry_after_seconds), ..self }
+    }
+
+    /// Returns the JSON body of the response.
+    pub fn body(&self) -> &ErrorBody {
+        &self.body
     }
 }
 
@@ -56,25 +80,7 @@ pub fn cause(error: &dyn Error) -> String {
     innermost.to_string()
 }
 
-impl From<AdminError> for HttpError {
-    fn from(error: AdminError) -> HttpError {
-        match error {
-            AdminError::NotFound { message, hint } => HttpError::new(StatusCode::NOT_FOUND, "not-found", message, hint),
-            AdminError::Invalid { message, hint } => HttpError::invalid(message, hint),
-            AdminError::Conflict { message, reasons, hint } => {
-                let mut error = HttpError::new(StatusCode::CONFLICT, "refused", message, hint);
-                error.body.reasons = reasons;
-                error
-            }
-            AdminError::Failed { message } => {
-                let hint = "See the log of the host.";
-                HttpError::new(StatusCode::INTERNAL_SERVER_ERROR, "failed", message, hint)
-            }
-        }
-    }
-}
-
-impl IntoResponse for HttpError {
+impl IntoResponse for AdminError {
     fn into_response(self) -> Response {
         let reasons = self.body.reasons.iter().map(|reason| format!(" {reason}"));
         let message = ErrorMessage(format!("{}{}", self.body.message, reasons.collect::<String>()));

@@ -21,7 +21,7 @@ use http::{HeaderMap, StatusCode, Uri, header, uri::Authority};
 use subtle::ConstantTimeEq;
 use tokio::time::Instant;
 
-use super::error::HttpError;
+use super::AdminError;
 use crate::{
     auth::guess_limiter::{Allowance, Blocked, GuessLimiter},
     limits::{OPERATOR_GUESSES_AT_ONCE, OPERATOR_GUESSES_PER_SECOND},
@@ -44,10 +44,10 @@ impl Guard {
         Guard { token, hosts, guesses: GuessLimiter::new(allowance) }
     }
 
-    fn check(&self, uri: &Uri, headers: &HeaderMap, peer: IpAddr) -> Result<(), HttpError> {
+    fn check(&self, uri: &Uri, headers: &HeaderMap, peer: IpAddr) -> Result<(), AdminError> {
         if headers.contains_key(header::ORIGIN) {
             let hint = "Use the command `tenon`, or a program that sends no Origin header.";
-            return Err(HttpError::new(
+            return Err(AdminError::new(
                 StatusCode::FORBIDDEN,
                 "from-a-browser",
                 "Requests from browsers are rejected.",
@@ -57,7 +57,7 @@ impl Guard {
         if !self.knows_host(uri, headers) {
             let hint = "Use an IP address or localhost, or add the name to admin-hosts in plugins.toml.";
             let message = "The Host header does not name an accepted host.";
-            return Err(HttpError::new(StatusCode::FORBIDDEN, "unknown-host", message, hint));
+            return Err(AdminError::new(StatusCode::FORBIDDEN, "unknown-host", message, hint));
         }
         if OPEN_PATHS.contains(&uri.path()) {
             return Ok(());
@@ -72,7 +72,7 @@ impl Guard {
             return Err(too_many_guesses(blocked));
         }
         let hint = "Send `Authorization: Bearer` with the content of admin.token in the host's data folder.";
-        Err(HttpError::new(
+        Err(AdminError::new(
             StatusCode::UNAUTHORIZED,
             "unauthenticated",
             "The operators' token is missing or wrong.",
@@ -115,10 +115,10 @@ impl Guard {
     }
 }
 
-fn too_many_guesses(blocked: Blocked) -> HttpError {
+fn too_many_guesses(blocked: Blocked) -> AdminError {
     let hint = "Send the content of admin.token: a correct token is always accepted. Other tokens are checked again after Retry-After.";
     let message = "This address sent too many wrong operator tokens.";
-    HttpError::new(StatusCode::TOO_MANY_REQUESTS, "too-many-guesses", message, hint).retry_after(blocked)
+    AdminError::new(StatusCode::TOO_MANY_REQUESTS, "too-many-guesses", message, hint).retry_after(blocked)
 }
 
 /// Middleware in front of every route. A request without a peer address (in tests) counts as local.

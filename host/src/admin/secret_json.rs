@@ -4,10 +4,10 @@ use axum::{
     body::Body,
     response::{IntoResponse, Response},
 };
-use http::{StatusCode, header};
+use http::header;
 use serde::Serialize;
 
-use super::error::HttpError;
+use super::AdminError;
 use crate::secrets::wiped;
 
 pub struct SecretJson<T>(pub T);
@@ -17,10 +17,7 @@ impl<T: Serialize> IntoResponse for SecretJson<T> {
         let headers = [(header::CONTENT_TYPE, "application/json"), (header::CACHE_CONTROL, "no-store")];
         match wiped::json_bytes(&self.0) {
             Ok(bytes) => (headers, Body::from(bytes)).into_response(),
-            Err(error) => {
-                let (status, message) = (StatusCode::INTERNAL_SERVER_ERROR, error.to_string());
-                HttpError::new(status, "failed", message, "See the log of the host.").into_response()
-            }
+            Err(error) => AdminError::failed(error).into_response(),
         }
     }
 }

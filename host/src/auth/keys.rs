@@ -26,7 +26,7 @@ use super::{
 use crate::{
     changes::{
         credential::{Attribute, CredentialChange, CredentialKind, is_scope},
-        operator_action::OperatorAction,
+        operator_action::{CREATE_KEY, OperatorAction},
         scope::Scope,
     },
     clock::Timestamp,
@@ -117,7 +117,7 @@ impl Keys {
         let copy = if row.signs { Some(self.signing.seal(&row, &text)?) } else { None };
         let action = new.operator.as_deref().map(|operator| {
             let target = format!("{} of {}", row.id, row.tenant());
-            OperatorAction::done(now, operator, (&row.plugin, "create-key"), target)
+            OperatorAction::done(now, operator, (&row.plugin, CREATE_KEY), target)
         });
         self.store.insert_key(&row, copy, action).await?;
         self.cache.evict(&row.hash);

@@ -14,7 +14,7 @@ use super::{
     files::{self, Content},
 };
 use crate::{
-    changes::operator_action::OperatorAction,
+    changes::operator_action::{OperatorAction, RESTORE},
     clock::Timestamp,
     db::{Database, DbError, ExistingDatabase, Replacement, disk, swaps::SwapRow},
     limits::SPARE_DISK_BYTES,
@@ -148,5 +148,5 @@ fn copy_listed(backup: &Path, file: &FileEntry, to: &Path, progress: &Progress) 
 
 fn journal_line(request: &RestoreRequest, manifest: &Manifest, now: Timestamp) -> SwapRow {
     let target = format!("the backup {} of {} was restored", request.backup.display(), manifest.made_at);
-    SwapRow::from(&OperatorAction::done(now, &request.operator, ("*", "restore"), target))
+    SwapRow::from(&OperatorAction::done(now, &request.operator, ("*", RESTORE), target))
 }

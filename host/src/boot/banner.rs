@@ -1,7 +1,10 @@
 //! Collects the content of the banner, which `tenon serve` prints once every plugin serves or was refused.
 
-use super::{Host, operations::storage_reasons};
-use crate::cli::banner::{self, FirstAccess};
+use super::Host;
+use crate::{
+    admin::health::storage_reasons,
+    cli::banner::{self, FirstAccess},
+};
 
 impl Host {
     /// Renders the banner.

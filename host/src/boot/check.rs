@@ -11,14 +11,10 @@ use anyhow::Context;
 use bytes::Bytes;
 use tempfile::TempDir;
 
-use super::{
-    operations::{HostOperations, failed, steps},
-    stores::Stores,
-    subsystems::new_loader,
-};
+use super::subsystems::new_loader;
 use crate::{
     admin::{
-        AdminError,
+        plugins::{check_report, step_times},
         wire::{CheckReport, CompileOutcome, CompileReport, CompileSource},
     },
     capability::Shared,
@@ -33,13 +29,13 @@ use crate::{
     plugin::{
         compile::Program,
         components,
-        error_bodies::HEADERS_RULE,
         generation::Generation,
         load::{Candidate, Loader, Steps, SwapError},
-        reload::{AllowedChanges, DataMigrator, check, journal},
+        reload::{AllowedChanges, DataMigrator, check},
     },
     regular_file,
     secrets::{SealingRoot, SigningRoot},
+    stores::Stores,
 };
 
 /// Checks a component. `plugin` must have a section in `config`.
@@ -73,22 +69,6 @@ pub async fn check_component(config: &Config, plugin: &str, component: Vec<u8>) 
         ));
     }
     Ok(check_report(report))
-}
-
-fn check_report(mut report: check::CheckReport) -> CheckReport {
-    // The rule does not apply to a file whose manifest was not read: it has no responses.
-    if report.version.is_some() {
-        report.notes.push(HEADERS_RULE.to_owned());
-    }
-    CheckReport {
-        plugin: report.plugin.to_string(),
-        passed: report.passed(),
-        hash: report.hash.to_string(),
-        version: report.version,
-        reasons: report.reasons,
-        notes: report.notes,
-        steps: steps(report.steps_ms),
-    }
 }
 
 /// Opens the database of the data folder read-only. A running host may use it, and its schema may be older. Returns
@@ -141,26 +121,6 @@ impl Offline<'_> {
             }
             loaded => Ok(loaded),
         }
-    }
-}
-
-impl HostOperations {
-    /// Runs all steps of a deploy before *publish*, against the serving version and the data of this host.
-    pub(super) async fn check_component(&self, plugin: &str, component: Bytes) -> Result<CheckReport, AdminError> {
-        self.find_plugin(plugin).await?;
-        let section = self.configured.load().get(plugin).cloned();
-        let section = section.ok_or_else(|| failed(format!("plugins.toml no longer has [plugins.{plugin}]")))?;
-        let table = self.registry.current();
-        let serving = table.mounted().iter().find(|mounted| &*mounted.plugin == plugin);
-        let baseline = check::CheckBaseline {
-            plugin: plugin.into(),
-            config: Arc::new(section),
-            serving: serving.map(|mounted| mounted.manifest.clone()),
-            data: Some(&self.stores as &dyn DataMigrator),
-            allowed: AllowedChanges::COMPATIBLE,
-        };
-        drop(table);
-        Ok(check_report(check::check(&self.loader, component, baseline).await))
     }
 }
 
@@ -217,7 +177,7 @@ async fn compile(loader: &Loader, candidate: &Candidate, source: CompileSource) 
         version: loaded.as_ref().ok().map(|generation| generation.manifest.version.clone()),
         outcome,
         reasons: loaded.err().map(|swap_error| swap_error.reasons).unwrap_or_default(),
-        steps: steps(taken.taken),
+        steps: step_times(taken.taken),
     }
 }
 
@@ -267,29 +227,6 @@ async fn find_serving(
 
 /// Returns the component that, according to the journal, served last.
 async fn find_published(config: &Config, stores: &Stores, plugin: &Arc<str>) -> anyhow::Result<Option<Bytes>> {
-    let published = journal::SwapJournal::find_published(stores, plugin, 1).await.map_err(anyhow::Error::msg)?;
-    let Some((hash, _)) = journal::last_served(&published) else { return Ok(None) };
-    Ok(components::read_kept(&config.data_dir, &hash).map(Bytes::from))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn rule_of_headers_is_noted_for_components_whose_manifest_was_read() {
-        let notes = |version: Option<&str>| {
-            let report = check::CheckReport {
-                plugin: "notes".into(),
-                hash: "ab".into(),
-                version: version.map(str::to_owned),
-                reasons: Vec::new(),
-                notes: Vec::new(),
-                steps_ms: Vec::new(),
-            };
-            check_report(report).notes
-        };
-        assert_eq!(notes(None), Vec::<String>::new());
-        assert_eq!(notes(Some("0.1.0")), [HEADERS_RULE]);
-    }
+    let hash = stores.find_served_component(plugin).await.map_err(anyhow::Error::msg)?;
+    Ok(hash.and_then(|hash| components::read_kept(&config.data_dir, &hash)).map(Bytes::from))
 }

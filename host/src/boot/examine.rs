@@ -13,7 +13,7 @@ use std::{
 
 use serde::Serialize;
 
-use super::{folder, stores::Stores};
+use super::folder;
 use crate::{
     backup::{Progress, hash_file},
     db::{
@@ -22,6 +22,7 @@ use crate::{
         journal::{Chain, Flaw},
     },
     secrets::{MasterKeys, SealedRow, SealedRows, SecretError},
+    stores::Stores,
 };
 
 /// The files and settings that a check covers.

@@ -14,7 +14,6 @@ use tokio::{
 };
 use tracing::{Instrument, Span};
 
-use super::serving::Table;
 use crate::{
     host_error::HostError,
     limits::PUBLISH_WAIT_MS,
@@ -22,7 +21,7 @@ use crate::{
         call::{Attachment, CallError, Calls},
         exchange::{Admitted, CallResponse},
         generation::Generation,
-        registry::Registry,
+        registry::{Registry, Table},
         routes::{Mounted, Route, RouteMatch},
     },
 };

@@ -1,8 +1,6 @@
 //! Backend of the HTTP service: the route table, and the calls of plugins.
 
-use std::{collections::BTreeMap, sync::Arc};
-
-use arc_swap::ArcSwap;
+use std::sync::Arc;
 
 use ::http::{Request, uri::PathAndQuery};
 use bytes::Bytes;
@@ -12,7 +10,6 @@ use tokio::sync::mpsc;
 use super::performing::{DetachedCalls, Performer};
 use crate::{
     auth::Principal,
-    config::PluginConfig,
     destinations,
     feed::{Feeds, Filter},
     host_error::HostError,
@@ -23,13 +20,10 @@ use crate::{
         call::Attachment,
         exchange::{Admitted, CallResponse, StreamRequest},
         generation::Generation,
-        registry::Registry,
+        registry::{Configured, Registry, Table},
         routes::{Mounted, RouteTable},
     },
 };
-
-/// The route table of all serving plugins. A swap replaces it as a whole.
-pub type Table = RouteTable<Arc<Generation>>;
 
 /// Builds the route table of the serving generations. Returns all conflicts if they cannot serve together.
 pub fn build_table(serving: &[Arc<Generation>]) -> Result<Table, Vec<String>> {
@@ -43,9 +37,6 @@ pub fn build_table(serving: &[Arc<Generation>]) -> Result<Table, Vec<String>> {
     });
     RouteTable::build(mounted.collect()).map_err(|conflicts| conflicts.iter().map(ToString::to_string).collect())
 }
-
-/// The plugin sections of plugins.toml, whether the plugins serve or not.
-pub type Configured = Arc<ArcSwap<BTreeMap<Arc<str>, PluginConfig>>>;
 
 pub struct Serving {
     pub performer: Performer,

@@ -12,15 +12,12 @@ use tokio::{sync::watch, task::JoinHandle};
 
 use super::{
     Reload, as_function,
-    backups::Backups,
     encryption::new_clients,
     folder, networks, oauth,
-    operations::HostOperations,
-    serving::{self, Configured, RequestMetrics, Serving, Table, build_table},
-    stores::Stores,
+    serving::{self, RequestMetrics, Serving, build_table},
 };
 use crate::{
-    admin,
+    admin::{self, Services, backup_task::Backups},
     auth::{Keys, oauth::OAuth},
     budget::Budget,
     capability::{self, Shared},
@@ -43,10 +40,11 @@ use crate::{
         load::{HostFeatures, LinkCalls, Loader, LoaderParts},
         native::Natives,
         profile::Profiler,
-        registry::Registry,
+        registry::{Configured, Registry, Table},
         reload::{ReadPlugins, ReloadParts, Reloader},
     },
     secrets::{MasterKeys, MissingKey, SealingRoot, SecretText, private_file},
+    stores::Stores,
 };
 
 /// Opened subsystems, shared by all running parts of the host.
@@ -302,7 +300,7 @@ impl Subsystems {
         (disk, views, backups, tls): (DiskGauge, delivery::QueueViews, Backups, Option<Arc<Tls>>),
         stopped: watch::Receiver<bool>,
     ) -> axum::Router {
-        let operations = Arc::new(HostOperations {
+        let services = Arc::new(Services {
             reloader: self.reloader.clone(),
             loader: self.loader.clone(),
             profiler: Profiler::default(),
@@ -328,7 +326,7 @@ impl Subsystems {
             clock: self.clock.clone(),
             stopped,
         });
-        admin::router(operations, admin::Guard::new(token, self.config.admin_hosts.clone()))
+        admin::router(services, admin::Guard::new(token, self.config.admin_hosts.clone()))
     }
 }
 

@@ -5,28 +5,19 @@
 
 use crate::clock::Timestamp;
 
-/// Names of all actions other than swaps. Lines of an older version may contain other names.
-pub const ACTIONS: [&str; 19] = [
-    "create-key",
-    "revoke-key",
-    "create-client",
-    "rotate-client",
-    "revoke-client",
-    "rotate-token-keys",
-    "rotate-secrets",
-    "redeliver",
-    "recover",
-    "retry-task",
-    "drop-task",
-    "export-seed",
-    "import-seed",
-    "control-chain",
-    "profile",
-    "backup",
-    "restore",
-    "create",
-    "accept",
-];
+// Actions whose line is written together with the change, below the operators' listener.
+pub const CREATE_KEY: &str = "create-key";
+pub const REVOKE_KEY: &str = "revoke-key";
+pub const CREATE_CLIENT: &str = "create-client";
+pub const ROTATE_CLIENT: &str = "rotate-client";
+pub const REVOKE_CLIENT: &str = "revoke-client";
+pub const ROTATE_TOKEN_KEYS: &str = "rotate-token-keys";
+
+// Actions of commands that run without a host.
+pub const RESTORE: &str = "restore";
+pub const CREATE_DATABASE: &str = "create";
+pub const ACCEPT_DATABASE: &str = "accept";
+pub const OFFLINE_ACTIONS: [&str; 3] = [RESTORE, CREATE_DATABASE, ACCEPT_DATABASE];
 
 /// A line of the operators' journal about an action other than a swap.
 #[derive(Clone, Debug, PartialEq, Eq)]

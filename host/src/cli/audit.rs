@@ -10,10 +10,7 @@ use clap::{Args, Subcommand};
 
 use super::{CliError, Outcome, client::Access, input, output, time_argument::TimeArgument};
 use crate::{
-    admin::{
-        operations::{AuditChainsQuery, AuditLinesQuery},
-        wire::Page,
-    },
+    admin::wire::{AuditChainsQuery, AuditLinesQuery, Page},
     limits::CLI_RESPONSE_BYTES_MAX,
 };
 use report::Report;
@@ -152,16 +149,18 @@ impl List {
     async fn run(self, source: &Source<'_>) -> Result<Outcome, CliError> {
         let List { plugin, tenant, operation, subject, request, since, until, limit, after, json } = self;
         let [since, until] = [since, until].map(|time| time.map(TimeArgument::timestamp));
-        let mut query = AuditLinesQuery { plugin, tenant, operation, subject, request, since, until, after, limit };
+        let mut query =
+            AuditLinesQuery { plugin, tenant, operation, subject, request, since, until, after, limit: Some(limit) };
         let mut page = Page { entries: Vec::new(), next: None };
         loop {
             let found = source.lines(&query).await?;
             page.entries.extend(found.entries);
             page.next = found.next;
-            query.limit = limit.saturating_sub(u32::try_from(page.entries.len()).unwrap_or(u32::MAX));
+            let remaining = limit.saturating_sub(u32::try_from(page.entries.len()).unwrap_or(u32::MAX));
+            query.limit = Some(remaining);
             // A short page is not necessarily the last one, because each request reads a limited number of lines.
             query.after = page.next.as_ref().and_then(|next| next.parse().ok());
-            if query.after.is_none() || query.limit == 0 {
+            if query.after.is_none() || remaining == 0 {
                 break;
             }
         }

@@ -10,9 +10,11 @@ use tokio::time::sleep;
 
 use super::{CliError, Outcome, client::Access, output};
 use crate::{
-    admin::wire::{BackupReport, BackupState, BackupStatus, NewBackup},
+    admin::{
+        backup_task,
+        wire::{BackupReport, BackupState, BackupStatus, NewBackup},
+    },
     backup::{self, Progress, ProgressSnapshot},
-    boot,
     changes::operator_action::OperatorAction,
     clock::Clock,
     db::{Database, DbOptions},
@@ -97,15 +99,14 @@ impl Backup {
             let plan = backup::prepare(&database, data_dir, &folder, SPARE_DISK_BYTES).await?;
             let manifest = backup::write(&database, plan, now, &progress).await?;
             let what = format!("a backup of {} was written to {}", manifest.made_at, folder.display());
-            database
-                .record_action(&OperatorAction::done(now, self.access.operator_name(), ("*", "backup"), what))
-                .await?;
+            let action = OperatorAction::done(now, self.access.operator_name(), ("*", backup_task::BACKUP), what);
+            database.record_action(&action).await?;
             database.close().await?;
             Ok::<_, backup::BackupError>(manifest)
         };
         let manifest = with_progress(&progress, is_quiet(self.json), work).await;
         let manifest = manifest.map_err(|error| CliError::failed(&error))?;
-        Ok(boot::backup_report(&manifest))
+        Ok(backup_task::report(&manifest))
     }
 }
 

@@ -15,7 +15,7 @@ use super::{
 use crate::{
     backup::Progress,
     boot::{self, Examination, Pages},
-    changes::operator_action::OperatorAction,
+    changes::operator_action::{ACCEPT_DATABASE, CREATE_DATABASE, OperatorAction},
     clock::Clock,
     config::Variables,
     db::{AcceptedDatabase, Database, ExistingDatabase, Replacement, swaps::SwapRow},
@@ -120,7 +120,7 @@ async fn create(args: DatabaseArgs, old: ExistingDatabase, operator: &str) -> Re
     private_file::create_folder(&args.data_dir)?;
     let failed = |error| CliError::failed(&error);
     let replacement = Replacement::begin(&args.url(), old).await.map_err(failed)?;
-    let line = journal_line(operator, "create", "an empty database was created");
+    let line = journal_line(operator, CREATE_DATABASE, "an empty database was created");
     replacement.write_empty().map_err(failed)?;
     let (database, replaced) = replacement.commit(&line).await.map_err(failed)?;
     print_advice(&args.data_dir);
@@ -137,7 +137,7 @@ fn journal_line(operator: &str, action: &'static str, what: &str) -> SwapRow {
 }
 
 async fn accept(args: DatabaseArgs, operator: &str) -> Result<Outcome, CliError> {
-    let line = journal_line(operator, "accept", "the database was accepted as it is");
+    let line = journal_line(operator, ACCEPT_DATABASE, "the database was accepted as it is");
     let accepted = Database::accept(&args.url(), &line).await.map_err(|error| CliError::failed(&error))?;
     print_advice(&args.data_dir);
     let AcceptedDatabase { database, version } = accepted;

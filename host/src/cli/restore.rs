@@ -11,9 +11,8 @@ use super::{
     ownership::print_advice,
 };
 use crate::{
-    admin::wire::RestoreReport,
+    admin::{backup_task, wire::RestoreReport},
     backup::{self, Progress},
-    boot,
     clock::Clock,
     db::ExistingDatabase,
     secrets::MASTER_KEY_FILE,
@@ -61,7 +60,7 @@ impl Restore {
         let report = RestoreReport {
             database: restored.database.display().to_string(),
             replaced: restored.replaced.map(|path| path.display().to_string()),
-            backup: boot::backup_report(&restored.manifest),
+            backup: backup_task::report(&restored.manifest),
         };
         if self.json {
             return output::json(&report);

@@ -184,7 +184,7 @@ impl<'a> Section<'a> {
     fn section(&self, prefix: String, value: &'a DeValue<'a>, span: Range<usize>) -> Section<'a> {
         let table = value.as_table();
         if table.is_none() {
-            self.mistakes.at(&span, format!("`{prefix}` must be a section, [{prefix}], and is {}.", describe(value)));
+            self.mistakes.at(&span, format!("`{prefix}` must be a table, [{prefix}], and is {}.", describe(value)));
         }
         Section { prefix, table, span, known: Vec::new(), mistakes: self.mistakes }
     }
@@ -203,6 +203,6 @@ fn describe(value: &DeValue<'_>) -> &'static str {
         DeValue::Boolean(_) => "true or false",
         DeValue::Datetime(_) => "a date",
         DeValue::Array(_) => "a list",
-        DeValue::Table(_) => "a section",
+        DeValue::Table(_) => "a table",
     }
 }

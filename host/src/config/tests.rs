@@ -104,7 +104,7 @@ const MISTAKES: [(&str, &str); 30] = [
         "[plugins.notes]\ncomponent = \"x\"\n[plugins.notes.settings]\nx = nan",
         "line 4: `plugins.notes.settings.x` must be a number that JSON can represent.",
     ),
-    ("plugins = 3", "line 1: `plugins` must be a section, [plugins], and is a whole number."),
+    ("plugins = 3", "line 1: `plugins` must be a table, [plugins], and is a whole number."),
 ];
 
 #[test]

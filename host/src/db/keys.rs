@@ -13,7 +13,10 @@ use super::records::unsigned;
 use super::secrets::{self, StoredSecret};
 use super::swaps::{insert_action, insert_optional_action};
 use super::{Database, DbError};
-use crate::changes::{credential::CredentialKind, operator_action::OperatorAction};
+use crate::changes::{
+    credential::CredentialKind,
+    operator_action::{OperatorAction, REVOKE_KEY},
+};
 use crate::clock::Timestamp;
 use crate::limits::ISSUED_LISTED_MAX;
 
@@ -149,7 +152,7 @@ impl Database {
             let key = revoke(write.connection(), &id, now).await?;
             if let (Some(key), Some(operator)) = (&key, operator) {
                 let target = format!("{id} of {}/{}", key.organization, key.environment);
-                let action = OperatorAction::done(now, &operator, (&key.plugin, "revoke-key"), target);
+                let action = OperatorAction::done(now, &operator, (&key.plugin, REVOKE_KEY), target);
                 insert_action(write.connection(), &action).await?;
             }
             Ok(key)

@@ -19,18 +19,14 @@ pub const ADMIN_JOURNAL_LINES_MAX: usize = 1_000;
 /// Lines of the operators' journal for a request without a limit: about one screen.
 pub const ADMIN_JOURNAL_LINES_DEFAULT: usize = 50;
 
-/// Endpoints or deliveries in one response.
-pub const ADMIN_WEBHOOKS_MAX: u32 = 1_000;
+/// Entries of one page of a list.
+pub const ADMIN_PAGE_MAX: u32 = 1_000;
 
 /// Endpoints of the same name that the error lists if a command is ambiguous.
 pub const ENDPOINTS_NAMED_MAX: u32 = 20;
 
-/// Endpoints or deliveries for a request without a limit.
-pub const ADMIN_WEBHOOKS_DEFAULT: u32 = 100;
-
-/// Messages of the outbox in one response, and for a request without a limit.
-pub const ADMIN_OUTBOX_MAX: u32 = 1_000;
-pub const ADMIN_OUTBOX_DEFAULT: u32 = 100;
+/// Entries of a page for a request without a limit.
+pub const ADMIN_PAGE_DEFAULT: u32 = 100;
 
 /// Lines of the tenants' journal that are examined for one page, and the bytes of a page.
 pub const AUDIT_LINES_EXAMINED: usize = 20_000; // well below a second

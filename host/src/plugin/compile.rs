@@ -219,7 +219,7 @@ impl Compiler {
         let result_of_process = self.start(&request, &job.component, abandoned).await;
         let result = match result_of_process {
             ProcessResult::Reported(Report::Compiled { digest, reused, compiled }) => {
-                tracing::debug!(plugin = &*job.plugin, reused, compiled, "functions of a compiled component");
+                tracing::debug!(plugin = &*job.plugin, reused, compiled, "compiled the functions of a component");
                 keep_functions(&request.functions_after, &request.functions_before);
                 file.digest = digest;
                 Ok(file)

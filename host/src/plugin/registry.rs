@@ -3,12 +3,19 @@
 //! `reload` decides which generations serve. Invariant: a table is replaced as a whole by one store, so that no request
 //! sees half of a swap.
 
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
 use arc_swap::ArcSwap;
 use tokio::sync::watch;
 
-use super::generation::Generation;
+use super::{generation::Generation, routes::RouteTable};
+use crate::config::PluginConfig;
+
+/// The route table of all serving plugins. A swap replaces it as a whole.
+pub type Table = RouteTable<Arc<Generation>>;
+
+/// The plugin sections of plugins.toml, whether the plugins serve or not.
+pub type Configured = Arc<ArcSwap<BTreeMap<Arc<str>, PluginConfig>>>;
 
 /// Builds the table of all serving generations. The error contains all conflicts between plugins.
 pub type BuildTable<T> = fn(&[Arc<Generation>]) -> Result<T, Vec<String>>;

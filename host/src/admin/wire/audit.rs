@@ -1,10 +1,42 @@
-//! JSON types of the tenants' journal.
+//! Queries and JSON types of the tenants' journal.
 //!
 //! Invariant: members are added, never renamed. Auditors keep the output of `tenon audit verify --json` for years.
 
 use serde::{Deserialize, Serialize};
 
 use super::TimestampText;
+
+/// Query for lines, newest first. `None` selects every value.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AuditLinesQuery {
+    pub plugin: Option<String>,
+    /// "acme/test"
+    pub tenant: Option<String>,
+    pub operation: Option<String>,
+    pub subject: Option<String>,
+    /// Request id.
+    pub request: Option<String>,
+    /// Earliest time, inclusive.
+    pub since: Option<TimestampText>,
+    /// Latest time, exclusive.
+    pub until: Option<TimestampText>,
+    /// `next` of the previous page. With plugin and tenant, it is a line number.
+    pub after: Option<i64>,
+    /// From 1 to `limits::ADMIN_PAGE_MAX`. `None` selects `limits::ADMIN_PAGE_DEFAULT`.
+    pub limit: Option<u32>,
+}
+
+/// Query for the hash chains, each verified to its end.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AuditChainsQuery {
+    pub plugin: Option<String>,
+    /// "acme/test"
+    pub tenant: Option<String>,
+    /// `next` of the previous page.
+    pub after: Option<String>,
+}
 
 /// A journal line with everything that its hash covers, except the hash of the previous line.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

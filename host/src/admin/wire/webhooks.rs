@@ -4,23 +4,6 @@ use serde::{Deserialize, Serialize};
 
 use super::TimestampText;
 
-/// One page of a list.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Page<T> {
-    pub entries: Vec<T>,
-    /// Value of `after` for the next page. `None` on the last page.
-    pub next: Option<String>,
-}
-
-/// Selects endpoints by any combination of plugin, tenant and endpoint id.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct EndpointSelector {
-    pub plugin: Option<String>,
-    /// "acme/test"
-    pub tenant: Option<String>,
-    pub endpoint: Option<String>,
-}
-
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EndpointStatus {
     pub plugin: String,

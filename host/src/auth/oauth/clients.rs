@@ -15,7 +15,7 @@ use crate::{
         key::{generate_id, generate_secret, hash_text},
         keys::{check_organization, check_scopes},
     },
-    changes::operator_action::OperatorAction,
+    changes::operator_action::{CREATE_CLIENT, OperatorAction, REVOKE_CLIENT, ROTATE_CLIENT},
     clock::Timestamp,
     limits::{CLIENT_SECRET_OVERLAP_MS, CLIENTS_MAX},
 };
@@ -77,7 +77,7 @@ impl Clients {
             created_at: now,
             revoked_at: None,
         });
-        let action = new.operator.map(|operator| action_on(&row, "create-client", &operator, now));
+        let action = new.operator.map(|operator| action_on(&row, CREATE_CLIENT, &operator, now));
         store.put_client(&row, action).await?;
         self.insert(&row);
         Ok(CreatedClient { row, secret })
@@ -98,7 +98,7 @@ impl Clients {
         let previous = Some((before, now.saturating_add(CLIENT_SECRET_OVERLAP_MS)));
         let proof = ClientProof::Secret { hash: hash_text(&secret), previous };
         let row = Arc::new(ClientRow { proof, ..ClientRow::clone(&row) });
-        let action = operator.map(|operator| action_on(&row, "rotate-client", operator, now));
+        let action = operator.map(|operator| action_on(&row, ROTATE_CLIENT, operator, now));
         store.put_client(&row, action).await?;
         self.insert(&row);
         Ok(Some(CreatedClient { row, secret: Some(secret) }))
@@ -115,7 +115,7 @@ impl Clients {
         let revoked_at = row.revoked_at.or(Some(now));
         let row = Arc::new(ClientRow { revoked_at, ..ClientRow::clone(&row) });
         self.insert(&row);
-        let action = operator.map(|operator| action_on(&row, "revoke-client", operator, now));
+        let action = operator.map(|operator| action_on(&row, REVOKE_CLIENT, operator, now));
         store.put_client(&row, action).await?;
         Ok(Some(row))
     }

@@ -17,7 +17,10 @@ use super::{
     signing::{self, SigningKey},
 };
 use crate::clock::Timestamp;
-use crate::{changes::operator_action::OperatorAction, limits::OWN_KEYS_MAX};
+use crate::{
+    changes::operator_action::{OperatorAction, ROTATE_TOKEN_KEYS},
+    limits::OWN_KEYS_MAX,
+};
 
 pub(super) struct OwnKeys {
     keys: ArcSwap<Vec<OwnKey>>,
@@ -96,7 +99,7 @@ impl OwnKeys {
         let rotation = KeyRotation { key: ids.next().unwrap_or_default(), algorithm, previous: ids.collect() };
         let action = operator.map(|operator| {
             let target = format!("{} signs from now on", rotation.key);
-            OperatorAction::done(now, operator, ("*", "rotate-token-keys"), target)
+            OperatorAction::done(now, operator, ("*", ROTATE_TOKEN_KEYS), target)
         });
         store.save_keys(&text, action).await?;
         self.keys.store(Arc::new(keys));

@@ -4,10 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::source::Source;
 use crate::{
-    admin::{
-        operations::{AuditChainsQuery, AuditLinesQuery},
-        wire::{ChainFlaw, ChainStatus, FlawKind},
-    },
+    admin::wire::{AuditChainsQuery, AuditLinesQuery, ChainFlaw, ChainStatus, FlawKind},
     cli::CliError,
 };
 
@@ -112,7 +109,7 @@ async fn find_hash(chain: &ChainStatus, seq: i64, source: &Source<'_>) -> Result
         plugin: Some(chain.plugin.clone()),
         tenant: Some(chain.tenant.clone()),
         after: Some(seq.saturating_add(1)),
-        limit: 1,
+        limit: Some(1),
         ..AuditLinesQuery::default()
     };
     let found = source.lines(&query).await?.entries.pop();

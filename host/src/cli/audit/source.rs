@@ -2,11 +2,9 @@
 
 use crate::{
     admin::{
-        AdminError,
-        operations::{AuditChainsQuery, AuditLinesQuery},
-        wire::{AuditLine, ChainStatus, Page},
+        AdminError, audit,
+        wire::{AuditChainsQuery, AuditLine, AuditLinesQuery, ChainStatus, Page},
     },
-    boot::audit,
     cli::{
         CliError,
         backup::database_in,
@@ -45,7 +43,7 @@ impl<'a> Source<'a> {
                 let options = [("plugin", plugin), ("tenant", tenant), ("after", after)];
                 access.get(&path("/v1/audit/chains?", &options)).await
             }
-            Source::File(database) => audit::verify_chains(database, query.clone()).await.map_err(failed),
+            Source::File(database) => audit::verify_chains(database, query).await.map_err(failed),
         }
     }
 
@@ -63,10 +61,11 @@ impl<'a> Source<'a> {
                     ("since", &since),
                     ("until", &until),
                     ("after", &after.map(|after| after.to_string())),
+                    ("limit", &limit.map(|limit| limit.to_string())),
                 ];
-                access.get(&path(&format!("/v1/audit/lines?limit={limit}"), &options)).await
+                access.get(&path("/v1/audit/lines?", &options)).await
             }
-            Source::File(database) => audit::list_lines(database, query.clone()).await.map_err(failed),
+            Source::File(database) => audit::list_lines(database, query).await.map_err(failed),
         }
     }
 }

@@ -171,7 +171,7 @@ impl WriterTask {
         };
         match cause {
             ResetCause::Swap => {
-                tracing::debug!("a swap changed the database; emptied the cache and discarded pending changes")
+                tracing::debug!("emptied the cache and discarded pending changes after a swap")
             }
             _ => tracing::warn!(?invalidation, "emptied the cache and discarded pending changes"),
         }

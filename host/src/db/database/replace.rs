@@ -83,7 +83,7 @@ impl Replacement {
         sqlx::raw_sql("PRAGMA wal_checkpoint(TRUNCATE)").execute(&mut writer).await?;
         writer.close().await?;
         if beside(&self.part, "-wal").exists() {
-            return Err(DbError::Corrupt("the log of the new database was not folded into it".into()));
+            return Err(DbError::Corrupt("the write-ahead log of the new database could not be checkpointed".into()));
         }
         File::open(&self.part)?.sync_all()?;
         fs::rename(&self.part, beside(&self.path, ".restored"))?;

@@ -8,7 +8,7 @@ use std::{collections::BTreeMap, fs, path::Path, sync::Arc, time::Duration};
 use anyhow::{Context, bail};
 use tenon::{
     auth::{Principal, PrincipalKind},
-    boot::{self, Host, Start, Table},
+    boot::{self, Host, Start},
     clock::Clock,
     config::{self, Flags, Variables},
     plugin::{
@@ -17,6 +17,7 @@ use tenon::{
         exchange::{Admitted, CallResponse, Content},
         generation::Generation,
         native::Natives,
+        registry::Table,
         routes::RouteMatch,
     },
 };

@@ -1,11 +1,24 @@
 //! Conversion of networks, faults and transactions to JSON types.
 
-use tenon_chains::{Facts, State, Transaction, simulated};
+use tenon_chains::{
+    Facts, State, Transaction,
+    simulated::{Faults, Outage},
+};
 
 use super::{NoteCounts, amounts::whole_units};
-use crate::admin::wire::{
-    AssetStatus, FaultStatus, MovementStatus, NetworkSide, NetworkStatus, Silence, TransactionStatus,
+use crate::{
+    admin::wire::{AssetStatus, FaultStatus, MovementStatus, NetworkSide, NetworkStatus, Silence, TransactionStatus},
+    chains::NetworkKind,
 };
+
+impl From<NetworkKind> for NetworkSide {
+    fn from(kind: NetworkKind) -> NetworkSide {
+        match kind {
+            NetworkKind::Test => NetworkSide::Test,
+            NetworkKind::Main => NetworkSide::Main,
+        }
+    }
+}
 
 pub fn network(
     facts: &Facts,
@@ -13,8 +26,6 @@ pub fn network(
     height: Option<u64>,
     (counts, faults): (NoteCounts, Option<FaultStatus>),
 ) -> NetworkStatus {
-    let mut assets = assets(facts).into_iter();
-    let coin = AssetStatus { symbol: facts.symbol.clone(), decimals: facts.decimals, address: None };
     NetworkStatus {
         blockchain: facts.blockchain.clone(),
         network,
@@ -22,30 +33,31 @@ pub fn network(
         chain_id: facts.chain_id,
         height,
         block_time_ms: facts.block_time_ms,
-        coin: assets.next().unwrap_or(coin),
-        tokens: assets.collect(),
+        coin: coin(facts),
+        tokens: tokens(facts).collect(),
         watched: counts.watched,
         followed: counts.followed,
         faults,
     }
 }
 
-/// Returns the coin, then the tokens.
-pub fn assets(facts: &Facts) -> Vec<AssetStatus> {
-    let coin = AssetStatus { symbol: facts.symbol.clone(), decimals: facts.decimals, address: None };
-    let tokens = facts.tokens.iter().map(|token| AssetStatus {
+pub fn coin(facts: &Facts) -> AssetStatus {
+    AssetStatus { symbol: facts.symbol.clone(), decimals: facts.decimals, address: None }
+}
+
+pub fn tokens(facts: &Facts) -> impl Iterator<Item = AssetStatus> {
+    facts.tokens.iter().map(|token| AssetStatus {
         symbol: token.symbol.clone(),
         decimals: token.decimals,
         address: Some(token.address.clone()),
-    });
-    std::iter::once(coin).chain(tokens).collect()
+    })
 }
 
-pub fn faults(faults: &simulated::Faults) -> FaultStatus {
+pub fn faults(faults: &Faults) -> FaultStatus {
     let silence = match faults.outage {
-        simulated::Outage::Off => Silence::Off,
-        simulated::Outage::RequestsLost => Silence::Lost,
-        simulated::Outage::ResponsesLost => Silence::Taken,
+        Outage::Off => Silence::Off,
+        Outage::RequestsLost => Silence::Lost,
+        Outage::ResponsesLost => Silence::Taken,
     };
     FaultStatus { fail_next: faults.fail_next, stick_next: faults.stick_next, slow_ms: faults.slow_ms, silence }
 }

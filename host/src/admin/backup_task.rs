@@ -1,19 +1,25 @@
-//! Backups of a running host: one at a time, cancelled when the host stops.
+//! The task that writes a backup of a running host: one at a time, cancelled when the host stops.
 
 use std::{path::PathBuf, sync::Arc};
 
 use parking_lot::Mutex;
 use tokio::{sync::OwnedMutexGuard, task::JoinHandle};
 
-use super::stores::Stores;
+use super::{
+    AdminError,
+    wire::{BackupReport, BackupState, BackupStatus, TimestampText},
+};
 use crate::{
-    admin::{AdminError, wire},
     backup::{self, BackupError, Manifest, Plan, Progress},
     changes::operator_action::OperatorAction,
-    clock::Clock,
+    clock::{Clock, Timestamp},
     config::Config,
     db::Database,
+    stores::Stores,
 };
+
+/// Name of the action in the operators' journal. The line is written when the backup is done.
+pub const BACKUP: &str = "backup";
 
 /// Starts backups and reports the status of the last one. Cheap to clone.
 #[derive(Clone)]
@@ -26,19 +32,19 @@ struct Inner {
     clock: Clock,
     /// Held while a backup is written.
     permit: Arc<tokio::sync::Mutex<()>>,
-    state: Mutex<State>,
+    jobs: Mutex<Jobs>,
 }
 
 #[derive(Default)]
-struct State {
-    job: Option<Job>,
+struct Jobs {
+    last: Option<Job>,
     /// True once the host stops. No backup is started then.
     is_stopped: bool,
 }
 
 struct Job {
     folder: PathBuf,
-    started_at: u64,
+    started_at: Timestamp,
     progress: Arc<Progress>,
     outcome: Option<Result<Manifest, String>>,
     task: Option<JoinHandle<()>>,
@@ -46,12 +52,12 @@ struct Job {
 
 impl Backups {
     pub fn new(database: Database, stores: Stores, config: Arc<Config>, clock: Clock) -> Backups {
-        let (permit, state) = (Arc::default(), Mutex::default());
-        Backups(Arc::new(Inner { database, stores, config, clock, permit, state }))
+        let (permit, jobs) = (Arc::default(), Mutex::default());
+        Backups(Arc::new(Inner { database, stores, config, clock, permit, jobs }))
     }
 
     /// Starts a backup after its preconditions were checked, and returns its status.
-    pub async fn start(&self, folder: PathBuf, operator: String) -> Result<wire::BackupStatus, AdminError> {
+    pub async fn start(&self, folder: PathBuf, operator: String) -> Result<BackupStatus, AdminError> {
         let Ok(permit) = self.0.permit.clone().try_lock_owned() else {
             return Err(conflict("a backup is running; `GET /v1/backup` reports its progress".to_owned()));
         };
@@ -73,8 +79,8 @@ impl Backups {
         operator: String,
         permit: OwnedMutexGuard<()>,
     ) -> Result<(), AdminError> {
-        let mut state = self.0.state.lock();
-        if state.is_stopped {
+        let mut jobs = self.0.jobs.lock();
+        if jobs.is_stopped {
             return Err(conflict("the host is stopping".to_owned()));
         }
         let (backups, progress, started_at) = (self.clone(), Arc::new(Progress::default()), self.0.clock.now());
@@ -82,49 +88,47 @@ impl Backups {
         let task = tokio::spawn(async move {
             let written = backup::write(&backups.0.database, plan, started_at, &progress).await;
             let outcome = backups.record(written, operator).await;
-            if let Some(job) = &mut backups.0.state.lock().job {
+            if let Some(job) = &mut backups.0.jobs.lock().last {
                 job.outcome = Some(outcome);
             }
             drop(permit);
         });
-        state.job = Some(Job { folder, started_at, progress: shared_progress, outcome: None, task: Some(task) });
+        jobs.last = Some(Job { folder, started_at, progress: shared_progress, outcome: None, task: Some(task) });
         Ok(())
     }
 
     /// Records the result in the operators' journal and in the log.
     async fn record(&self, written: Result<Manifest, BackupError>, operator: String) -> Result<Manifest, String> {
-        let folder = self.0.state.lock().job.as_ref().map(|job| job.folder.display().to_string()).unwrap_or_default();
+        let folder = self.0.jobs.lock().last.as_ref().map(|job| job.folder.display().to_string()).unwrap_or_default();
         let manifest = written.map_err(|error| {
             tracing::error!(folder, "failed to write a backup: {error}");
             error.to_string()
         })?;
         tracing::info!(folder, bytes = manifest.bytes(), "wrote a backup");
         let target = format!("a backup of {} was written to {folder}", manifest.made_at);
-        let action = OperatorAction::done(self.0.clock.now(), &operator, ("*", "backup"), target);
+        let action = OperatorAction::done(self.0.clock.now(), &operator, ("*", BACKUP), target);
         let recorded = self.0.stores.record_action(&action).await;
         recorded.map_err(|error| format!("The backup was written, but not recorded in the journal: {error}"))?;
         Ok(manifest)
     }
 
     /// Returns the status of the running backup, or of the last one.
-    pub fn status(&self) -> Result<wire::BackupStatus, AdminError> {
-        let state = self.0.state.lock();
-        let Some(job) = &state.job else {
-            return Err(AdminError::NotFound {
-                message: "No backup was written since the host started.".to_owned(),
-                hint: "Write one with `tenon backup FOLDER`.".to_owned(),
-            });
+    pub fn status(&self) -> Result<BackupStatus, AdminError> {
+        let jobs = self.0.jobs.lock();
+        let Some(job) = &jobs.last else {
+            let message = "No backup was written since the host started.";
+            return Err(AdminError::not_found(message, "Write one with `tenon backup FOLDER`."));
         };
         let (state, report, message) = match &job.outcome {
-            None => (wire::BackupState::Running, None, None),
-            Some(Ok(manifest)) => (wire::BackupState::Done, Some(report(manifest)), None),
-            Some(Err(message)) => (wire::BackupState::Failed, None, Some(message.clone())),
+            None => (BackupState::Running, None, None),
+            Some(Ok(manifest)) => (BackupState::Done, Some(report(manifest)), None),
+            Some(Err(message)) => (BackupState::Failed, None, Some(message.clone())),
         };
         let progress = job.progress.snapshot();
-        Ok(wire::BackupStatus {
+        Ok(BackupStatus {
             folder: job.folder.display().to_string(),
             state,
-            started_at: wire::TimestampText(job.started_at),
+            started_at: TimestampText(job.started_at),
             step: progress.step.to_owned(),
             bytes_done: progress.bytes_done,
             bytes_total: progress.bytes_total,
@@ -136,9 +140,9 @@ impl Backups {
     /// Cancels the running backup, removes its files, and rejects new backups.
     pub async fn stop(&self) {
         let task = {
-            let mut state = self.0.state.lock();
-            state.is_stopped = true;
-            state.job.as_mut().and_then(|job| {
+            let mut jobs = self.0.jobs.lock();
+            jobs.is_stopped = true;
+            jobs.last.as_mut().and_then(|job| {
                 job.progress.cancel();
                 job.task.take()
             })
@@ -150,8 +154,8 @@ impl Backups {
 }
 
 /// Converts a manifest to the JSON type.
-pub fn report(manifest: &Manifest) -> wire::BackupReport {
-    wire::BackupReport {
+pub fn report(manifest: &Manifest) -> BackupReport {
+    BackupReport {
         made_at: manifest.made_at.clone(),
         tenon: manifest.tenon.clone(),
         schema: manifest.schema,
@@ -165,18 +169,15 @@ pub fn report(manifest: &Manifest) -> wire::BackupReport {
 }
 
 fn conflict(reason: String) -> AdminError {
-    AdminError::Conflict {
-        message: "The backup was not started.".to_owned(),
-        reasons: vec![reason],
-        hint: "The host creates the folder on its own machine, as the user that runs it.".to_owned(),
-    }
+    let hint = "The host creates the folder on its own machine, as the user that runs it.";
+    AdminError::conflict("The backup was not started.", vec![reason], hint)
 }
 
 fn backup_error(error: BackupError) -> AdminError {
     match error {
         BackupError::Precondition(sentence) => conflict(sentence),
         error @ BackupError::File { .. } => conflict(error.to_string()),
-        error => crate::admin::operations::failed(error.to_string()),
+        error => AdminError::failed(error),
     }
 }
 
@@ -204,8 +205,7 @@ mod tests {
         let backups = backups_of(&file);
         backups.stop().await;
         let result = backups.start(file.folder.path().join("backup"), "ada".into()).await;
-        let Err(AdminError::Conflict { reasons, .. }) = result else { panic!("the backup was started") };
-        assert_eq!(reasons, ["the host is stopping"]);
+        assert_eq!(result.unwrap_err().body().reasons, ["the host is stopping"]);
     }
 
     #[tokio::test]

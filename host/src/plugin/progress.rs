@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::plugin::{
+use super::{
     compiling::Compiling,
     reload::{PluginState, PluginStatus, Reloader},
 };

@@ -1,0 +1,145 @@
+//! JSON types of plugins: status, swaps, checks, compilations.
+
+use serde::{Deserialize, Serialize};
+
+use super::TimestampText;
+
+/// A plugin of plugins.toml and the version that serves its requests.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PluginStatus {
+    pub name: String,
+    pub mount: String,
+    pub state: PluginState,
+    /// Reasons why it does not serve, or why the last swap was refused. Empty if there is no problem.
+    pub reasons: Vec<String>,
+    /// `None` if no version serves.
+    pub serving: Option<ServingStatus>,
+    /// The version in memory that a rollback would publish.
+    pub parked: Option<VersionStatus>,
+    /// If no version is parked: hex SHA-256 of the component that a rollback would load from the data folder.
+    pub kept: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum PluginState {
+    /// Answers requests.
+    Serving,
+    /// Answers requests on the new generation, while calls still run on the old one.
+    Draining,
+    /// A new generation is being prepared. The previous one, if any, serves.
+    Preparing,
+    /// No version was ever published.
+    Down,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ServingStatus {
+    pub version: String,
+    /// Hex SHA-256 of the component.
+    pub hash: String,
+    /// Build profile of the component from its manifest, such as "plugin-release". Empty if the manifest has none.
+    #[serde(default)]
+    pub build: String,
+    pub generation: u64,
+    pub since: TimestampText,
+    pub in_flight: u64,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct VersionStatus {
+    pub version: String,
+    /// Hex SHA-256 of the component.
+    pub hash: String,
+}
+
+/// A stored component that a rollback can publish, or that serves.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StoredVersion {
+    /// Hex SHA-256 of the component.
+    pub hash: String,
+    /// `None` if an older host published it, which did not record it.
+    pub version: Option<String>,
+    /// The publication since which it serves, or served last.
+    pub published: Publication,
+    /// The change that ended it. `None` if it serves.
+    pub ended: Option<Publication>,
+}
+
+/// The time, author and kind of a published change.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Publication {
+    pub at: TimestampText,
+    /// Name of the operator, "file watch", "plugins.toml", or "host".
+    pub who: String,
+    /// "deploy", "file", "rollback", …
+    pub action: String,
+}
+
+/// Result of a swap that was published.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SwapReport {
+    pub plugin: String,
+    pub from: Option<VersionStatus>,
+    pub to: VersionStatus,
+    pub generation: u64,
+    /// Differences that are relevant to operators.
+    pub notes: Vec<String>,
+    pub steps: Vec<StepTime>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StepTime {
+    /// "settle", "inspect", "compile", …
+    pub step: String,
+    pub microseconds: u64,
+}
+
+/// Result of `tenon plugin check`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CheckReport {
+    pub plugin: String,
+    /// Whether it would be published.
+    pub passed: bool,
+    /// Hex SHA-256 of the component.
+    pub hash: String,
+    /// `None` if the component was refused before its manifest was read.
+    pub version: Option<String>,
+    /// Reasons for which it would be refused.
+    pub reasons: Vec<String>,
+    pub notes: Vec<String>,
+    pub steps: Vec<StepTime>,
+}
+
+/// Result of `tenon plugin compile` for one component.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CompileReport {
+    pub plugin: String,
+    pub source: CompileSource,
+    /// Hex SHA-256 of the component; empty if it cannot be read.
+    pub hash: String,
+    pub version: Option<String>,
+    pub outcome: CompileOutcome,
+    pub reasons: Vec<String>,
+    pub steps: Vec<StepTime>,
+}
+
+/// Source of a component.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum CompileSource {
+    /// The file that plugins.toml names.
+    File,
+    /// The data folder, from which it was published last.
+    Published,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum CompileOutcome {
+    Compiled,
+    /// The cache had its compiled code already.
+    Cached,
+    /// A deploy would refuse it.
+    Refused,
+}
