@@ -4,7 +4,7 @@
 //! Plain values. Holds no secret: the signing secret is derived from the host's own root (`secrets::webhook`) and from
 //! `key`, so that no sealed secret is stored for each endpoint, or it is an API key of the tenant (`auth::keys`).
 
-use std::{fmt, num::ParseIntError, ops::Deref, str::FromStr, sync::Arc};
+use std::{fmt, num::ParseIntError, str::FromStr, sync::Arc};
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -34,20 +34,6 @@ impl From<Arc<str>> for EndpointId {
     }
 }
 
-impl AsRef<str> for EndpointId {
-    fn as_ref(&self) -> &str {
-        &self.0
-    }
-}
-
-impl Deref for EndpointId {
-    type Target = str;
-
-    fn deref(&self) -> &str {
-        &self.0
-    }
-}
-
 impl fmt::Display for EndpointId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
@@ -56,9 +42,6 @@ impl fmt::Display for EndpointId {
 
 /// The number of an endpoint queue: the ordered deliveries of one endpoint (`migrations/0002_deliveries.sql`). An
 /// endpoint that is removed and created again has another queue. No queue has the number 0.
-///
-/// The table `lanes` and the columns `lane` hold these numbers. SQL uses these old names until a migration renames
-/// them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct QueueId(pub i64);
 

@@ -107,10 +107,10 @@ pub struct EndpointHealth {
 // An attempt is numbered after all earlier attempts of the delivery, including those before a redelivery.
 static ATTEMPTS: LazyLock<ChunkedSql> = LazyLock::new(|| {
     ChunkedSql::new(
-        "INSERT OR IGNORE INTO attempts (lane, event, number, at, duration_ms, outcome, status, answer) \
-         SELECT d.lane, d.event, d.attempts + 1, v.column3, v.column4, v.column5, v.column6, v.column7 FROM (VALUES ",
+        "INSERT OR IGNORE INTO attempts (queue, event, number, at, duration_ms, outcome, status, answer) \
+         SELECT d.queue, d.event, d.attempts + 1, v.column3, v.column4, v.column5, v.column6, v.column7 FROM (VALUES ",
         "(?,?,?,?,?,?,?)",
-        ") v CROSS JOIN deliveries d ON d.lane = v.column1 AND d.event = v.column2",
+        ") v CROSS JOIN deliveries d ON d.queue = v.column1 AND d.event = v.column2",
     )
 });
 
@@ -122,7 +122,7 @@ static OUTCOMES: LazyLock<ChunkedSql> = LazyLock::new(|| {
          state = CASE WHEN state = 1 AND due > v.column6 THEN state ELSE v.column3 END, \
          due = CASE WHEN state = 1 AND due > v.column6 THEN due ELSE v.column4 END FROM (VALUES ",
         "(?,?,?,?,?,?)",
-        ") v WHERE lane = v.column1 AND event = v.column2",
+        ") v WHERE queue = v.column1 AND event = v.column2",
     )
 });
 
@@ -171,7 +171,7 @@ async fn write_outcomes(
     })
     .await?;
     for EndpointHealth { queue, failing_since } in health {
-        sqlx::query("UPDATE lanes SET failing_since = ? WHERE lane = ?")
+        sqlx::query("UPDATE queues SET failing_since = ? WHERE queue = ?")
             .bind(failing_since.map(int))
             .bind(queue.0)
             .execute(write.connection())

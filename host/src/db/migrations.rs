@@ -13,7 +13,7 @@ const APPLICATION_ID: i64 = 0x746e_6f6e;
 /// First schema with an identity.
 const IDENTITY_SCHEMA: u64 = 9;
 
-const MIGRATIONS: [&str; 15] = [
+const MIGRATIONS: [&str; 16] = [
     include_str!("migrations/0001_first.sql"),
     include_str!("migrations/0002_deliveries.sql"),
     include_str!("migrations/0003_outbox.sql"),
@@ -29,6 +29,7 @@ const MIGRATIONS: [&str; 15] = [
     include_str!("migrations/0013_repeated_recoveries.sql"),
     include_str!("migrations/0014_delivery_order.sql"),
     include_str!("migrations/0015_swap_versions.sql"),
+    include_str!("migrations/0016_endpoint_queues.sql"),
 ];
 
 /// Migrates the file to the newest schema. The caller holds the lock on the file.

@@ -46,11 +46,11 @@ impl TestFile {
 
 /// Makes the endpoints of webhooks unreadable until `show_queues`.
 pub async fn hide_queues(db: &Database) {
-    run(db, "ALTER TABLE lanes RENAME TO hidden_lanes").await;
+    run(db, "ALTER TABLE queues RENAME TO hidden_queues").await;
 }
 
 pub async fn show_queues(db: &Database) {
-    run(db, "ALTER TABLE hidden_lanes RENAME TO lanes").await;
+    run(db, "ALTER TABLE hidden_queues RENAME TO queues").await;
 }
 
 async fn run(db: &Database, sql: &'static str) {

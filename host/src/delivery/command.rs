@@ -37,14 +37,14 @@ impl own::Change for AddressedCommand<'_> {
     async fn make(&self, draft: &mut Draft) -> Result<Option<()>, DraftError> {
         let is_done = match self.command {
             EndpointCommand::Disable(disabled) => {
-                let found = draft.find_endpoint(self.endpoint).await?;
+                let found = draft.find_endpoint(self.endpoint.as_str()).await?;
                 let Some(mut entry) = found.filter(|entry| entry.endpoint.is_active()) else { return Ok(None) };
                 entry.endpoint.disabled = Some(disabled.clone());
                 // The endpoint exists, so the put cannot exceed the maximum number of endpoints.
-                draft.put_endpoint(self.endpoint, &entry.endpoint).await?.is_ok()
+                draft.put_endpoint(self.endpoint.as_str(), &entry.endpoint).await?.is_ok()
             }
-            EndpointCommand::Redeliver { event } => draft.redeliver(self.endpoint, event).await?,
-            EndpointCommand::Recover { since } => draft.recover(self.endpoint, *since).await?,
+            EndpointCommand::Redeliver { event } => draft.redeliver(self.endpoint.as_str(), event).await?,
+            EndpointCommand::Recover { since } => draft.recover(self.endpoint.as_str(), *since).await?,
         };
         Ok(is_done.then_some(()))
     }

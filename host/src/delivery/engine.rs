@@ -241,12 +241,12 @@ impl Engine {
                 format!("all attempts have failed for {} hours", now.saturating_sub(since) / 3_600_000)
             }
         };
-        tracing::warn!(endpoint = &*info.id, tenant = &**info.scope.tenant(), reason, "disabling an endpoint");
+        tracing::warn!(endpoint = info.id.as_str(), tenant = &**info.scope.tenant(), reason, "disabling an endpoint");
         let committer = self.parts.committer.clone();
         tokio::spawn(async move {
             let disable = EndpointCommand::Disable(Disabled { at: now, reason });
             if let Err(error) = apply_command(&committer, &info.scope, &info.id, &disable, now).await {
-                tracing::error!(endpoint = &*info.id, %error, "failed to disable an endpoint");
+                tracing::error!(endpoint = info.id.as_str(), %error, "failed to disable an endpoint");
             }
         });
     }

@@ -139,7 +139,7 @@ impl Draft {
             return Ok(false);
         }
         let earlier = self.deliveries.iter_mut().find_map(|command| match command {
-            DeliveryCommand::Recover { endpoint: other, since } if **other == *endpoint => Some(since),
+            DeliveryCommand::Recover { endpoint: other, since } if other.as_str() == endpoint => Some(since),
             _ => None,
         });
         match earlier {

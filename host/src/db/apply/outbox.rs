@@ -120,7 +120,7 @@ static EVENTS: LazyLock<ChunkedSql> = LazyLock::new(|| {
 
 static DELIVERIES: LazyLock<ChunkedSql> = LazyLock::new(|| ChunkedSql::insert(DELIVERY_COLUMNS, NEW_DELIVERY, ""));
 
-const DELIVERY_COLUMNS: &str = "deliveries (lane, event, state, attempts, due, at)";
+const DELIVERY_COLUMNS: &str = "deliveries (queue, event, state, attempts, due, at)";
 const NEW_DELIVERY: &str = "(?,?,0,0,NULL,?)";
 
 impl Outbox {
@@ -250,26 +250,27 @@ impl Outbox {
                 let queue = subscriber.queue;
                 if is_enabled_again {
                     // The endpoint starts without a history of failures.
-                    let clear = sqlx::query("UPDATE lanes SET failing_since = NULL WHERE lane = ?");
+                    let clear = sqlx::query("UPDATE queues SET failing_since = NULL WHERE queue = ?");
                     clear.bind(queue.0).execute(connection).await?;
                 }
                 Ok(Some(queue))
             }
             (Some(body), None) => {
-                let queue: i64 =
-                    sqlx::query_scalar("INSERT INTO lanes (plugin, tenant, endpoint) VALUES (?, ?, ?) RETURNING lane")
-                        .bind(scope.plugin().clone())
-                        .bind(scope.tenant().clone())
-                        .bind(id.to_string())
-                        .fetch_one(connection)
-                        .await?;
+                let queue: i64 = sqlx::query_scalar(
+                    "INSERT INTO queues (plugin, tenant, endpoint) VALUES (?, ?, ?) RETURNING queue",
+                )
+                .bind(scope.plugin().clone())
+                .bind(scope.tenant().clone())
+                .bind(id.to_string())
+                .fetch_one(connection)
+                .await?;
                 let queue = QueueId(queue);
                 subscribers.push(Subscriber { queue, id: id.clone(), endpoint: parse(id, body)? });
                 Ok(Some(queue))
             }
             (None, Some(index)) => {
                 let queue = subscribers.remove(index).queue;
-                sqlx::query("DELETE FROM lanes WHERE lane = ?").bind(queue.0).execute(connection).await?;
+                sqlx::query("DELETE FROM queues WHERE queue = ?").bind(queue.0).execute(connection).await?;
                 Ok(Some(queue))
             }
             (None, None) => Ok(None),
@@ -313,7 +314,7 @@ async fn redeliver(
     (queue, event): (QueueId, &Arc<str>),
     now: Timestamp,
 ) -> Result<Option<QueueId>, DbError> {
-    let sql = "INSERT INTO deliveries (lane, event, state, attempts, due, at) \
+    let sql = "INSERT INTO deliveries (queue, event, state, attempts, due, at) \
                SELECT ?1, seq, 1, 0, ?2, ?2 FROM events WHERE id = ?3 AND plugin = ?4 AND tenant = ?5 \
                ON CONFLICT DO UPDATE SET state = 1, due = excluded.due, at = excluded.at";
     let done = sqlx::query(sql)
@@ -370,8 +371,8 @@ async fn load_subscribers(
         return Ok(Vec::new());
     }
     let sql = format!(
-        "SELECT l.lane, e.id, e.body FROM \"{table}\" e \
-         CROSS JOIN lanes l ON l.plugin = ?1 AND l.tenant = e.tenant AND l.endpoint = e.id WHERE e.tenant = ?2 ORDER BY l.lane"
+        "SELECT q.queue, e.id, e.body FROM \"{table}\" e \
+         CROSS JOIN queues q ON q.plugin = ?1 AND q.tenant = e.tenant AND q.endpoint = e.id WHERE e.tenant = ?2 ORDER BY q.queue"
     );
     let rows: Vec<(i64, String, String)> = sqlx::query_as(AssertSqlSafe(sql))
         .bind(scope.plugin().clone())
@@ -395,8 +396,8 @@ impl Database {
         let (mut found, mut search) = (Vec::new(), self.begin_operator_search().await?);
         for (plugin, table) in self.catalogue().tables_of(ENDPOINTS) {
             let sql = format!(
-                "SELECT l.lane, l.failing_since, e.tenant, e.id, e.version, e.body FROM \"{table}\" e \
-                 JOIN lanes l ON l.plugin = ?1 AND l.tenant = e.tenant AND l.endpoint = e.id ORDER BY l.lane"
+                "SELECT q.queue, q.failing_since, e.tenant, e.id, e.version, e.body FROM \"{table}\" e \
+                 JOIN queues q ON q.plugin = ?1 AND q.tenant = e.tenant AND q.endpoint = e.id ORDER BY q.queue"
             );
             let rows: Vec<(i64, Option<i64>, String, String, i64, String)> =
                 sqlx::query_as(AssertSqlSafe(sql)).bind(plugin.clone()).fetch_all(search.connection()?).await?;

@@ -30,9 +30,9 @@ pub struct DueRetry {
 // all events if an endpoint has few deliveries.
 pub(super) const FRESH: &str = "SELECT d.event, e.subject FROM deliveries d INDEXED BY deliveries_fresh \
                                 CROSS JOIN events e ON e.seq = d.event \
-                                WHERE d.state = 0 AND d.lane = ? AND d.event >= ? ORDER BY d.event LIMIT ?";
+                                WHERE d.state = 0 AND d.queue = ? AND d.event >= ? ORDER BY d.event LIMIT ?";
 pub(super) const DUE: &str = "SELECT event, attempts, due FROM deliveries INDEXED BY deliveries_due \
-                              WHERE state = 1 AND lane = ? AND due >= ? ORDER BY due LIMIT ?";
+                              WHERE state = 1 AND queue = ? AND due >= ? ORDER BY due LIMIT ?";
 
 impl Database {
     /// Returns deliveries of a queue without an attempt, from an event on, the oldest first.

@@ -90,7 +90,7 @@ async fn find_part(
     limit: usize,
 ) -> Result<Option<Part>, DbError> {
     type Row = (i64, String, String, String, String, i64);
-    let sql = "SELECT id, plugin, tenant, events, lanes, made FROM fan_outs \
+    let sql = "SELECT id, plugin, tenant, events, queues, made FROM fan_outs \
                WHERE done = 0 AND (plugin, tenant) > (?, ?) ORDER BY plugin, tenant, id LIMIT 1";
     let (plugin, tenant) = last.map_or(("", ""), |last| (&**last.plugin(), &**last.tenant()));
     let query = sqlx::query_as::<_, Row>(sql).bind(plugin.to_owned()).bind(tenant.to_owned());
@@ -123,10 +123,11 @@ async fn find_rows(connection: &mut SqliteConnection, part: &Part) -> Result<Vec
             .await?;
     let times: HashMap<EventSeq, i64> = times.into_iter().collect();
     let queues: HashSet<i64> = part.pairs.iter().map(|(_, queue)| queue.0).collect();
-    let queues: Vec<i64> = sqlx::query_scalar("SELECT lane FROM lanes WHERE lane IN (SELECT value FROM json_each(?))")
-        .bind(serde_json::Value::from_iter(queues).to_string())
-        .fetch_all(connection)
-        .await?;
+    let queues: Vec<i64> =
+        sqlx::query_scalar("SELECT queue FROM queues WHERE queue IN (SELECT value FROM json_each(?))")
+            .bind(serde_json::Value::from_iter(queues).to_string())
+            .fetch_all(connection)
+            .await?;
     let queues: HashSet<QueueId> = queues.into_iter().map(QueueId).collect();
     let mut rows = Vec::with_capacity(part.pairs.len());
     for (event, queue) in &part.pairs {

@@ -85,7 +85,7 @@ impl Database {
     /// Returns the queue of an endpoint; `None` if the endpoint does not exist.
     pub async fn find_queue(&self, scope: &Scope, endpoint: &EndpointId) -> Result<Option<QueueId>, DbError> {
         let found: Option<i64> =
-            sqlx::query_scalar("SELECT lane FROM lanes WHERE plugin = ? AND tenant = ? AND endpoint = ?")
+            sqlx::query_scalar("SELECT queue FROM queues WHERE plugin = ? AND tenant = ? AND endpoint = ?")
                 .bind(scope.plugin().clone())
                 .bind(scope.tenant().clone())
                 .bind(endpoint.as_str())
@@ -107,7 +107,7 @@ impl Database {
         let sql = union_query(state, |index, condition| {
             format!(
                 "SELECT {DELIVERY_COLUMNS} FROM deliveries d INDEXED BY {index} CROSS JOIN events e ON e.seq = d.event \
-                 WHERE d.lane = ?1 AND d.event < ?2 AND {condition}"
+                 WHERE d.queue = ?1 AND d.event < ?2 AND {condition}"
             )
         });
         let sql = format!("{sql} ORDER BY event DESC LIMIT ?3");
@@ -135,7 +135,7 @@ impl Database {
         type AttemptRow = (u32, i64, i64, String, Option<u16>, Vec<u8>);
         let rows: Vec<AttemptRow> = sqlx::query_as(
             "SELECT a.number, a.at, a.duration_ms, a.outcome, a.status, a.answer FROM events e \
-             CROSS JOIN attempts a ON a.event = e.seq WHERE a.lane = ? AND e.id = ? ORDER BY a.number",
+             CROSS JOIN attempts a ON a.event = e.seq WHERE a.queue = ? AND e.id = ? ORDER BY a.number",
         )
         .bind(queue.0)
         .bind(event)
@@ -153,7 +153,7 @@ impl Database {
     pub async fn delivery_exists(&self, scope: &Scope, endpoint: &EndpointId, event: &str) -> Result<bool, DbError> {
         let Some(queue) = self.find_queue(scope, endpoint).await? else { return Ok(false) };
         let found: Option<i64> = sqlx::query_scalar(
-            "SELECT 1 FROM events e CROSS JOIN deliveries d ON d.event = e.seq WHERE d.lane = ? AND e.id = ?",
+            "SELECT 1 FROM events e CROSS JOIN deliveries d ON d.event = e.seq WHERE d.queue = ? AND e.id = ?",
         )
         .bind(queue.0)
         .bind(event)

@@ -31,7 +31,7 @@ impl Database {
         while should_continue() {
             let mut search = self.begin_operator_search().await?;
             let found: DeliveryKeys = sqlx::query_as(
-                "SELECT lane, event FROM deliveries WHERE event < ?1 AND state IN (2, 3) AND at < ?2 LIMIT ?3",
+                "SELECT queue, event FROM deliveries WHERE event < ?1 AND state IN (2, 3) AND at < ?2 LIMIT ?3",
             )
             .bind(newest)
             .bind(int(before))
@@ -61,7 +61,7 @@ impl Database {
             // Retention deletes the oldest events first, so all deleted events precede the first remaining one.
             let mut search = self.begin_operator_search().await?;
             let found: DeliveryKeys = sqlx::query_as(
-                "SELECT lane, event FROM deliveries \
+                "SELECT queue, event FROM deliveries \
                  WHERE event < (SELECT coalesce(min(seq), 1 << 62) FROM events) LIMIT ?",
             )
             .bind(DELIVERIES_PRUNED_AT_ONCE)
@@ -79,10 +79,10 @@ impl Database {
     async fn delete_deliveries(&self, keys: &DeliveryKeys, only: &str) -> Result<u64, DbError> {
         let keys = serde_json::to_string(keys).map_err(|error| DbError::Corrupt(error.to_string()))?;
         let key_list = "SELECT json_extract(value, '$[0]'), json_extract(value, '$[1]') FROM json_each(?1)";
-        let deliveries = format!("DELETE FROM deliveries WHERE (lane, event) IN ({key_list}) {only}");
+        let deliveries = format!("DELETE FROM deliveries WHERE (queue, event) IN ({key_list}) {only}");
         let attempts = format!(
-            "DELETE FROM attempts WHERE (lane, event) IN ({key_list}) AND NOT EXISTS \
-             (SELECT 1 FROM deliveries d WHERE d.lane = attempts.lane AND d.event = attempts.event)"
+            "DELETE FROM attempts WHERE (queue, event) IN ({key_list}) AND NOT EXISTS \
+             (SELECT 1 FROM deliveries d WHERE d.queue = attempts.queue AND d.event = attempts.event)"
         );
         let delete = async move |write: &mut WriteTransaction| {
             let done = sqlx::query(AssertSqlSafe(deliveries)).bind(&keys).execute(write.connection()).await?;
@@ -107,10 +107,10 @@ impl Database {
     /// its condition. The query steps from queue to queue, not from row to row.
     async fn find_orphans(&self, part: &str) -> Result<Vec<QueueId>, DbError> {
         let sql = format!(
-            "WITH RECURSIVE there(lane) AS (SELECT min(lane) FROM {part} UNION ALL \
-             SELECT (SELECT min(lane) FROM {part} AND lane > there.lane) FROM there \
-             WHERE there.lane IS NOT NULL) \
-             SELECT lane FROM there WHERE lane IS NOT NULL AND lane NOT IN (SELECT lane FROM lanes)"
+            "WITH RECURSIVE there(queue) AS (SELECT min(queue) FROM {part} UNION ALL \
+             SELECT (SELECT min(queue) FROM {part} AND queue > there.queue) FROM there \
+             WHERE there.queue IS NOT NULL) \
+             SELECT queue FROM there WHERE queue IS NOT NULL AND queue NOT IN (SELECT queue FROM queues)"
         );
         let mut search = self.begin_operator_search().await?;
         let found: Vec<i64> = sqlx::query_scalar(AssertSqlSafe(sql)).fetch_all(search.connection()?).await?;
@@ -124,7 +124,7 @@ impl Database {
         queue: QueueId,
         should_continue: ContinueCheck<'_>,
     ) -> Result<u64, DbError> {
-        let sql = format!("SELECT lane, event FROM {part} AND lane = ? LIMIT ?");
+        let sql = format!("SELECT queue, event FROM {part} AND queue = ? LIMIT ?");
         let mut deleted = 0;
         while should_continue() {
             let mut search = self.begin_operator_search().await?;

@@ -30,7 +30,7 @@ impl Database {
         limit: usize,
     ) -> Result<Option<RecoveredDeliveries>, DbError> {
         let found: Option<i64> =
-            sqlx::query_scalar("SELECT lane FROM recoveries LIMIT 1").fetch_optional(&*self.readers()).await?;
+            sqlx::query_scalar("SELECT queue FROM recoveries LIMIT 1").fetch_optional(&*self.readers()).await?;
         if found.is_none() {
             return Ok(None);
         }
@@ -45,30 +45,30 @@ async fn recover_next(
     limit: usize,
 ) -> Result<Option<RecoveredDeliveries>, DbError> {
     let started_at = Instant::now();
-    let sql = "SELECT lane, since, ordered_at, after FROM recoveries ORDER BY lane <= ?, lane LIMIT 1";
+    let sql = "SELECT queue, since, ordered_at, after FROM recoveries ORDER BY queue <= ?, queue LIMIT 1";
     let row: Option<(i64, i64, i64, i64)> = sqlx::query_as(sql).bind(last.0).fetch_optional(&mut *connection).await?;
     let Some((queue, since, due_at, after)) = row else { return Ok(None) };
     let queue = QueueId(queue);
     let recovery = Recovery { queue, since: unsigned(since)?, due_at: unsigned(due_at)?, after };
     let part = recover_part(connection, recovery, limit).await?;
-    let exists: Option<i64> = sqlx::query_scalar("SELECT lane FROM lanes WHERE lane = ?")
+    let exists: Option<i64> = sqlx::query_scalar("SELECT queue FROM queues WHERE queue = ?")
         .bind(queue.0)
         .fetch_optional(&mut *connection)
         .await?;
     match part.remaining.filter(|_| exists.is_some()) {
         Some(remaining) => {
             let query =
-                sqlx::query("UPDATE recoveries SET after = ? WHERE lane = ?").bind(remaining.after).bind(queue.0);
+                sqlx::query("UPDATE recoveries SET after = ? WHERE queue = ?").bind(remaining.after).bind(queue.0);
             query.execute(connection).await?;
         }
         None => {
             let sql = match exists {
-                Some(_) => "DELETE FROM recoveries WHERE lane = ? AND again = 0",
-                None => "DELETE FROM recoveries WHERE lane = ?",
+                Some(_) => "DELETE FROM recoveries WHERE queue = ? AND again = 0",
+                None => "DELETE FROM recoveries WHERE queue = ?",
             };
             sqlx::query(sql).bind(queue.0).execute(&mut *connection).await?;
             // If the row remains, commands arrived during the scan, and their scan begins now.
-            let sql = "UPDATE recoveries SET after = 0, again = 0 WHERE lane = ?";
+            let sql = "UPDATE recoveries SET after = 0, again = 0 WHERE queue = ?";
             sqlx::query(sql).bind(queue.0).execute(connection).await?;
         }
     }

@@ -58,19 +58,19 @@ fn string_column(row: &SqliteRow, column: &str) -> Result<Arc<str>, DbError> {
 }
 
 const FILTER_CONDITION: &str =
-    "(?1 IS NULL OR l.plugin = ?1) AND (?2 IS NULL OR l.tenant = ?2) AND (?3 IS NULL OR l.endpoint = ?3)";
+    "(?1 IS NULL OR q.plugin = ?1) AND (?2 IS NULL OR q.tenant = ?2) AND (?3 IS NULL OR q.endpoint = ?3)";
 
 /// Returns the query of `search_deliveries`.
 pub(super) fn search_sql(state: Option<DeliveryState>) -> String {
     let sql = union_query(state, |index, condition| {
         format!(
-            "SELECT l.lane AS lane, l.plugin, l.tenant, l.endpoint, {DELIVERY_COLUMNS} \
-             FROM lanes l CROSS JOIN deliveries d INDEXED BY {index} ON d.lane = l.lane \
+            "SELECT q.queue AS queue, q.plugin, q.tenant, q.endpoint, {DELIVERY_COLUMNS} \
+             FROM queues q CROSS JOIN deliveries d INDEXED BY {index} ON d.queue = q.queue \
              CROSS JOIN events e ON e.seq = d.event \
-             WHERE {FILTER_CONDITION} AND l.lane >= ?4 AND (l.lane > ?4 OR d.event < ?5) AND {condition}"
+             WHERE {FILTER_CONDITION} AND q.queue >= ?4 AND (q.queue > ?4 OR d.event < ?5) AND {condition}"
         )
     });
-    format!("{sql} ORDER BY lane, event DESC LIMIT ?6")
+    format!("{sql} ORDER BY queue, event DESC LIMIT ?6")
 }
 
 impl Database {
@@ -82,14 +82,14 @@ impl Database {
         limit: u32,
     ) -> Result<Vec<EndpointRow>, DbError> {
         type Row = (i64, String, String, String, Option<i64>, i64, i64, i64, Option<i64>);
-        let count = |state: i64| format!("(SELECT count(*) FROM deliveries WHERE lane = l.lane AND state = {state})");
+        let count = |state: i64| format!("(SELECT count(*) FROM deliveries WHERE queue = q.queue AND state = {state})");
         let first = |state: i64| {
-            format!("coalesce((SELECT min(event) FROM deliveries WHERE lane = l.lane AND state = {state}), 1 << 62)")
+            format!("coalesce((SELECT min(event) FROM deliveries WHERE queue = q.queue AND state = {state}), 1 << 62)")
         };
         let sql = format!(
-            "SELECT l.lane, l.plugin, l.tenant, l.endpoint, l.failing_since, {}, {}, {}, \
+            "SELECT q.queue, q.plugin, q.tenant, q.endpoint, q.failing_since, {}, {}, {}, \
              (SELECT at FROM events WHERE seq = min({}, {})) \
-             FROM lanes l WHERE {FILTER_CONDITION} AND l.lane > ?4 ORDER BY l.lane LIMIT ?5",
+             FROM queues q WHERE {FILTER_CONDITION} AND q.queue > ?4 ORDER BY q.queue LIMIT ?5",
             count(0),
             count(1),
             count(3),
@@ -147,7 +147,7 @@ impl Database {
             let Some(scope) = Scope::new(string_column(row, "plugin")?, string_column(row, "tenant")?) else {
                 continue;
             };
-            let (queue, endpoint) = (QueueId(row.try_get("lane")?), string_column(row, "endpoint")?.into());
+            let (queue, endpoint) = (QueueId(row.try_get("queue")?), string_column(row, "endpoint")?.into());
             found.push(EndpointDelivery { queue, scope, endpoint, delivery: parse_delivery(row)? });
         }
         Ok(found)
@@ -155,7 +155,7 @@ impl Database {
 
     /// Returns the number of deliveries that a recovery since this time would deliver again.
     pub async fn count_given_up(&self, queue: QueueId, since: Timestamp) -> Result<u64, DbError> {
-        let count = sqlx::query_scalar("SELECT count(*) FROM deliveries WHERE lane = ? AND state = 3 AND at >= ?");
+        let count = sqlx::query_scalar("SELECT count(*) FROM deliveries WHERE queue = ? AND state = 3 AND at >= ?");
         let mut search = self.begin_operator_search().await?;
         let found = count.bind(queue.0).bind(int(since)).fetch_one(search.connection()?).await?;
         search.finish();
@@ -168,8 +168,8 @@ impl Database {
         for (plugin, table) in self.catalogue().tables_of(ENDPOINTS) {
             let sql = format!(
                 "SELECT min((SELECT at FROM events WHERE seq = \
-                 (SELECT min(event) FROM deliveries WHERE lane = l.lane AND state = 0))) \
-                 FROM lanes l CROSS JOIN \"{table}\" e ON e.tenant = l.tenant AND e.id = l.endpoint WHERE l.plugin = ? \
+                 (SELECT min(event) FROM deliveries WHERE queue = q.queue AND state = 0))) \
+                 FROM queues q CROSS JOIN \"{table}\" e ON e.tenant = q.tenant AND e.id = q.endpoint WHERE q.plugin = ? \
                  AND json_extract(e.body, '$.enabled') AND json_extract(e.body, '$.disabled') IS NULL"
             );
             let at: Option<i64> =

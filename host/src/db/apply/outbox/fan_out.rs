@@ -21,7 +21,7 @@ pub(in crate::db) static FAN_OUT_DELIVERIES: LazyLock<ChunkedSql> =
     LazyLock::new(|| ChunkedSql::insert(DELIVERY_COLUMNS, NEW_DELIVERY, "ON CONFLICT DO NOTHING"));
 
 static FAN_OUTS: LazyLock<ChunkedSql> =
-    LazyLock::new(|| ChunkedSql::insert("fan_outs (plugin, tenant, events, lanes, made, done)", "(?,?,?,?,0,0)", ""));
+    LazyLock::new(|| ChunkedSql::insert("fan_outs (plugin, tenant, events, queues, made, done)", "(?,?,?,?,0,0)", ""));
 
 /// Consecutive events of one tenant for the same queues.
 struct FanOut {

@@ -39,7 +39,7 @@ pub(in crate::db) struct RecoveredPart {
 /// The query names its index, because SQLite has no statistics before the first shutdown. Without them SQLite would
 /// read all deliveries of the queue.
 pub(in crate::db) const GIVEN_UP: &str = "SELECT event, at FROM deliveries INDEXED BY deliveries_given_up \
-                                          WHERE lane = ? AND event > ? AND state = 3 ORDER BY event LIMIT ?";
+                                          WHERE queue = ? AND event > ? AND state = 3 ORDER BY event LIMIT ?";
 
 /// Examines the next `limit` deliveries that were given up, and makes those since `since` due.
 pub(in crate::db) async fn recover_part(
@@ -60,7 +60,7 @@ pub(in crate::db) async fn recover_part(
     let events: Vec<EventSeq> = examined.iter().filter(|(_, at)| *at >= since).map(|(event, _)| *event).collect();
     if !events.is_empty() {
         let sql = "UPDATE deliveries SET state = 1, due = ?2, at = ?2 \
-                   WHERE lane = ?1 AND event IN (SELECT value FROM json_each(?3))";
+                   WHERE queue = ?1 AND event IN (SELECT value FROM json_each(?3))";
         sqlx::query(sql)
             .bind(recovery.queue.0)
             .bind(int(recovery.due_at))
@@ -95,7 +95,7 @@ pub(super) async fn begin(
 /// again, so another scan follows.
 async fn merge(connection: &mut SqliteConnection, command: &Recovery) -> Result<bool, DbError> {
     let sql = "UPDATE recoveries SET since = min(since, ?2), ordered_at = max(ordered_at, ?3), again = again OR after > 0 \
-               WHERE lane = ?1";
+               WHERE queue = ?1";
     let merged = sqlx::query(sql)
         .bind(command.queue.0)
         .bind(int(command.since))
@@ -106,7 +106,7 @@ async fn merge(connection: &mut SqliteConnection, command: &Recovery) -> Result<
 }
 
 async fn insert(connection: &mut SqliteConnection, remaining: &Recovery) -> Result<(), DbError> {
-    sqlx::query("INSERT INTO recoveries (lane, since, ordered_at, after) VALUES (?, ?, ?, ?)")
+    sqlx::query("INSERT INTO recoveries (queue, since, ordered_at, after) VALUES (?, ?, ?, ?)")
         .bind(remaining.queue.0)
         .bind(int(remaining.since))
         .bind(int(remaining.due_at))

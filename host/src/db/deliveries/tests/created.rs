@@ -97,7 +97,7 @@ async fn failed_batch_that_is_split_loses_and_duplicates_nothing() {
         bench.apply(second.to_vec()).await;
     }
     assert_eq!(bench.deliveries(TENANT, "ep").await.len(), 18);
-    assert_eq!((bench.count("events").await, bench.count("lanes").await), (18, 10));
+    assert_eq!((bench.count("events").await, bench.count("queues").await), (18, 10));
     assert_eq!(bench.deliveries(TENANT, "ep-0").await.len(), 18, "created by the first change, with its event");
     bench.emit("last").await;
     assert_eq!(bench.deliveries(TENANT, "ep-8").await["last"], ("pending", 0));

@@ -153,7 +153,7 @@ async fn large_recovery_is_bounded_in_each_transaction_and_completes() {
     let mut bench = with_many(&["ep", "other", "early"]).await;
     let db = bench.file.db.clone();
     let give_up = async |endpoint: &str, at: Timestamp| {
-        let sql = "UPDATE deliveries SET state = 3, at = ? WHERE lane = (SELECT lane FROM lanes WHERE endpoint = ?)";
+        let sql = "UPDATE deliveries SET state = 3, at = ? WHERE queue = (SELECT queue FROM queues WHERE endpoint = ?)";
         db.execute(sqlx::query(sql).bind(at.cast_signed()).bind(endpoint.to_owned())).await.unwrap();
     };
     let count = async |queue: QueueId| db.count_given_up(queue, 0).await.unwrap();

@@ -106,7 +106,7 @@ async fn queries_use_an_index() {
     let all = plan(&search_sql(None)).await;
     assert!(all.contains("deliveries_fresh") && all.contains("deliveries_tried"), "{all}");
     let retrying = plan(&search_sql(Some(DeliveryState::Retrying))).await;
-    assert!(retrying.contains("deliveries_due (lane=?)"), "{retrying}");
+    assert!(retrying.contains("deliveries_due (queue=?)"), "{retrying}");
     for (state, index) in [
         (None, "deliveries_tried"),
         (Some(DeliveryState::Pending), "deliveries_fresh"),
@@ -117,14 +117,14 @@ async fn queries_use_an_index() {
         assert!(search.contains(index) && !search.contains("TEMP B-TREE"), "{search}");
     }
     let recover = plan(GIVEN_UP).await;
-    assert!(recover.contains("deliveries_given_up (lane=? AND event>?)"), "{recover}");
+    assert!(recover.contains("deliveries_given_up (queue=? AND event>?)"), "{recover}");
     assert!(!recover.contains("TEMP B-TREE"), "{recover}");
     let forget = plan(
-        "DELETE FROM deliveries WHERE (lane, event) IN \
+        "DELETE FROM deliveries WHERE (queue, event) IN \
          (SELECT json_extract(value, '$[0]'), json_extract(value, '$[1]') FROM json_each('[[1,2]]'))",
     )
     .await;
-    assert!(forget.contains("SEARCH deliveries USING PRIMARY KEY (event=? AND lane=?)"), "{forget}");
+    assert!(forget.contains("SEARCH deliveries USING PRIMARY KEY (event=? AND queue=?)"), "{forget}");
 }
 
 /// SQLite collects statistics when a host stops. Without named indexes it then read all events for an endpoint with few
