@@ -66,14 +66,14 @@ async fn rollback_publishes_any_stored_version_by_the_beginning_of_its_hash() {
 }
 
 #[tokio::test]
-async fn rollback_to_an_unknown_or_serving_version_changes_nothing_and_says_what_to_do() {
+async fn rollback_to_an_unknown_or_serving_version_is_rejected_with_the_next_step() {
     let host = host_with_three_versions().await;
     let current = versions(&host).await[0]["hash"].as_str().unwrap().to_owned();
     for (to, reason) in [
-        ("ffffffff", "no published component has a hash that begins with ffffffff"),
-        (&current[..8], "serves already"),
-        ("xyz", "hexadecimal digits"),
-        ("abc", "at least its first 4 characters"),
+        ("ffffffff", "No stored component of chameleon has a hash that begins with ffffffff."),
+        (&current[..8], "this component serves already"),
+        ("xyz1", "to must be 4 to 64 hexadecimal digits."),
+        ("abc", "to must be 4 to 64 hexadecimal digits."),
     ] {
         let error = run_err(&host, &["plugin", "rollback", "chameleon", "--to", to]).await;
         assert!(error.contains(reason) && error.contains("tenon plugin versions"), "{to}: {error}");
@@ -90,7 +90,49 @@ async fn component_that_is_no_longer_stored_is_neither_listed_nor_published() {
     fs::remove_file(host.data_dir().join("components").join(format!("{oldest}.wasm"))).unwrap();
     assert_eq!(versions(&host).await.len(), 2);
     let error = run_err(&host, &["plugin", "rollback", "chameleon", "--to", &oldest]).await;
-    assert!(error.contains("3.0.0 continues to serve"), "{error}");
+    assert!(error.contains("No stored component"), "{error}");
     assert_eq!(serving(&host).await, "3.0.0");
+    host.stop().await;
+}
+
+#[tokio::test]
+async fn stored_version_can_be_published_after_a_restart() {
+    let host = host_with_three_versions().await.restart().await;
+    let listed = versions(&host).await;
+    assert_eq!(listed.len(), 3, "{listed:?}");
+    let oldest = listed[2]["hash"].as_str().unwrap();
+    run_ok(&host, &["plugin", "rollback", "chameleon", "--to", oldest]).await;
+    assert_eq!(serving(&host).await, "1.0.0");
+    host.stop().await;
+}
+
+#[tokio::test]
+async fn stored_version_can_be_published_if_none_serves() {
+    let host = host_with_three_versions().await;
+    let listed = versions(&host).await;
+    let hash = |index: usize| listed[index]["hash"].as_str().unwrap().to_owned();
+    let (current, oldest) = (hash(0), hash(2));
+    let lost = host.data_dir().join("components").join(format!("{current}.wasm"));
+    let host = host.restart_after(|| fs::remove_file(lost).unwrap()).await;
+    let down = versions(&host).await;
+    assert!(down.iter().all(|version| version["serving"] == json!(false)), "{down:?}");
+    run_ok(&host, &["plugin", "rollback", "chameleon", "--to", &oldest]).await;
+    assert_eq!(serving(&host).await, "1.0.0");
+    host.stop().await;
+}
+
+#[tokio::test]
+async fn last_ten_published_components_are_listed() {
+    let host = host_with_three_versions().await;
+    for number in 4..=12 {
+        let version = format!("{number}.0.0");
+        let file = host.dir.path().join(&version);
+        fs::write(&file, guests::chameleon_version(&version).unwrap()).unwrap();
+        run_ok(&host, &["plugin", "deploy", &file.display().to_string(), "--plugin", "chameleon"]).await;
+    }
+    let listed: Vec<String> =
+        versions(&host).await.iter().map(|version| version["version"].as_str().unwrap().to_owned()).collect();
+    let expected: Vec<String> = (3..=12).rev().map(|number| format!("{number}.0.0")).collect();
+    assert_eq!(listed, expected);
     host.stop().await;
 }

@@ -11,9 +11,10 @@ use axum::{
 };
 use http::Uri;
 use serde::Deserialize;
+use tokio::sync::Semaphore;
 
 pub use self::status::{check_report, step_times};
-use self::status::{plugin_status, swap_report, version_line};
+use self::status::{plugin_status, stored_version, swap_report};
 use super::{
     AdminError, Services,
     inputs::{Component, Name, Operator, read_options},
@@ -21,25 +22,28 @@ use super::{
     wire::{CheckReport, PluginStatus, StoredVersion, SwapReport},
 };
 use crate::{
-    limits::{ADMIN_COMPONENT_BYTES_MAX, SWAP_HISTORY_MAX},
+    limits::{ADMIN_COMPONENT_BYTES_MAX, HASH_CHARS, HASH_PREFIX_CHARS_MIN, SWAP_HISTORY_MAX},
     plugin::{
         grants,
         load::SwapError,
         reload::{
             AllowedChanges, DataMigrator, DeployOptions, check,
-            journal::{self, SwapAction, SwapJournal},
+            journal::{self, PublishedVersion, SwapAction, SwapJournal},
         },
     },
 };
 
 type JsonResult<T> = Result<Json<T>, AdminError>;
 
+/// Held while the stored components of a plugin are read, to compare their hashes.
+static HASHING: Semaphore = Semaphore::const_new(1);
+
 pub fn routes() -> Routes {
     let body_limit = DefaultBodyLimit::max(ADMIN_COMPONENT_BYTES_MAX);
     Routes::default()
         .read("/v1/plugins", list)
         .read("/v1/plugins/{plugin}/versions", versions)
-        .read_with_body("/v1/plugins/{plugin}/check", post(check_component).layer(body_limit))
+        .read_by_post("/v1/plugins/{plugin}/check", check_component, ADMIN_COMPONENT_BYTES_MAX)
         .action(SwapAction::Deploy.name(), "/v1/plugins/{plugin}/component", put(deploy).layer(body_limit))
         .action(SwapAction::Rollback.name(), "/v1/plugins/{plugin}/rollback", post(rollback))
 }
@@ -51,15 +55,23 @@ async fn list(State(host): State<Arc<Services>>) -> JsonResult<Vec<PluginStatus>
 /// Lists the components of a plugin that a rollback can publish, and the one that serves, newest first.
 async fn versions(State(host): State<Arc<Services>>, Name(plugin): Name) -> JsonResult<Vec<StoredVersion>> {
     host.find_plugin(&plugin).await?;
-    let published = host.stores.find_published(&plugin, SWAP_HISTORY_MAX).await.map_err(AdminError::failed)?;
-    let versions = journal::versions(&published);
+    let status = host.reloader.status().await.into_iter().find(|status| *status.name == *plugin);
+    let serving = status.and_then(|status| status.serving).map(|serving| serving.version.hash);
+    let versions = stored_versions(&host, &plugin).await?.into_iter();
+    Ok(Json(versions.map(|version| stored_version(version, serving.as_deref())).collect()))
+}
+
+/// Returns the published components of a plugin whose bytes are stored, newest first.
+async fn stored_versions(host: &Services, plugin: &str) -> Result<Vec<PublishedVersion>, AdminError> {
+    let published = host.stores.find_published(plugin, SWAP_HISTORY_MAX).await.map_err(AdminError::failed)?;
+    let mut versions = journal::versions(&published);
     let loader = host.loader.clone();
-    // Reads each component, to compare its hash.
+    let _permit = HASHING.acquire().await.map_err(AdminError::failed)?;
     let stored = tokio::task::spawn_blocking(move || {
-        let stored = versions.into_iter().filter(|version| loader.components().has(&version.hash));
-        stored.map(version_line).collect()
+        versions.retain(|version| loader.components().has(&version.hash));
+        versions
     });
-    Ok(Json(stored.await.map_err(AdminError::failed)?))
+    stored.await.map_err(AdminError::failed)
 }
 
 #[derive(Deserialize)]
@@ -130,19 +142,43 @@ async fn rollback(
     uri: Uri,
     operator: Operator,
 ) -> JsonResult<SwapReport> {
-    let hint = "The option is to=HASH: a hash of `tenon plugin versions`, or at least its first 4 characters.";
+    let hint = "The option is to, the beginning of a hash of `tenon plugin versions`.";
     let RollbackOptions { to } = read_options(&uri, hint)?;
-    if to.as_deref().is_some_and(|to| to.len() < 4 || !to.bytes().all(|byte| byte.is_ascii_hexdigit())) {
-        return Err(AdminError::invalid("to must be a hash of a component in hexadecimal digits.", hint));
-    }
     host.find_plugin(&plugin).await?;
-    let to = to.map(|to| to.to_ascii_lowercase());
+    let to = match to {
+        Some(to) => Some(find_stored(&stored_versions(&host, &plugin).await?, &plugin, &to)?),
+        None => None,
+    };
     let report = host.reloader.rollback(&plugin, &operator.name, to).await;
-    let report = report.map_err(|error| {
-        let hint = format!("List the stored versions with `tenon plugin versions {plugin}`.");
-        swap_conflict(&host, &plugin, "was not rolled back", error, &hint)
-    })?;
+    let report =
+        report.map_err(|error| swap_conflict(&host, &plugin, "was not rolled back", error, &versions_hint(&plugin)))?;
     Ok(Json(swap_report(report)))
+}
+
+/// Returns the hash of the only component whose hash begins with `prefix`.
+fn find_stored(stored: &[PublishedVersion], plugin: &str, prefix: &str) -> Result<Arc<str>, AdminError> {
+    let hint = versions_hint(plugin);
+    let (min, max) = (HASH_PREFIX_CHARS_MIN, HASH_CHARS);
+    if !(min..=max).contains(&prefix.len()) || !prefix.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+        return Err(AdminError::invalid(format!("to must be {min} to {max} hexadecimal digits."), hint));
+    }
+    let prefix = prefix.to_ascii_lowercase();
+    let mut found = stored.iter().filter(|version| version.hash.starts_with(&prefix));
+    match (found.next(), found.next()) {
+        (Some(version), None) => Ok(version.hash.clone()),
+        (None, _) => {
+            let message = format!("No stored component of {plugin} has a hash that begins with {prefix}.");
+            Err(AdminError::not_found(message, hint))
+        }
+        (Some(_), Some(_)) => {
+            let message = format!("Several stored components of {plugin} have a hash that begins with {prefix}.");
+            Err(AdminError::invalid(message, "Send more characters of the hash."))
+        }
+    }
+}
+
+fn versions_hint(plugin: &str) -> String {
+    format!("List the stored versions with `tenon plugin versions {plugin}`.")
 }
 
 fn swap_conflict(host: &Services, plugin: &str, result: &str, error: SwapError, hint: &str) -> AdminError {
@@ -174,5 +210,27 @@ mod tests {
             deploy_hint(&["is empty".to_owned(), ungranted]).starts_with("If the component belongs to another plugin")
         );
         assert!(!deploy_hint(&["is empty".to_owned()]).contains("--plugin"));
+    }
+
+    fn stored(hash: &str) -> PublishedVersion {
+        PublishedVersion { hash: hash.into(), version: None, published: None, ended: None }
+    }
+
+    #[test]
+    fn beginning_of_a_hash_selects_the_only_stored_component() {
+        let stored = [stored("abcd1"), stored("abcd2"), stored("ef012")];
+        assert_eq!(find_stored(&stored, "notes", "EF01").as_deref(), Ok("ef012"));
+        let errors = ["abcd", "0000", "abc", "xyz1", "", &"a".repeat(65)]
+            .map(|prefix| find_stored(&stored, "notes", prefix).unwrap_err().to_string());
+        let malformed = "to must be 4 to 64 hexadecimal digits.";
+        let expected = [
+            "Several stored components of notes have a hash that begins with abcd.",
+            "No stored component of notes has a hash that begins with 0000.",
+            malformed,
+            malformed,
+            malformed,
+            malformed,
+        ];
+        assert_eq!(errors, expected);
     }
 }

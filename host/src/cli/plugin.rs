@@ -17,7 +17,7 @@ use super::{
 };
 use crate::admin::wire::{PluginStatus, SwapReport};
 
-/// Manage plugins: list, check, compile, deploy, versions, roll back, journal, profile
+/// Manage plugins: list, check, compile, deploy, list versions, roll back, journal, profile
 #[derive(Args)]
 #[command(
     after_help = "Example:\n  tenon plugin list\n  tenon plugin deploy notes.wasm --plugin notes\n  tenon plugin rollback notes"

@@ -150,8 +150,8 @@ impl Database {
         Ok(database)
     }
 
-    /// Like `open_read_only`, but the schema may be older. For tables whose schema never changed: swaps and plugin
-    /// tables.
+    /// Like `open_read_only`, but the schema may be older. Its readers use only columns that every
+    /// schema has.
     pub async fn open_older_read_only(url: &str, options: &DbOptions) -> Result<Database, DbError> {
         let path = options::path_of(url)?;
         options::existing(&path)?;

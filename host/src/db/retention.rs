@@ -244,7 +244,7 @@ mod tests {
         file.db.prune_larger(GrowingTable::Swaps, 0, &|| true).await.unwrap();
         file.db.prune_older(GrowingTable::Swaps, u64::MAX, &|| true).await.unwrap();
         for (plugin, at) in [("notes", 2), ("bank", 3)] {
-            assert_eq!(file.db.last_published(plugin).await.unwrap().map(|line| line.at), Some(at), "{plugin}");
+            assert_eq!(file.db.find_published_swaps(plugin, 1).await.unwrap()[0].at, at, "{plugin}");
         }
         let left: i64 = sqlx::query_scalar("SELECT count(*) FROM swaps").fetch_one(&*file.db.readers()).await.unwrap();
         assert_eq!(left, 2);

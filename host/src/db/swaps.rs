@@ -2,7 +2,7 @@
 //!
 //! A row is written in the same transaction as the action that it describes.
 
-use sqlx::SqliteConnection;
+use sqlx::{AssertSqlSafe, SqliteConnection};
 
 use super::apply::rows::int;
 use super::records::unsigned;
@@ -138,16 +138,19 @@ impl Database {
         rows.into_iter().map(swap_of).collect()
     }
 
-    /// Returns the lines of a plugin with the outcome "published", newest first.
+    /// Returns the lines of a plugin with the outcome "published", newest first. Of the lines that publish the same
+    /// component again, as after a change of settings, only the newest line of the plugin is returned.
     pub async fn find_published_swaps(&self, plugin: &str, limit: u32) -> Result<Vec<SwapRow>, DbError> {
-        let plugin = Some(plugin.to_owned());
-        self.list_swaps(&SwapFilter { plugin, outcome: Some("published"), ..SwapFilter::default() }, limit).await
-    }
-
-    /// Returns the last line with the outcome "published". It describes the serving component, or the removal of the
-    /// plugin.
-    pub async fn last_published(&self, plugin: &str) -> Result<Option<SwapRow>, DbError> {
-        Ok(self.find_published_swaps(plugin, 1).await?.pop())
+        let rows: Vec<Columns> = sqlx::query_as(
+            "SELECT at, who, plugin, action, from_hash, to_hash, version, file_hash, outcome, reasons, steps_ms \
+             FROM swaps WHERE plugin = ?1 AND outcome = 'published' AND (from_hash IS NOT to_hash OR seq = \
+             (SELECT max(seq) FROM swaps WHERE plugin = ?1 AND outcome = 'published')) ORDER BY seq DESC LIMIT ?2",
+        )
+        .bind(plugin)
+        .bind(limit.min(SWAPS_LISTED_MAX))
+        .fetch_all(&*self.readers())
+        .await?;
+        rows.into_iter().map(swap_of).collect()
     }
 }
 
@@ -167,26 +170,31 @@ pub(super) async fn insert_action(connection: &mut SqliteConnection, action: &Op
     insert(connection, &SwapRow::from(action)).await
 }
 
-/// Inserts a line, within the caller's transaction if there is one.
+/// Inserts a line, within the caller's transaction if there is one. The database may have an older schema, which has no
+/// column `version`, if the line has no version.
 pub(super) async fn insert(connection: &mut SqliteConnection, swap: &SwapRow) -> Result<(), DbError> {
     let json = |value: Result<String, serde_json::Error>| value.map_err(|error| DbError::Corrupt(error.to_string()));
-    sqlx::query(
-        "INSERT INTO swaps (at, who, plugin, action, from_hash, to_hash, version, file_hash, outcome, reasons, steps_ms) \
-         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-    )
-    .bind(int(swap.at))
-    .bind(swap.operator.as_str())
-    .bind(swap.plugin.as_str())
-    .bind(swap.action.as_str())
-    .bind(swap.from_hash.as_deref())
-    .bind(swap.to_hash.as_deref())
-    .bind(swap.version.as_deref())
-    .bind(swap.file_hash.as_deref())
-    .bind(swap.outcome.as_str())
-    .bind(json(serde_json::to_string(&swap.reasons))?)
-    .bind(json(serde_json::to_string(&swap.steps_ms))?)
-    .execute(connection)
-    .await?;
+    let (column, parameter) = if swap.version.is_some() { (", version", ", ?") } else { ("", "") };
+    let sql = format!(
+        "INSERT INTO swaps (at, who, plugin, action, from_hash, to_hash, file_hash, outcome, reasons, steps_ms{column}) \
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?{parameter})"
+    );
+    let query = sqlx::query(AssertSqlSafe(sql))
+        .bind(int(swap.at))
+        .bind(swap.operator.as_str())
+        .bind(swap.plugin.as_str())
+        .bind(swap.action.as_str())
+        .bind(swap.from_hash.as_deref())
+        .bind(swap.to_hash.as_deref())
+        .bind(swap.file_hash.as_deref())
+        .bind(swap.outcome.as_str())
+        .bind(json(serde_json::to_string(&swap.reasons))?)
+        .bind(json(serde_json::to_string(&swap.steps_ms))?);
+    let query = match &swap.version {
+        Some(version) => query.bind(version.as_str()),
+        None => query,
+    };
+    query.execute(connection).await?;
     Ok(())
 }
 
@@ -258,10 +266,26 @@ mod tests {
         for line in &lines {
             file.db.record_swap(line).await.unwrap();
         }
-        assert_eq!(file.db.last_published("notes").await.unwrap().as_ref(), Some(&lines[1]));
-        assert_eq!(file.db.last_published("none").await.unwrap(), None);
+        assert_eq!(file.db.find_published_swaps("notes", 1).await.unwrap(), [lines[1].clone()]);
+        assert_eq!(file.db.find_published_swaps("none", 1).await.unwrap(), []);
         let all: Vec<u64> =
             file.db.list_swaps(&SwapFilter::default(), 3).await.unwrap().iter().map(|line| line.at).collect();
         assert_eq!(all, [4, 3, 2]);
+    }
+
+    #[tokio::test]
+    async fn changes_of_settings_do_not_displace_versions_from_the_published_lines() {
+        let file = TestFile::open().await;
+        let change = |at, from: Option<&str>, to: &str| SwapRow {
+            from_hash: from.map(str::to_owned),
+            to_hash: Some(to.to_owned()),
+            ..swap(at, "notes", "published")
+        };
+        let mut lines = vec![change(1, None, "a"), change(2, Some("a"), "b")];
+        lines.extend((3..=20).map(|at| change(at, Some("b"), "b")));
+        file.db.record_swaps(lines).await.unwrap();
+        let found = file.db.find_published_swaps("notes", 3).await.unwrap();
+        assert_eq!(found.iter().map(|line| line.at).collect::<Vec<_>>(), [20, 2, 1]);
+        assert_eq!(file.db.find_served_component("notes").await.unwrap().as_deref(), Some("b"));
     }
 }

@@ -19,6 +19,10 @@ pub const ADMIN_JOURNAL_LINES_MAX: usize = 1_000;
 /// Lines of the operators' journal for a request without a limit: about one screen.
 pub const ADMIN_JOURNAL_LINES_DEFAULT: usize = 50;
 
+/// Characters of a hash that selects a stored component, and of a whole hash.
+pub const HASH_PREFIX_CHARS_MIN: usize = 4;
+pub const HASH_CHARS: usize = 64;
+
 /// Entries of one page of a list.
 pub const ADMIN_PAGE_MAX: u32 = 1_000;
 

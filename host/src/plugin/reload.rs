@@ -178,9 +178,9 @@ impl Reloader {
         self.request(message).await?.unwrap_or_else(|_| Err(stopping()))
     }
 
-    /// Publishes the version that served before, or the published component whose hash begins with `to`. A second
-    /// rollback without `to` undoes the first.
-    pub async fn rollback(&self, plugin: &str, actor: &str, to: Option<String>) -> Result<SwapReport, SwapError> {
+    /// Publishes the version that served before, or the stored component with the hash `to`. A second rollback without
+    /// `to` undoes the first.
+    pub async fn rollback(&self, plugin: &str, actor: &str, to: Option<Arc<str>>) -> Result<SwapReport, SwapError> {
         let message = |reply| Message::Rollback { plugin: plugin.into(), actor: actor.into(), to, reply };
         self.request(message).await?.unwrap_or_else(|_| Err(stopping()))
     }

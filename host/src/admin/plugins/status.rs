@@ -56,18 +56,20 @@ pub fn swap_report(report: SwapReport) -> wire::SwapReport {
     }
 }
 
-pub fn version_line(version: PublishedVersion) -> wire::StoredVersion {
+/// `serving` is the hash of the component that serves.
+pub fn stored_version(version: PublishedVersion, serving: Option<&str>) -> wire::StoredVersion {
     wire::StoredVersion {
+        serving: serving == Some(&*version.hash),
         hash: version.hash.to_string(),
         version: version.version,
-        published: publication(version.published),
+        published: version.published.map(publication),
         ended: version.ended.map(publication),
     }
 }
 
 fn publication(publication: Publication) -> wire::Publication {
     let Publication { at, actor, action } = publication;
-    wire::Publication { at: wire::TimestampText(at), who: actor, action: action.name().to_owned() }
+    wire::Publication { at: wire::TimestampText(at), operator: actor, action: action.name().to_owned() }
 }
 
 pub fn check_report(mut report: check::CheckReport) -> wire::CheckReport {

@@ -58,11 +58,12 @@ pub struct VersionStatus {
 pub struct StoredVersion {
     /// Hex SHA-256 of the component.
     pub hash: String,
-    /// `None` if an older host published it, which did not record it.
+    /// `None` if the host that published it did not record it.
     pub version: Option<String>,
-    /// The publication since which it serves, or served last.
-    pub published: Publication,
-    /// The change that ended it. `None` if it serves.
+    pub serving: bool,
+    /// The last publication. `None` if retention has deleted its line.
+    pub published: Option<Publication>,
+    /// The change that replaced it. `None` if it was published last.
     pub ended: Option<Publication>,
 }
 
@@ -71,7 +72,8 @@ pub struct StoredVersion {
 pub struct Publication {
     pub at: TimestampText,
     /// Name of the operator, "file watch", "plugins.toml", or "host".
-    pub who: String,
+    #[serde(rename = "who")]
+    pub operator: String,
     /// "deploy", "file", "rollback", …
     pub action: String,
 }

@@ -33,7 +33,7 @@ impl Versions {
 
 fn render(versions: &[StoredVersion]) -> String {
     if versions.is_empty() {
-        return "No version of the plugin was published yet.\n".to_owned();
+        return "The data folder has no component of the plugin.\n".to_owned();
     }
     let columns = [
         Column::Left("HASH"),
@@ -43,16 +43,16 @@ fn render(versions: &[StoredVersion]) -> String {
         Column::Left("ENDED"),
         Column::Left("BY"),
     ];
-    let by = |publication: &Publication| format!("{} ({})", publication.who, publication.action);
+    let at = |change: &Option<Publication>| change.as_ref().map(|change| change.at.to_string()).unwrap_or_default();
+    let by = |change: &Option<Publication>| {
+        let by = change.as_ref().map(|change| format!("{} ({})", change.operator, change.action));
+        by.unwrap_or_default()
+    };
     let rows = versions.iter().map(|version| {
-        let (ended, ended_by) = match &version.ended {
-            Some(ended) => (ended.at.to_string(), by(ended)),
-            None => ("serving".to_owned(), String::new()),
-        };
-        let hash = output::short(&version.hash);
-        let (published, published_by) = (version.published.at.to_string(), by(&version.published));
-        let name = version.version.clone().unwrap_or_default();
-        Row { cells: vec![hash, name, published, published_by, ended, ended_by], notes: Vec::new() }
+        let (hash, name) = (output::short(&version.hash), version.version.clone().unwrap_or_default());
+        let ended = if version.serving { "serving".to_owned() } else { at(&version.ended) };
+        let cells = vec![hash, name, at(&version.published), by(&version.published), ended, by(&version.ended)];
+        Row { cells, notes: Vec::new() }
     });
     render_table(&columns, &rows.collect::<Vec<_>>())
 }
@@ -64,22 +64,24 @@ mod tests {
 
     #[test]
     fn table_shows_the_serving_version_and_what_ended_the_others() {
-        let publication = |at, who: &str, action: &str| Publication {
+        let publication = |at, operator: &str, action: &str| Publication {
             at: TimestampText(at),
-            who: who.to_owned(),
+            operator: operator.to_owned(),
             action: action.to_owned(),
         };
         let versions = [
             StoredVersion {
                 hash: "0123456789abcdef".to_owned(),
                 version: Some("0.2.0".to_owned()),
-                published: publication(1, "ada", "deploy"),
+                serving: true,
+                published: Some(publication(1, "ada", "deploy")),
                 ended: None,
             },
             StoredVersion {
                 hash: "fedcba9876543210".to_owned(),
                 version: None,
-                published: publication(0, "file watch", "file"),
+                serving: false,
+                published: Some(publication(0, "file watch", "file")),
                 ended: Some(publication(1, "ada", "deploy")),
             },
         ];

@@ -123,14 +123,15 @@ pub fn predecessor(published: &[SwapEntry], current: &str) -> Option<Arc<str>> {
     took_over.and_then(|entry| entry.from.clone())
 }
 
-/// A component, and when it served last.
+/// A component, and the last time that it was published.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PublishedVersion {
     pub hash: Arc<str>,
     /// `None` if the host that published it did not record it.
     pub version: Option<String>,
-    pub published: Publication,
-    /// The change that ended it. `None` if it serves.
+    /// `None` if the journal no longer has the line.
+    pub published: Option<Publication>,
+    /// The change that replaced it. `None` if it was published last.
     pub ended: Option<Publication>,
 }
 
@@ -143,48 +144,39 @@ pub struct Publication {
     pub action: SwapAction,
 }
 
-/// Returns each component of the lines once, with the last time that it served, newest first. `published` is newest
-/// first, too.
+/// Returns each component of the lines once, with its last publication, newest first. `published` is newest first, too.
 pub fn versions(published: &[SwapEntry]) -> Vec<PublishedVersion> {
-    let mut periods: Vec<PublishedVersion> = Vec::new();
-    for entry in published.iter().rev() {
-        let change = Publication { at: entry.at, actor: entry.actor.clone(), action: entry.action };
-        let serving = periods.last_mut().filter(|period| period.ended.is_none());
-        if let Some(serving) = serving {
-            // New settings publish the same component again.
-            if entry.to.as_ref() == Some(&serving.hash) {
-                serving.version = entry.version.clone().or_else(|| serving.version.take());
-                continue;
-            }
-            serving.ended = Some(change.clone());
-        }
-        if let Some(hash) = &entry.to {
-            let (hash, version) = (hash.clone(), entry.version.clone());
-            periods.push(PublishedVersion { hash, version, published: change, ended: None });
-        }
-    }
     let mut versions: Vec<PublishedVersion> = Vec::new();
-    for period in periods.into_iter().rev() {
-        if versions.iter().all(|known| known.hash != period.hash) {
-            versions.push(period);
+    for period in periods(published).into_iter().rev() {
+        match versions.iter_mut().find(|known| known.hash == period.hash) {
+            Some(known) => known.version = known.version.take().or(period.version),
+            None => versions.push(period),
         }
     }
     versions
 }
 
-/// Returns the hash of the only component in the lines whose hash begins with `prefix`.
-///
-/// # Errors
-/// No component matches, several do, or the only one is `serving`.
-pub fn find_version(published: &[SwapEntry], prefix: &str, serving: &str) -> Result<Arc<str>, String> {
-    let mut found: Vec<Arc<str>> = versions(published).into_iter().map(|version| version.hash).collect();
-    found.retain(|hash| hash.starts_with(prefix));
-    match &*found {
-        [] => Err(format!("no published component has a hash that begins with {prefix}")),
-        [hash] if **hash == *serving => Err(format!("the component {prefix} serves already")),
-        [hash] => Ok(hash.clone()),
-        _ => Err(format!("{} components have a hash that begins with {prefix}: write more of it", found.len())),
+/// Returns the times in which each component was the published one, oldest first.
+fn periods(published: &[SwapEntry]) -> Vec<PublishedVersion> {
+    let before = published.last().and_then(|oldest| oldest.from.clone());
+    let before = before.map(|hash| PublishedVersion { hash, version: None, published: None, ended: None });
+    let mut periods: Vec<PublishedVersion> = before.into_iter().collect();
+    for entry in published.iter().rev() {
+        let change = Publication { at: entry.at, actor: entry.actor.clone(), action: entry.action };
+        if let Some(current) = periods.last_mut().filter(|period| period.ended.is_none()) {
+            // New settings publish the same component again.
+            if entry.to.as_ref() == Some(&current.hash) {
+                current.version = entry.version.clone().or_else(|| current.version.take());
+                continue;
+            }
+            current.ended = Some(change.clone());
+        }
+        if let Some(hash) = &entry.to {
+            let (hash, version) = (hash.clone(), entry.version.clone());
+            periods.push(PublishedVersion { hash, version, published: Some(change), ended: None });
+        }
     }
+    periods
 }
 
 #[cfg(test)]
@@ -225,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn versions_are_listed_once_with_the_change_that_ended_them() {
+    fn versions_are_listed_once_with_the_change_that_replaced_them() {
         let mut lines = [
             entry(SwapAction::Start, "", "a"),
             entry(SwapAction::File, "a", "b"),
@@ -236,31 +228,30 @@ mod tests {
         lines.reverse();
         let versions = versions(&lines);
         let listed = versions.iter().map(|version| {
-            let ended = version.ended.as_ref().map(|ended| (ended.at, ended.action));
-            (&*version.hash, version.published.at, ended)
+            let published = version.published.as_ref().map(|published| published.at);
+            (&*version.hash, published, version.ended.as_ref().map(|ended| (ended.at, ended.action)))
         });
-        let expected = [("a", 4, None), ("b", 2, Some((4, SwapAction::Rollback)))];
+        let expected = [("a", Some(4), None), ("b", Some(2), Some((4, SwapAction::Rollback)))];
         assert_eq!(listed.collect::<Vec<_>>(), expected);
     }
 
     #[test]
-    fn removed_plugin_has_no_serving_version() {
-        let lines = [entry(SwapAction::Remove, "a", ""), entry(SwapAction::Start, "", "a")];
-        assert_eq!(versions(&lines)[0].ended.as_ref().map(|ended| ended.action), Some(SwapAction::Remove));
+    fn version_whose_line_was_deleted_is_listed_without_its_publication() {
+        let lines = [entry(SwapAction::File, "a", "b")];
+        let versions = versions(&lines);
+        assert_eq!((&*versions[1].hash, &versions[1].published), ("a", &None));
     }
 
     #[test]
-    fn hash_prefix_selects_one_published_version_that_does_not_serve() {
-        let lines = [entry(SwapAction::File, "ab1", "ab2"), entry(SwapAction::Start, "", "ab1")];
-        assert_eq!(find_version(&lines, "ab1", "ab2").as_deref(), Ok("ab1"));
-        let errors = ["ab", "ab2", "c"].map(|prefix| find_version(&lines, prefix, "ab2").unwrap_err());
-        assert_eq!(
-            errors,
-            [
-                "2 components have a hash that begins with ab: write more of it",
-                "the component ab2 serves already",
-                "no published component has a hash that begins with c"
-            ]
-        );
+    fn known_version_name_is_kept_if_a_later_line_has_none() {
+        let named = SwapEntry { version: Some("1.0.0".into()), ..entry(SwapAction::Start, "", "a") };
+        let lines = [entry(SwapAction::Rollback, "b", "a"), entry(SwapAction::File, "a", "b"), named];
+        assert_eq!(versions(&lines)[0].version.as_deref(), Some("1.0.0"));
+    }
+
+    #[test]
+    fn removed_plugin_has_no_current_version() {
+        let lines = [entry(SwapAction::Remove, "a", ""), entry(SwapAction::Start, "", "a")];
+        assert_eq!(versions(&lines)[0].ended.as_ref().map(|ended| ended.action), Some(SwapAction::Remove));
     }
 }

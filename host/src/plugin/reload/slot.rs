@@ -8,7 +8,7 @@ use tokio::{task::AbortHandle, time::Instant};
 
 use super::{
     PluginState, PluginStatus, ServingStatus, SwapError, Version,
-    journal::{SwapAction, SwapEntry, last_served, predecessor},
+    journal::{SwapAction, SwapEntry, last_served, predecessor, versions},
     retry::Retry,
     settle::FileState,
     worker::{Intent, ResultSender},
@@ -187,8 +187,8 @@ impl Slot {
 
     /// Takes the version that served last from the journal. Returns its hash.
     pub fn restore(&mut self, published: &[SwapEntry]) -> Option<Arc<str>> {
-        for hash in published.iter().rev().filter_map(|entry| entry.to.clone()) {
-            self.note_published(hash);
+        for version in versions(published).into_iter().rev() {
+            self.note_published(version.hash);
         }
         let (hash, file_hash) = last_served(published)?;
         self.checker.known = file_hash;

@@ -38,8 +38,8 @@ pub enum Message {
     Rollback {
         plugin: Arc<str>,
         actor: String,
-        /// Beginning of the hash of a published component. `None`: the one that served before.
-        to: Option<String>,
+        /// Hash of a stored component. `None`: the one that served before.
+        to: Option<Arc<str>>,
         reply: ResultSender,
     },
     Status {
@@ -249,12 +249,15 @@ impl Worker {
 
     /// Differences for callers are allowed, because a rollback is meant to remove those of the newer version. The data
     /// must still be readable.
-    async fn rollback(&mut self, plugin: Arc<str>, actor: String, to: Option<String>, reply: ResultSender) {
+    async fn rollback(&mut self, plugin: Arc<str>, actor: String, to: Option<Arc<str>>, reply: ResultSender) {
         let cause = Cause { action: SwapAction::Rollback, actor };
-        match self.find_rollback(&plugin, to.as_deref()).await {
+        match self.find_rollback(&plugin, to).await {
             Ok(source) => {
                 let intent = Intent { source, allowed: AllowedChanges::BREAKING, cause };
-                self.request_now(&plugin, Change::new(intent, Steps::start(), Some(reply)));
+                let change = Change::new(intent, Steps::start(), Some(reply));
+                // The component that the journal names serves or is refused first.
+                let serves = self.slots.get(&plugin).is_some_and(|slot| slot.serving.is_some());
+                if serves { self.request_now(&plugin, change) } else { self.request(&plugin, change) }
             }
             Err(swap_error) => {
                 if self.slots.contains_key(&plugin) {
@@ -265,20 +268,25 @@ impl Worker {
         }
     }
 
-    async fn find_rollback(&self, plugin: &Arc<str>, to: Option<&str>) -> Result<Source, SwapError> {
+    async fn find_rollback(&self, plugin: &Arc<str>, to: Option<Arc<str>>) -> Result<Source, SwapError> {
         let slot = self.slots.get(plugin).ok_or_else(|| unknown(plugin))?;
+        let serving = slot.serving.as_ref().map(|serving| &serving.generation.hash);
+        if let Some(to) = to {
+            let is_serving = serving == Some(&to);
+            return if is_serving {
+                Err(SwapError::new("this component serves already"))
+            } else {
+                Ok(Source::Kept(to))
+            };
+        }
         let nothing = || SwapError::new(format!("there is no earlier version of {plugin} to go back to"));
-        let serving = slot.serving.as_ref().ok_or_else(nothing)?;
-        if let Some(parked) = slot.parked.as_ref().filter(|_| to.is_none()) {
+        let serving = serving.ok_or_else(nothing)?;
+        if let Some(parked) = &slot.parked {
             return Ok(Source::Kept(parked.hash.clone()));
         }
         let published = self.parts.journal.find_published(plugin, limits::SWAP_HISTORY_MAX).await;
         let published = published.map_err(SwapError::new)?;
-        let serving = &serving.generation.hash;
-        match to {
-            Some(to) => journal::find_version(&published, to, serving).map(Source::Kept).map_err(SwapError::new),
-            None => journal::predecessor(&published, serving).map(Source::Kept).ok_or_else(nothing),
-        }
+        journal::predecessor(&published, serving).map(Source::Kept).ok_or_else(nothing)
     }
 
     fn drained(&mut self, plugin: &Arc<str>, generation: u64) {

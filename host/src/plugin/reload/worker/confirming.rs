@@ -71,12 +71,14 @@ impl Worker {
         let newest = self.parts.journal.find_published(plugin, 1).await?;
         let named = newest.first().and_then(|line| line.to.clone());
         let serving = self.slots.get(plugin).and_then(|slot| slot.serving.as_ref());
+        let version = serving.map(|serving| serving.generation.manifest.version.clone());
         let serving = serving.map(|serving| serving.generation.hash.clone());
         if named == serving {
             return Ok(());
         }
         let action = if serving.is_some() { SwapAction::Rollback } else { SwapAction::Remove };
         let entry = self.entry(plugin, &Cause::of_host(action), (named, serving), SwapOutcome::Published);
+        let entry = SwapEntry { version, ..entry };
         let reason = "the line before this one names a version that was refused: writing it had failed";
         self.parts.journal.record(vec![SwapEntry { reasons: vec![reason.to_owned()], ..entry }]).await
     }
