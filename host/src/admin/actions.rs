@@ -1,20 +1,22 @@
-//! Records of operators' requests: one line of the log for each request that changes something, and a line of the
-//! operators' journal for each refused or failed one. An accepted request already has its line, written in the
-//! transaction of the action.
+//! Requests of operators that change something: each is carried out to its end, even if its caller disconnects. It gets
+//! one line of the log, and a line of the operators' journal if it was refused or failed. An accepted request already has
+//! its line, written in the transaction of the action.
 
 use std::{net::IpAddr, sync::Arc};
 
 use axum::{
+    Extension,
     extract::{ConnectInfo, Request, State},
     middleware::Next,
-    response::Response,
+    response::{IntoResponse, Response},
 };
 use http::StatusCode;
+use tokio::sync::watch;
 
 use super::{
-    Services,
+    AdminError, Services,
     error::ErrorMessage,
-    inputs::{Action, operator_name},
+    inputs::{Action, Caller, operator_name},
 };
 use crate::{
     changes::operator_action::{ActionOutcome, OperatorAction},
@@ -22,35 +24,30 @@ use crate::{
     plugin::reload::journal::SwapAction,
 };
 
-/// Adds the action of a route to the request, for its handler, and to the response, for [`record`].
-pub async fn mark(State(action): State<Action>, mut request: Request, next: Next) -> Response {
+/// Middleware of every route with an action.
+#[expect(clippy::disallowed_methods, reason = "the action of a caller that disconnected; it ends by itself")]
+pub async fn perform(
+    State(action): State<Action>,
+    Extension(host): Extension<Arc<Services>>,
+    mut request: Request,
+    next: Next,
+) -> Response {
+    let (connection, caller) = watch::channel(());
     request.extensions_mut().insert(action);
-    let mut response = next.run(request).await;
-    response.extensions_mut().insert(action);
-    response
+    request.extensions_mut().insert(Caller(caller));
+    let response = tokio::spawn(async move { perform_and_record(&host, action, request, next).await }).await;
+    drop(connection);
+    response.unwrap_or_else(|error| AdminError::failed(error).into_response())
 }
 
-/// Returns true for swaps. Their failures are recorded by the reloader.
-fn is_swap(Action(name): Action) -> bool {
-    SwapAction::ALL.into_iter().any(|swap| swap.name() == name)
-}
-
-/// Logs an action and records it if it failed. Middleware of every route, behind the guard.
-pub async fn record(State(host): State<Arc<Services>>, request: Request, next: Next) -> Response {
+async fn perform_and_record(host: &Services, action: Action, request: Request, next: Next) -> Response {
     let operator = operator_name(request.headers());
     let path = request.uri().path().to_owned();
     let peer = request.extensions().get::<ConnectInfo<IpAddr>>().map(|ConnectInfo(peer)| peer.to_string());
     let response = next.run(request).await;
-    let Some(action) = response.extensions().get::<Action>().copied() else { return response };
     let (status, peer) = (response.status(), peer.unwrap_or_default());
     tracing::info!(operator, action = action.0, path, peer, status = status.as_u16(), "operator action");
-    let outcome = match status {
-        _ if is_swap(action) => None,
-        StatusCode::CONFLICT => Some(ActionOutcome::Refused),
-        status if status.is_server_error() => Some(ActionOutcome::Failed),
-        _ => None,
-    };
-    if let Some(outcome) = outcome {
+    if let Some(outcome) = outcome_to_record(action, status) {
         let reason = response.extensions().get::<ErrorMessage>().map_or("", |ErrorMessage(message)| message.as_str());
         let reason = reason.chars().take(REFUSED_ACTION_CHARS_MAX).collect();
         let line = OperatorAction::done(host.clock.now(), &operator, ("*", action.0), reason);
@@ -59,4 +56,29 @@ pub async fn record(State(host): State<Arc<Services>>, request: Request, next: N
         }
     }
     response
+}
+
+/// Returns the outcome for the journal. `None` if the action was done, if the request was malformed, and for swaps, which
+/// the reloader records.
+fn outcome_to_record(Action(name): Action, status: StatusCode) -> Option<ActionOutcome> {
+    match status {
+        _ if SwapAction::ALL.into_iter().any(|swap| swap.name() == name) => None,
+        StatusCode::CONFLICT => Some(ActionOutcome::Refused),
+        status if status.is_server_error() => Some(ActionOutcome::Failed),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn refused_and_failed_actions_are_recorded_except_swaps() {
+        let outcome = |name, status| outcome_to_record(Action(name), StatusCode::from_u16(status).unwrap());
+        assert_eq!(outcome("create-key", 409), Some(ActionOutcome::Refused));
+        assert_eq!(outcome("create-key", 500), Some(ActionOutcome::Failed));
+        assert_eq!([201, 400, 404].map(|status| outcome("create-key", status)), [None; 3]);
+        assert_eq!(outcome("deploy", 409), None);
+    }
 }

@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     backup::{self, BackupError, Manifest, Plan, Progress},
-    changes::operator_action::OperatorAction,
+    changes::operator_action::{ActionOutcome, OperatorAction},
     clock::{Clock, Timestamp},
     config::Config,
     db::Database,
@@ -100,14 +100,19 @@ impl Backups {
     /// Records the result in the operators' journal and in the log.
     async fn record(&self, written: Result<Manifest, BackupError>, operator: String) -> Result<Manifest, String> {
         let folder = self.0.jobs.lock().last.as_ref().map(|job| job.folder.display().to_string()).unwrap_or_default();
-        let manifest = written.map_err(|error| {
-            tracing::error!(folder, "failed to write a backup: {error}");
-            error.to_string()
-        })?;
-        tracing::info!(folder, bytes = manifest.bytes(), "wrote a backup");
-        let target = format!("a backup of {} was written to {folder}", manifest.made_at);
-        let action = OperatorAction::done(self.0.clock.now(), &operator, ("*", BACKUP), target);
-        let recorded = self.0.stores.record_action(&action).await;
+        let (outcome, target) = match &written {
+            Ok(manifest) => {
+                tracing::info!(folder, bytes = manifest.bytes(), "wrote a backup");
+                (ActionOutcome::Done, format!("a backup of {} was written to {folder}", manifest.made_at))
+            }
+            Err(error) => {
+                tracing::error!(folder, "failed to write a backup: {error}");
+                (ActionOutcome::Failed, format!("a backup to {folder}: {error}"))
+            }
+        };
+        let line = OperatorAction::done(self.0.clock.now(), &operator, ("*", BACKUP), target);
+        let recorded = self.0.stores.record_action(&OperatorAction { outcome, ..line }).await;
+        let manifest = written.map_err(|error| error.to_string())?;
         recorded.map_err(|error| format!("The backup was written, but not recorded in the journal: {error}"))?;
         Ok(manifest)
     }

@@ -89,16 +89,23 @@ impl Guard {
         Some(blocked)
     }
 
+    /// Returns true if the host names of the request are accepted: that of the Host header, and that of a request target
+    /// in absolute form.
     fn knows_host(&self, uri: &Uri, headers: &HeaderMap) -> bool {
         let mut hosts = headers.get_all(header::HOST).iter();
-        let text = match (hosts.next(), hosts.next()) {
-            (Some(host), None) => host.to_str().ok(),
-            (None, _) => uri.authority().map(Authority::as_str),
-            _ => None,
-        };
+        let target = uri.authority().map(Authority::as_str);
+        match (hosts.next(), hosts.next(), target) {
+            (Some(host), None, target) => {
+                host.to_str().is_ok_and(|host| self.accepts(host)) && target.is_none_or(|target| self.accepts(target))
+            }
+            (None, _, Some(target)) => self.accepts(target),
+            _ => false,
+        }
+    }
+
+    fn accepts(&self, host: &str) -> bool {
         // A Host header has no user part. "evil@localhost" would parse as a user and a host.
-        let text = text.filter(|text| !text.contains('@'));
-        let Some(authority) = text.and_then(|text| text.parse::<Authority>().ok()) else { return false };
+        let Some(authority) = host.parse::<Authority>().ok().filter(|_| !host.contains('@')) else { return false };
         let host = authority.host().to_ascii_lowercase();
         let bare = host.trim_start_matches('[').trim_end_matches(']');
         bare == "localhost" || bare.parse::<IpAddr>().is_ok() || self.hosts.contains(&host)

@@ -16,7 +16,7 @@ use http::{HeaderMap, StatusCode, Uri, header::CONTENT_LENGTH, request};
 use percent_encoding::percent_decode_str;
 use serde::de::DeserializeOwned;
 use tokio::{
-    sync::{Semaphore, SemaphorePermit},
+    sync::{Semaphore, SemaphorePermit, watch},
     time::timeout,
 };
 
@@ -35,9 +35,21 @@ pub fn operator_name(headers: &HeaderMap) -> String {
     if name.is_empty() { "operator".to_owned() } else { name }
 }
 
-/// The action of a route under its name in the journal. `Routes::action` adds it to requests and responses.
+/// The action of a route under its name in the journal. `Routes::action` adds it to requests.
 #[derive(Clone, Copy, Debug)]
 pub struct Action(pub &'static str);
+
+/// The connection of the caller of an action, for handlers that run for long.
+#[derive(Clone)]
+pub struct Caller(pub watch::Receiver<()>);
+
+impl Caller {
+    /// Returns when the caller has disconnected.
+    pub async fn disconnected(mut self) {
+        // The sender sends nothing. An error means that it was dropped with the connection.
+        let _disconnected = self.0.changed().await;
+    }
+}
 
 /// The operator who sent a request, and the action of the route. Only routes with an action have one.
 pub struct Operator {

@@ -15,10 +15,10 @@ use super::{
     routes::Routes,
     secret_json::SecretJson,
     services::auth_error,
-    wire::{CreatedKey, KeyStatus, NewKey, TimestampText},
+    wire::{CreatedKey, KeyEnvironment, KeyStatus, NewKey, TimestampText},
 };
 use crate::{
-    auth::{self, KeyRow},
+    auth::{self, Environment, KeyRow},
     changes::operator_action::{CREATE_KEY, REVOKE_KEY},
     secrets::SecretText,
 };
@@ -58,6 +58,7 @@ async fn create(
         host.check_scopes(&key.plugin, &key.scopes, override_hint)?;
     }
     let now = host.clock.now();
+    let expires_at = key.expires_in_days.map(|days| expiry(now, days)).transpose()?;
     let owner = match &key.owner {
         Some(id) => Some(find_owner(&host, id).await?),
         None => None,
@@ -69,7 +70,7 @@ async fn create(
         scopes: key.scopes,
         attributes: Vec::new(),
         owner,
-        expires_at: key.expires_in_days.map(|days| expiry(now, days)).transpose()?,
+        expires_at,
         signs: key.signs,
         operator: Some(operator.name),
     };
@@ -132,5 +133,23 @@ fn key_status(row: KeyRow) -> KeyStatus {
         expires_at: row.expires_at.map(TimestampText),
         last_used_at: row.last_used_at.map(TimestampText),
         revoked_at: row.revoked_at.map(TimestampText),
+    }
+}
+
+impl From<KeyEnvironment> for Environment {
+    fn from(environment: KeyEnvironment) -> Environment {
+        match environment {
+            KeyEnvironment::Test => Environment::Test,
+            KeyEnvironment::Live => Environment::Live,
+        }
+    }
+}
+
+impl From<Environment> for KeyEnvironment {
+    fn from(environment: Environment) -> KeyEnvironment {
+        match environment {
+            Environment::Test => KeyEnvironment::Test,
+            Environment::Live => KeyEnvironment::Live,
+        }
     }
 }

@@ -2,14 +2,15 @@
 
 use std::{sync::Arc, time::Duration};
 
-use axum::{Json, extract::State, routing::post};
+use axum::{Extension, Json, extract::State, routing::post};
+use http::StatusCode;
 use http::Uri;
 use serde::Deserialize;
 use tokio::time::sleep;
 
 use super::{
     AdminError, Services,
-    inputs::{Name, Operator, read_options},
+    inputs::{Caller, Name, Operator, read_options},
     routes::Routes,
     wire::{FunctionStatus, ProfileEnd, ProfileReport},
 };
@@ -37,6 +38,7 @@ async fn profile(
     Name(plugin): Name,
     uri: Uri,
     operator: Operator,
+    Extension(caller): Extension<Caller>,
 ) -> Result<Json<ProfileReport>, AdminError> {
     let max = PROFILE_SECONDS_MAX;
     let hint = format!("The option is seconds=1..{max}.");
@@ -56,7 +58,14 @@ async fn profile(
     let action = operator.done(host.clock.now(), &plugin, target);
     host.stores.record_action(&action).await.map_err(AdminError::failed)?;
 
-    let ended = wait_for_end(&host, &profile, Duration::from_secs(seconds)).await;
+    let ended = tokio::select! {
+        ended = wait_for_end(&host, &profile, Duration::from_secs(seconds)) => ended,
+        // Nobody receives this response.
+        () = caller.disconnected() => {
+            let status = StatusCode::REQUEST_TIMEOUT;
+            return Err(AdminError::new(status, "disconnected", "The client disconnected, so the profile was ended.", ""));
+        }
+    };
     let profile = profile.end(host.clock.now());
     Ok(Json(report(&generation, profile, ended).await?))
 }

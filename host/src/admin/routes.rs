@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use axum::{
     Router,
+    extract::DefaultBodyLimit,
     handler::Handler,
     middleware,
-    routing::{MethodRouter, get},
+    routing::{MethodRouter, get, post},
 };
 
 use super::{Services, actions, inputs::Action};
@@ -29,15 +30,20 @@ impl Routes {
         Routes { router: self.router.route(path, get(handler)), ..self }
     }
 
-    /// Adds a route for a request that has a body but changes nothing.
-    pub fn read_with_body(self, path: &str, handler: MethodRouter<Arc<Services>>) -> Routes {
-        Routes { router: self.router.route(path, handler), ..self }
+    /// Adds a route for POST whose request has a body of at most `bytes_max`, and changes nothing.
+    pub fn read_by_post<H: Handler<T, Arc<Services>>, T: 'static>(
+        self,
+        path: &str,
+        handler: H,
+        bytes_max: usize,
+    ) -> Routes {
+        Routes { router: self.router.route(path, post(handler).layer(DefaultBodyLimit::max(bytes_max))), ..self }
     }
 
     /// Adds a route that changes something. `action` is its name in the log and in the operators' journal.
     pub fn action(mut self, action: &'static str, path: &str, handler: MethodRouter<Arc<Services>>) -> Routes {
         self.actions.push(action);
-        let handler = handler.route_layer(middleware::from_fn_with_state(Action(action), actions::mark));
+        let handler = handler.route_layer(middleware::from_fn_with_state(Action(action), actions::perform));
         Routes { router: self.router.route(path, handler), ..self }
     }
 

@@ -80,7 +80,7 @@ async fn import(
     let scope = seed_scope(&plugin, &tenant)?;
     let phrase = SeedPhrase::parse(phrase.expose()).map_err(|error| {
         let hint = "Send 12 to 24 words of the English BIP-39 list in lower case, separated by spaces.";
-        AdminError::invalid(format!("phrase must be the words of a seed: {error}."), hint)
+        AdminError::invalid(format!("`phrase` must be a valid seed phrase: {error}."), hint)
     })?;
     let action = operator.done(host.clock.now(), &plugin, format!("a seed for {tenant} was imported"));
     let imported = host.keyring.import(&scope, &phrase, action).await;

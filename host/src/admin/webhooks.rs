@@ -178,7 +178,7 @@ async fn resend(
     let enabled = parse_endpoint(row)?.is_active();
     let applied = apply_operator_command(&host.committer, &row.scope, &row.id, command, action).await;
     if !applied.map_err(AdminError::failed)? {
-        return Err(unknown_endpoint(&row.id));
+        return Err(unknown_endpoint(row.id.as_str()));
     }
     Ok(ResendReport {
         plugin: row.scope.plugin().to_string(),

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{TimestampText, secret};
-use crate::{auth::Environment, secrets::SecretText};
+use crate::secrets::SecretText;
 
 /// Request to create an API key.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -84,22 +84,4 @@ pub struct KeyStatus {
 
 fn api_key() -> String {
     "api-key".to_owned()
-}
-
-impl From<KeyEnvironment> for Environment {
-    fn from(environment: KeyEnvironment) -> Environment {
-        match environment {
-            KeyEnvironment::Test => Environment::Test,
-            KeyEnvironment::Live => Environment::Live,
-        }
-    }
-}
-
-impl From<Environment> for KeyEnvironment {
-    fn from(environment: Environment) -> KeyEnvironment {
-        match environment {
-            Environment::Test => KeyEnvironment::Test,
-            Environment::Live => KeyEnvironment::Live,
-        }
-    }
 }
