@@ -12,7 +12,7 @@ use crate::support::{TestClient, TestHost, TestHostBuilder, component, eventuall
 /// 2026-05-07T08:30:00Z
 const START_MS: u64 = 1_778_142_600_000;
 
-/// Returns a host with the guest that has tasks. `lines` are added to the section of the guest.
+/// Returns a builder of a host with the guest `clockwork`. `lines` are added to the section of the guest.
 fn clockwork(lines: &str) -> TestHostBuilder {
     let grants = r#"grants = ["records", "events", "tasks", "effects", "questions", "subscriptions", "journal"]"#;
     TestHost::builder().plugin("clockwork", component("clockwork"), &format!("{grants}\n{lines}"))

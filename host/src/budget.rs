@@ -30,7 +30,7 @@ use crate::{
 pub mod machine;
 
 /// Tenant, or address of a caller without a key.
-pub type Payer = Arc<str>;
+pub type Party = Arc<str>;
 
 /// Settings of the request memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,8 +42,8 @@ pub struct MemoryConfig {
 }
 
 pub struct Budget {
-    calls: Arc<Fair<Payer>>,
-    bodies: Arc<Fair<Payer>>,
+    calls: Arc<Fair<Party>>,
+    bodies: Arc<Fair<Party>>,
     /// Bytes of answers and of streams. Both are part of `calls`.
     answers: Arc<AtomicU64>,
     streams: Arc<AtomicU64>,
@@ -51,7 +51,7 @@ pub struct Budget {
 
 /// Bytes that are charged until this is dropped.
 pub struct Charge {
-    permit: Permit<Payer>,
+    permit: Permit<Party>,
     /// A gauge that counts them as well.
     gauge: Option<Gauge>,
 }
@@ -95,8 +95,8 @@ impl Budget {
 
     /// Charges a call before it runs. A first estimate is capped so that a few calls of one tenant can begin. A call
     /// that needs more grows its charge while it runs.
-    pub async fn charge_call(&self, payer: &Payer, request: Request, until: Instant) -> Result<Charge, AcquireError> {
-        self.calls.acquire(payer, request, until).await.map(Charge::from)
+    pub async fn charge_call(&self, party: &Party, request: Request, until: Instant) -> Result<Charge, AcquireError> {
+        self.calls.acquire(party, request, until).await.map(Charge::from)
     }
 
     /// Returns the maximum of the first estimate of a call.
@@ -110,21 +110,21 @@ impl Budget {
     }
 
     /// Charges a body before it is read.
-    pub async fn charge_body(&self, payer: &Payer, bytes: u64, until: Instant) -> Result<Charge, AcquireError> {
-        self.bodies.acquire(payer, Request::of(bytes), until).await.map(Charge::from)
+    pub async fn charge_body(&self, party: &Party, bytes: u64, until: Instant) -> Result<Charge, AcquireError> {
+        self.bodies.acquire(party, Request::of(bytes), until).await.map(Charge::from)
     }
 
     /// Charges what a call receives after it has begun. Never waits: returns `None` if there is no capacity.
-    pub async fn charge_arrived(&self, payer: &Payer, bytes: u64) -> Option<Charge> {
-        let mut charge = self.charge_body(payer, 0, Instant::now()).await.ok()?;
+    pub async fn charge_arrived(&self, party: &Party, bytes: u64) -> Option<Charge> {
+        let mut charge = self.charge_body(party, 0, Instant::now()).await.ok()?;
         charge.grow_to(bytes).then_some(charge)
     }
 
     /// Charges the bytes that a stream has ready for its reader. The stream was admitted before, so the request is
     /// never rejected for a full queue.
-    pub async fn charge_stream(&self, payer: &Payer, bytes: u64, until: Instant) -> Result<Charge, AcquireError> {
+    pub async fn charge_stream(&self, party: &Party, bytes: u64, until: Instant) -> Result<Charge, AcquireError> {
         let request = Request { queueing: Queueing::Reserved, ..Request::of(bytes) };
-        let permit = self.calls.acquire(payer, request, until).await?;
+        let permit = self.calls.acquire(party, request, until).await?;
         Ok(Charge::from(permit).counted_in(&self.streams))
     }
 
@@ -152,8 +152,8 @@ impl Budget {
     }
 }
 
-impl From<Permit<Payer>> for Charge {
-    fn from(permit: Permit<Payer>) -> Charge {
+impl From<Permit<Party>> for Charge {
+    fn from(permit: Permit<Party>) -> Charge {
         Charge { permit, gauge: None }
     }
 }
@@ -243,7 +243,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn answer_is_charged_until_its_bytes_are_dropped() {
-        let (budget, acme) = (budget(), Payer::from("acme/test"));
+        let (budget, acme) = (budget(), Party::from("acme/test"));
         let charge = budget.charge_call(&acme, Request::of(100), soon()).await.unwrap();
         let bytes = budget.keep_answer(charge, 40).attach(Bytes::from_static(b"answer"));
         let part = bytes.slice(1..3);
@@ -255,7 +255,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn stream_gauge_follows_the_charges() {
-        let (budget, acme) = (budget(), Payer::from("acme/test"));
+        let (budget, acme) = (budget(), Party::from("acme/test"));
         let mut charge = budget.charge_stream(&acme, 40, soon()).await.unwrap();
         assert!(charge.grow_to(60) && !charge.grow_to(1_000));
         assert_eq!(budget.readings()[2].used, 60);
@@ -267,7 +267,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn only_tenant_at_its_share_waits() {
-        let (budget, acme, globex) = (budget(), Payer::from("acme/test"), Payer::from("globex/test"));
+        let (budget, acme, globex) = (budget(), Party::from("acme/test"), Party::from("globex/test"));
         let _held = budget.charge_call(&acme, Request::of(150), soon()).await.unwrap();
         assert_eq!(budget.charge_call(&acme, Request::of(1), soon()).await.err(), Some(AcquireError::TimedOut));
         assert!(budget.charge_call(&globex, Request::of(100), soon()).await.is_ok());
@@ -275,7 +275,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn data_received_during_a_call_is_charged_without_waiting() {
-        let (budget, acme, globex) = (budget(), Payer::from("acme/test"), Payer::from("globex/test"));
+        let (budget, acme, globex) = (budget(), Party::from("acme/test"), Party::from("globex/test"));
         let held = budget.charge_arrived(&acme, 90).await.unwrap();
         assert_eq!(budget.readings()[3].used, 90);
         assert!(budget.charge_arrived(&acme, 5).await.is_none(), "acme has its share");
@@ -287,7 +287,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn bodies_leave_memory_for_the_calls_they_wait_for() {
-        let (budget, acme) = (budget(), Payer::from("acme/test"));
+        let (budget, acme) = (budget(), Party::from("acme/test"));
         let _body = budget.charge_body(&acme, 50, soon()).await.unwrap();
         assert_eq!(budget.charge_body(&acme, 50, soon()).await.err(), Some(AcquireError::TimedOut));
         assert!(budget.charge_call(&acme, Request::of(150), soon()).await.is_ok());

@@ -32,10 +32,10 @@ async fn failed_attempt_is_retried_with_the_same_bytes_and_idempotency_key() {
     let (host, client, bank) = host_with_manual_clock(ReceiverResponse::Status(503)).await;
     start_call(&client, "a", json!({"destination": "bank", "delays": [1000, 5000]})).await;
     bank.wait_for(1).await;
-    settled_attempt(&host, "a", 1).await;
+    wait_for_settled_attempt(&host, "a", 1).await;
     host.clock.advance(1_000);
     bank.wait_for(2).await;
-    settled_attempt(&host, "a", 2).await;
+    wait_for_settled_attempt(&host, "a", 2).await;
     bank.respond_with(ReceiverResponse::Status(200));
     host.clock.advance(4_999);
     start_call(&client, "b", json!({"destination": "bank"})).await;
@@ -70,7 +70,7 @@ async fn delayed_call_starts_when_due_and_can_be_cancelled_before() {
 async fn retry_after_header_extends_the_delay_before_the_next_attempt() {
     let (host, client, bank) = host_with_manual_clock(ReceiverResponse::RetryAfter(60)).await;
     start_call(&client, "a", json!({"destination": "bank", "delays": [1000]})).await;
-    settled_attempt(&host, "a", 1).await;
+    wait_for_settled_attempt(&host, "a", 1).await;
     bank.respond_with(ReceiverResponse::Status(200));
     host.clock.advance(59_999);
     start_call(&client, "b", json!({"destination": "bank"})).await;
@@ -177,7 +177,7 @@ async fn changes(host: &TestHost) -> u64 {
 }
 
 /// Waits until an attempt has ended and the next one is scheduled.
-async fn settled_attempt(host: &TestHost, id: &str, number: u64) {
+async fn wait_for_settled_attempt(host: &TestHost, id: &str, number: u64) {
     let what = format!("the end of attempt {number}");
     eventually(&what, async || {
         let page = host.operator().get("/v1/tasks?kind=effect").await.expect(200).json();

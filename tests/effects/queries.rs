@@ -110,8 +110,8 @@ async fn replies_are_reused_when_a_call_is_retried_after_a_conflict() {
     let (_host, client, bank) = host_with_manual_clock(ReceiverResponse::Status(200)).await;
     let body = json!({"destination": "bank", "path": "/price", "questions": 1, "rounds": 1});
     let calls = (0..16).map(|_| query(&client, "same", body.clone()));
-    for answer in futures_util::future::join_all(calls).await {
-        answer.check(200);
+    for response in futures_util::future::join_all(calls).await {
+        response.check(200);
     }
     assert_eq!(client.get("/v1/marks/same").await.json()["count"], json!(16), "all of them wrote one record");
     assert_eq!(bank.received().len(), 16, "each sent its query once, however often it was retried");

@@ -76,9 +76,9 @@ async fn deploys_faster_than_compilations_end_with_the_newest_version() {
 
     let (mut published, mut overtaken) = (0, 0);
     for deploy in deploys {
-        let answer = deploy.await.unwrap();
-        let text = String::from_utf8_lossy(&answer.body).into_owned();
-        match answer.status {
+        let response = deploy.await.unwrap();
+        let text = String::from_utf8_lossy(&response.body).into_owned();
+        match response.status {
             200 => published += 1,
             409 if text.contains("a newer change of the same plugin overtook this one") => overtaken += 1,
             // Two requests may arrive in reverse order.
@@ -140,7 +140,7 @@ fn other_files(child: u32) -> Vec<(String, PathBuf)> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn compiler_process_has_only_pipes_and_an_empty_environment() {
+async fn compiler_process_inherits_only_pipes_and_allocator_settings() {
     let folder = tempfile::tempdir().unwrap();
     let program = Arc::new(start(folder.path()).await);
     let child = start_endless_compilation(&program).await;

@@ -38,7 +38,7 @@ fn write(host: &TestHost, text: &str) {
     fs::rename(temporary, host.config_file()).unwrap();
 }
 
-/// Appends lines to plugins.toml. The first lines belong to the section of `chameleon`.
+/// Appends lines to plugins.toml. Lines before the first header belong to the section of `chameleon`.
 fn append(host: &TestHost, lines: &str) {
     let text = fs::read_to_string(host.config_file()).unwrap();
     write(host, &format!("{text}\n{lines}\n"));
@@ -126,7 +126,7 @@ async fn plugin_is_added_and_removed_while_another_serves() {
 async fn invalid_file_changes_nothing_and_the_corrected_one_takes_effect() {
     let host = host_with_high_limit().await;
     replace(&host, HIGH_LIMIT, &format!("{LOW_LIMIT}\nhost-calls-a-year = 1"));
-    // The same task processes a later deploy, so the invalid file was neither applied nor did it block the task.
+    // The task that reads the file also processes this later deploy, so the invalid file did not block the task.
     deploy(&host, "chameleon", chameleon(2, &[])).await.check(200);
     let client = host.client("chameleon", "acme").await;
     assert!(has_high_limit(&client).await);

@@ -14,7 +14,7 @@ use super::chameleons::{
 };
 use crate::support::{Response, TestClient, TestHost};
 
-/// Computation that is long enough for a swap in the meantime.
+/// Computation that takes longer than a swap.
 const STEPS: &str = "steps=4000000000";
 
 /// Returns a version with a unique index on `name`.

@@ -53,7 +53,7 @@ pub fn transfer(
             let decimals = facts.find_token(&mint.to_string()).ok_or(SignError::Token)?.decimals;
             let [source, account] = [token_account_of(&sender, &mint)?, token_account_of(&recipient, &mint)?];
             vec![
-                Instruction::CreateTokenAccount { payer: sender, account, owner: recipient, mint },
+                Instruction::CreateTokenAccount { party: sender, account, owner: recipient, mint },
                 Instruction::TransferToken { source, mint, account, sender, amount, decimals },
             ]
         }

@@ -1,7 +1,7 @@
 //! Key derivation from a seed: BIP-32 for secp256k1, SLIP-0010 for Ed25519.
 //!
-//! Owns the order of the hashed bytes; other crates provide hash and curve. Each intermediate key and chain code is
-//! wiped as soon as the next one is derived.
+//! Owns the order of the hashed bytes. Other crates provide the hash and the curve. Each intermediate key and chain
+//! code is wiped as soon as the next one is derived.
 
 use hmac::{Hmac, Mac};
 use k256::{
@@ -40,7 +40,7 @@ fn secp256k1_child(parent: &Node, step: Step) -> Result<Node, KeyringError> {
         let public = ProjectivePoint::mul_by_generator(&parent_scalar).to_affine().to_encoded_point(true);
         Node::hashed(&*parent.chain_code, &[public.as_bytes(), &step.to_bytes()])?
     };
-    // A tweak outside the curve's order or a sum of zero is not a valid key: BIP-32 requires the next index.
+    // A tweak of at least the curve's order, or a sum of zero, gives no valid key: BIP-32 requires the next index.
     let mut tweak = Option::<Scalar>::from(Scalar::from_repr((*child.key).into())).ok_or(KeyringError::NoKey)?;
     let mut sum = tweak + *parent_scalar;
     parent_scalar.zeroize();
@@ -58,7 +58,7 @@ fn ed25519_child(parent: &Node, step: Step) -> Result<Node, KeyringError> {
     Node::hashed(&*parent.chain_code, &[&[0], &*parent.key, &step.to_bytes()])
 }
 
-/// Returns the private key as a scalar between 0 and the order of the curve.
+/// Returns the private key as a scalar that is greater than 0 and less than the order of the curve.
 fn scalar(key: &[u8; 32]) -> Result<NonZeroScalar, KeyringError> {
     Option::from(NonZeroScalar::from_repr((*key).into())).ok_or(KeyringError::NoKey)
 }

@@ -100,9 +100,9 @@ async fn restored_backup_has_the_same_content() {
     assert_eq!((lines[0].action.as_str(), lines[0].operator.as_str(), lines.len()), ("restore", "ada", 1));
 }
 
-/// A call in the body of an effect record, without the progress.
-const CALL: &str = r#""due":0,"call":{"destination":"bank","method":"POST","path":"/p","headers":[],"content":"empty",
-    "timeout-ms":0},"then":"paid","key":"p","context":[[1.50,"\u00e9"]],"delays":[]"#;
+/// Members of the body of an effect record, without `progress`.
+const MEMBERS: &str = r#""due":0,"call":{"destination":"bank","method":"POST","path":"/p","headers":[],
+    "content":"empty","timeout-ms":0},"then":"paid","key":"p","context":[[1.50,"\u00e9"]],"delays":[]"#;
 
 #[tokio::test]
 async fn unsettled_effect_may_have_happened_after_a_restore() {
@@ -111,9 +111,9 @@ async fn unsettled_effect_may_have_happened_after_a_restore() {
     let settled = format!(r#"{fresh},"outcome":{{"not-sent":"refused"}}"#);
     let model = model(vec![]);
     let effects = [
-        ("fresh", format!("{{{CALL},{fresh}}}")),
-        ("bare", format!("{{{CALL}}}")),
-        ("settled", format!("{{{CALL},{settled}}}")),
+        ("fresh", format!("{{{MEMBERS},{fresh}}}")),
+        ("bare", format!("{{{MEMBERS}}}")),
+        ("settled", format!("{{{MEMBERS},{settled}}}")),
     ];
     let puts = (101..).zip(&effects).map(|(n, (id, body))| change(&model, n, "acme/test").put_in(EFFECTS, id, body));
     fixture.file.db.writer().apply(&batch("b2", puts.collect())).await.unwrap();

@@ -112,7 +112,7 @@ mod tests {
     use super::*;
     use crate::budget::MemoryConfig;
     use crate::{
-        budget::{Budget, Payer},
+        budget::{Budget, Party},
         capability::{CallState, Facts, Inputs, LogLimits, Questions, Shared},
         commit::testing::{Bench, decided_by, endpoint},
         fair::Request,
@@ -126,7 +126,7 @@ mod tests {
     #[tokio::test]
     async fn growth_is_charged_and_denied_above_the_share_of_the_tenant() {
         let budget = Budget::new(&MemoryConfig { budget_bytes: 400, tenant_percent: 50 });
-        let acme = Payer::from("acme/test");
+        let acme = Party::from("acme/test");
         let _held = budget.charge_call(&acme, Request::of(10), until()).await.unwrap();
         let mut meter = MemoryMeter::new(&PluginLimits { memory_bytes: 1_000, ..PluginLimits::default() });
         meter.charge = Some(budget.charge_call(&acme, Request::of(10), until()).await.unwrap());
@@ -195,7 +195,7 @@ mod tests {
     async fn collected_changes_are_charged_to_their_tenant_until_they_are_dropped() {
         // A tenant may hold a little less than six steps.
         let budget = Budget::new(&MemoryConfig { budget_bytes: 16 * HELD_STEP_BYTES, tenant_percent: 50 });
-        let acme = Payer::from("acme/test");
+        let acme = Party::from("acme/test");
         let _held = budget.charge_call(&acme, Request::of(10), until()).await.unwrap();
         let bench = Bench::open().await;
         let mut state = run(&bench);

@@ -26,7 +26,7 @@ pub enum CliError {
     Response(ErrorBody),
     #[error("{address} is used by another program. Stop it, or choose another address with {flag} or {variable}.")]
     PortTaken { address: std::net::SocketAddr, flag: &'static str, variable: &'static str },
-    #[error("failed to listen on {address} ({source}). Choose another address with {flag} or {variable}.")]
+    #[error("Failed to listen on {address} ({source}). Choose another address with {flag} or {variable}.")]
     Listen { address: std::net::SocketAddr, flag: &'static str, variable: &'static str, source: std::io::Error },
     #[error(transparent)]
     Config(#[from] ConfigError),
@@ -50,7 +50,7 @@ impl CliError {
         CliError::Failed(text)
     }
 
-    /// Returns the stable code for programs. Error responses of the operators' listener have their own.
+    /// Returns the stable code for programs. Error responses of the operators' listener contain their own codes.
     fn code(&self) -> &str {
         match self {
             CliError::NotRunning(_) => "not-running",

@@ -48,13 +48,13 @@ impl Secrets {
 fn render(report: &RotationReport) -> String {
     let RotationReport { key, sealed_again, current, left } = report;
     let key = output::printable(key);
-    let mut text = format!("{sealed_again} secrets re-encrypted with master key {key}, {current} already used it.\n");
+    let mut text = format!("{sealed_again} secrets re-encrypted with master key {key}; {current} already used it.\n");
     if left.is_empty() {
         text.push_str(
             "Older master keys are needed only for older backups: keep them as long as you keep those backups.\n",
         );
     } else {
-        text.push_str("These could not be decrypted; restore the master key that encrypted them:\n");
+        text.push_str("These secrets could not be decrypted; restore the master key that encrypted them:\n");
         left.iter().for_each(|name| text.push_str(&format!("  {}\n", output::printable(name))));
     }
     text

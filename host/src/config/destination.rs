@@ -38,13 +38,12 @@ pub fn check_destination_name(name: &str) -> Result<(), String> {
         return Ok(());
     }
     Err(format!(
-        "{name:.80?} is not a valid name of a destination: it must consist of letters, digits, \"-\", \"_\" and \".\", at most \
+        "{name:.80?} is not a valid destination name: it must consist of letters, digits, \"-\", \"_\" and \".\", at most \
          {DESTINATION_NAME_BYTES_MAX} of them"
     ))
 }
 
-/// Reads the section. Returns `None` after a mistake without which no destination can be built; the mistake is
-/// reported.
+/// Reads the section and reports its mistakes. Returns `None` if no destination can be built from it.
 pub fn read(mut section: Section<'_>, context: PluginContext<'_>) -> Option<Arc<DestinationConfig>> {
     let timeout_ms = section.take_number(&keys::DESTINATION_TIMEOUT);
     let (test, live) = read_environments(&mut section);

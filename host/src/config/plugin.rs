@@ -29,12 +29,12 @@ pub fn check_name(name: &str) -> Result<(), String> {
         return Ok(());
     }
     Err(format!(
-        "`{}` is not a valid plugin name: it must be 1 to {NAME_CHARS_MAX} lower-case letters, digits and hyphens, and begin with a letter.",
+        "`{}` is not a valid plugin name: it must be 1 to {NAME_CHARS_MAX} lower-case letters, digits and hyphens, begin with a letter, and not end with a hyphen.",
         name.escape_debug()
     ))
 }
 
-/// Reads the section. Returns `None` after a mistake without which no plugin can be loaded; the mistake is reported.
+/// Reads the section and reports its mistakes. Returns `None` if `component` is absent or not a string.
 pub fn read(mut section: Section<'_>, context: PluginContext<'_>) -> Option<PluginConfig> {
     let component = section.take_string(&keys::COMPONENT);
     if component.as_ref().is_none_or(|path| path.value.is_empty()) {
@@ -146,14 +146,14 @@ fn read_limits(mut section: Section<'_>) -> PluginLimits {
         answer_bytes: section.number(&keys::ANSWER),
         host_calls: section.number(&keys::HOST_CALLS),
         host_call_bytes: section.number(&keys::HOST_CALL_BYTES),
-        calls: saturate(section.number(&keys::CALLS)),
-        queue: saturate(section.number(&keys::QUEUE)),
+        calls: convert(section.number(&keys::CALLS)),
+        queue: convert(section.number(&keys::QUEUE)),
         tenant_percent: section.number(&keys::TENANT_CALLS),
         component_bytes: section.number(&keys::COMPONENT_BYTES),
         functions: section.number(&keys::FUNCTIONS),
         function_bytes: section.number(&keys::FUNCTION_BYTES),
-        rate_per_second: saturate(rate_per_second),
-        rate_burst: saturate(if burst == 0 { rate_per_second } else { burst }),
+        rate_per_second: convert(rate_per_second),
+        rate_burst: convert(if burst == 0 { rate_per_second } else { burst }),
     };
     if limits.compute_ms > limits.deadline_ms {
         let (compute, deadline) = (section.path(keys::COMPUTE.name), section.path(keys::DEADLINE.name));
@@ -167,8 +167,8 @@ fn read_limits(mut section: Section<'_>) -> PluginLimits {
     limits
 }
 
-/// Converts a number. The bounds in `keys` are below the maximum of each of these types.
-fn saturate<T: TryFrom<u64> + Default>(number: u64) -> T {
+/// Converts a number. Cannot fail, because the bounds in `keys` are below the maximum of each of these types.
+fn convert<T: TryFrom<u64> + Default>(number: u64) -> T {
     T::try_from(number).unwrap_or_default()
 }
 

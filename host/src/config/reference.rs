@@ -1,4 +1,5 @@
-//! Reference of every key of plugins.toml and every variable, for `tenon config reference` and the operators' manual.
+//! Reference of every key of plugins.toml and every environment variable, for `tenon config reference` and the
+//! operators' manual.
 
 use std::fmt::{self, Display, Write};
 
@@ -16,7 +17,7 @@ pub fn render() -> String {
 }
 
 fn write_all(out: &mut String) -> fmt::Result {
-    table(out, "At the top", &keys::TOP_KEYS, &keys::TOP_NUMBERS)?;
+    table(out, "Top level", &keys::TOP_KEYS, &keys::TOP_NUMBERS)?;
     table(out, "`[http]`", &keys::HTTP_KEYS, &keys::HTTP_NUMBERS)?;
     table(out, "`[log]`", &keys::LOG_KEYS, &[])?;
     table(out, "`[outbound]`", &keys::OUTBOUND_KEYS, &[])?;
@@ -73,7 +74,7 @@ fn retention(out: &mut String) -> fmt::Result {
 }
 
 fn variables(out: &mut String) -> fmt::Result {
-    writeln!(out, "### Variables of the environment\n\n| variable | description |\n|---|---|")?;
+    writeln!(out, "### Environment variables\n\n| variable | description |\n|---|---|")?;
     VARIABLES.iter().try_for_each(|(name, description)| writeln!(out, "| `{name}` | {description} |"))
 }
 

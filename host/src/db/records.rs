@@ -18,10 +18,10 @@ pub(super) const RECORD_COLUMNS: &str = "version, data_version, body, created_at
 
 /// Converts a number that the host stored and that is never negative.
 pub(super) fn unsigned(value: i64) -> Result<u64, DbError> {
-    u64::try_from(value).map_err(|_| DbError::Corrupt(format!("{value} in a column without negative numbers")))
+    u64::try_from(value).map_err(|_| DbError::Corrupt(format!("negative number {value} in an unsigned column")))
 }
 
-/// Reads a record from the columns id, `RECORD_COLUMNS`.
+/// Reads a record from the columns `id` and `RECORD_COLUMNS`.
 pub(super) fn record_of(row: &SqliteRow) -> Result<(Arc<str>, Record), DbError> {
     let record = Record {
         version: unsigned(row.try_get(1)?)?,
@@ -52,7 +52,7 @@ impl Database {
     /// Returns the records in the order of `ids`, with `None` for each absent record.
     ///
     /// # Errors
-    /// `TooLarge` if the bodies exceed `bytes_max` together.
+    /// `TooLarge` if the bodies together exceed `bytes_max`.
     pub async fn find_records(
         &self,
         scope: &Scope,

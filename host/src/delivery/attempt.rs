@@ -12,7 +12,7 @@ use super::{
     DeliveryParts,
     queues::EndpointInfo,
     schedule::Outcome,
-    signing::{self, Message, OwnHeader, SigningSecret},
+    signing::{self, CustomHeader, Message, SigningSecret},
 };
 use crate::{
     changes::endpoint::SignatureKey,
@@ -92,7 +92,7 @@ pub async fn perform(parts: &DeliveryParts, mut job: AttemptJob) -> AttemptResul
     let headers = match headers(parts, &job.info, &event, at).await {
         Ok(headers) => headers,
         Err(reason) => {
-            tracing::error!(endpoint = &*job.info.id, reason, "failed to sign a webhook");
+            tracing::error!(endpoint = job.info.id.as_str(), reason, "failed to sign a webhook");
             return AttemptResult::new(&job, at, Outcome::NotMade, "not-made");
         }
     };
@@ -128,7 +128,7 @@ async fn headers(
     at: Timestamp,
 ) -> Result<HeaderMap, String> {
     let api_keys = find_api_keys(parts, info, at).await?;
-    let signer = info.endpoint.key.signer(&info.scope, &info.id);
+    let signer = info.endpoint.key.signer(&info.scope, info.id.as_str());
     let error_text = |error: &dyn std::fmt::Display| error.to_string();
     let secrets = parts.outbound_context.signing.secrets(&signer, at).map_err(|error| error_text(&error))?;
     let secrets: Result<Vec<_>, _> = secrets.iter().map(|secret| SigningSecret::from_bytes(secret.as_ref())).collect();
@@ -142,7 +142,7 @@ async fn headers(
     for (signature, api_key) in info.endpoint.signatures.iter().zip(&api_keys) {
         let key = if signature.key == SignatureKey::Endpoint { &newest } else { api_key };
         let Some(key) = key else { continue };
-        let own = OwnHeader::new(&signature.header, &signature.prefix, signature.algorithm);
+        let own = CustomHeader::new(&signature.header, &signature.prefix, signature.algorithm);
         let own = own.map_err(|error| error_text(&error))?;
         let (name, value) =
             own.sign(key.expose().as_bytes(), event.body.as_bytes()).map_err(|error| error_text(&error))?;
@@ -182,7 +182,7 @@ fn warn_unsigned(info: &EndpointInfo, is_issued: bool) {
     let remedy =
         if is_issued { "The plugin issues such keys" } else { "Create one with `tenon key create … --signs`" };
     tracing::warn!(
-        endpoint = &*info.id,
+        endpoint = info.id.as_str(),
         plugin = &**info.scope.plugin(),
         tenant = &**info.scope.tenant(),
         remedy,
@@ -217,7 +217,11 @@ fn result_of_response(job: &AttemptJob, at: Timestamp, now: Timestamp, response:
 
 fn result_of_error(job: &AttemptJob, at: Timestamp, error: OutboundError) -> AttemptResult {
     // The error names addresses that the tenant must not see, so only the log contains it.
-    tracing::debug!(endpoint = &*job.info.id, tenant = &**job.info.scope.tenant(), "failed to send a webhook: {error}");
+    tracing::debug!(
+        endpoint = job.info.id.as_str(),
+        tenant = &**job.info.scope.tenant(),
+        "failed to send a webhook: {error}"
+    );
     let result = AttemptResult::new(job, at, Outcome::Failed { retry_after_ms: None }, error.class.name());
     let response = error.reason.map(|reason| format!("{}: {reason}", reason.code()).into_bytes());
     AttemptResult { duration_ms: error.duration_ms, response: response.unwrap_or_default(), ..result }

@@ -3,7 +3,7 @@
 //! Owns the format of signing secrets. Never reads the time, and never logs or displays a secret. Invariants: the
 //! signature covers exactly the bytes that are sent. Signatures are compared in constant time.
 
-mod own_header;
+mod custom_header;
 mod verify;
 
 use std::fmt;
@@ -14,7 +14,7 @@ use http::{HeaderName, HeaderValue};
 use sha2::Sha256;
 use zeroize::Zeroizing;
 
-pub use own_header::OwnHeader;
+pub use custom_header::CustomHeader;
 pub use verify::{Mismatch, verify};
 
 use crate::{
@@ -68,7 +68,7 @@ impl SigningSecret {
         Ok(SigningSecret(Zeroizing::new(bytes.to_vec())))
     }
 
-    /// Parses the form that users exchange.
+    /// Parses the text form: "whsec_" and the base64 of the bytes.
     pub fn parse(text: &str) -> Result<SigningSecret, SigningError> {
         let encoded = text.strip_prefix(WEBHOOK_SECRET_PREFIX).ok_or(SigningError::Secret)?;
         let bytes = Zeroizing::new(STANDARD.decode(encoded).map_err(|_| SigningError::Secret)?);

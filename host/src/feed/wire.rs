@@ -6,7 +6,7 @@ use bytes::Bytes;
 
 use crate::{db::apply::StoredEvent, limits::STREAM_RETRY_MS};
 
-/// The first chunk of a stream. Sets the time after which a browser reconnects.
+/// Returns the first chunk of a stream, which sets the time after which a browser reconnects.
 pub fn preamble() -> Bytes {
     Bytes::from(format!("retry: {STREAM_RETRY_MS}\n\n"))
 }
@@ -29,7 +29,7 @@ pub fn size_of_all(events: &[impl Borrow<StoredEvent>]) -> usize {
     events.iter().map(|event| size(event.borrow())).sum()
 }
 
-/// Writes an event. Type and id contain only letters, digits and a few symbols. The body is JSON; each of its lines
+/// Writes an event. Type and id contain only letters, digits and a few symbols. The body is JSON. Each of its lines
 /// becomes a `data` line.
 fn write(event: &StoredEvent, text: &mut String) {
     text.push_str("id: ");
@@ -47,7 +47,7 @@ pub fn heartbeat() -> Bytes {
     Bytes::from_static(b":\n\n")
 }
 
-/// The event after which the reader resumes is not stored any more. The stream begins with the next event.
+/// Returns the message for a reader whose last event is no longer stored. The stream continues with new events.
 pub fn reset() -> Bytes {
     Bytes::from_static(b"event: tenon.reset\ndata: {\"reason\":\"the last event is not kept any more\"}\n\n")
 }

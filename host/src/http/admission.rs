@@ -29,7 +29,7 @@ use crate::{
         key::credential_kind,
         oauth::OAuth,
     },
-    budget::Payer,
+    budget::Party,
     changes::credential::CredentialKind,
     config::Environment,
     host_error::HostError,
@@ -89,13 +89,13 @@ impl<C: Backend> Service<C> {
             .ok_or_else(|| RequestError::new(HostError::MalformedRequest, "the query is not UTF-8 or too long"))?;
         let context_values = self.context_values(head, &mounted, &route, context, idempotency_key.as_deref());
         let deadline_ms = route.declared.deadline_ms.unwrap_or(mounted.config.limits.deadline_ms);
-        let payer = self.payer(head, &principal, context);
+        let party = self.party(head, &principal, context);
         let limits = BodyLimits {
             bytes_max: route.declared.body_bytes_max.unwrap_or(self.settings.body_bytes_max),
             until: context.began + Duration::from_millis(self.settings.body_timeout_ms),
             media_types: &route.declared.media_types,
             budget: &self.budget,
-            payer: &payer,
+            party: &party,
             progress_limits: self.progress_limits(),
             anonymous: principal.tenant.is_empty().then_some(&self.anonymous_bodies),
         };
@@ -108,7 +108,7 @@ impl<C: Backend> Service<C> {
             raw_query,
             headers: pick_headers(&head.headers, &route),
             content,
-            payer,
+            party,
             body_charge,
             principal,
             request_id: Arc::clone(&context.request_id),
@@ -249,8 +249,8 @@ impl<C: Backend> Service<C> {
         }
     }
 
-    /// Returns the payer: the tenant, or the address of a caller without a key.
-    fn payer(&self, head: &request::Parts, principal: &Principal, context: &RequestContext<C::Owner>) -> Payer {
+    /// Returns the party: the tenant, or the address of a caller without a key.
+    fn party(&self, head: &request::Parts, principal: &Principal, context: &RequestContext<C::Owner>) -> Party {
         match principal.tenant.is_empty() {
             true => anonymous_caller(self.origins.client_address(context.peer.address, &head.headers)),
             false => principal.tenant.clone(),

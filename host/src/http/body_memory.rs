@@ -10,14 +10,14 @@ use std::sync::Arc;
 use tokio::time::Instant;
 
 use crate::{
-    budget::{Budget, Charge, Payer},
+    budget::{Budget, Charge, Party},
     fair::{AcquireError, Bounds, Fair, Permit, Request},
     limits::{ANONYMOUS_BODIES_PERCENT, MEMORY_WAITING_EACH_MAX, MEMORY_WAITING_MAX},
 };
 
 /// The part of the memory for bodies that callers without a key may hold together while they send. Before a body is
 /// complete, its sender alone decides how long that takes. Afterwards its call runs or is rejected.
-pub(super) struct AnonymousBodies(Arc<Fair<Payer>>);
+pub(super) struct AnonymousBodies(Arc<Fair<Party>>);
 
 impl AnonymousBodies {
     /// `limit`: bytes of all bodies. `share_percent`: percentage of the part that one address may hold.
@@ -31,8 +31,8 @@ impl AnonymousBodies {
         }))
     }
 
-    async fn admit(&self, payer: &Payer, bytes: u64, until: Instant) -> Result<Permit<Payer>, AcquireError> {
-        self.0.acquire(payer, Request::of(bytes), until).await
+    async fn admit(&self, party: &Party, bytes: u64, until: Instant) -> Result<Permit<Party>, AcquireError> {
+        self.0.acquire(party, Request::of(bytes), until).await
     }
 }
 
@@ -40,21 +40,21 @@ impl AnonymousBodies {
 pub(super) struct BodyMemory {
     charge: Charge,
     /// Permit for as many bytes as the charge, if the caller has no key.
-    anonymous: Option<Permit<Payer>>,
+    anonymous: Option<Permit<Party>>,
 }
 
 impl BodyMemory {
     pub async fn take(
         budget: &Budget,
         anonymous: Option<&AnonymousBodies>,
-        (payer, bytes): (&Payer, u64),
+        (party, bytes): (&Party, u64),
         until: Instant,
     ) -> Result<BodyMemory, AcquireError> {
         let anonymous = match anonymous {
-            Some(limit) => Some(limit.admit(payer, bytes, until).await?),
+            Some(limit) => Some(limit.admit(party, bytes, until).await?),
             None => None,
         };
-        Ok(BodyMemory { charge: budget.charge_body(payer, bytes, until).await?, anonymous })
+        Ok(BodyMemory { charge: budget.charge_body(party, bytes, until).await?, anonymous })
     }
 
     /// Grows the charge to at least `needed` bytes without waiting. Doubles it, or grows it to `needed` if no more is
@@ -100,7 +100,7 @@ mod tests {
     use super::*;
     use crate::budget::MemoryConfig;
 
-    /// Returns a budget with 400 bytes for bodies, and 200 for one payer.
+    /// Returns a budget with 400 bytes for bodies, and 200 for one party.
     fn budget() -> Arc<Budget> {
         Budget::new(&MemoryConfig { budget_bytes: 1_600, tenant_percent: 50 })
     }
@@ -116,7 +116,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn body_that_waits_for_the_anonymous_limit_holds_no_memory() {
         let (budget, anonymous) = (budget(), AnonymousBodies::new(400, 100));
-        let (one, other) = (Payer::from("ip:10.0.0.1"), Payer::from("ip:10.0.0.2"));
+        let (one, other) = (Party::from("ip:10.0.0.1"), Party::from("ip:10.0.0.2"));
         let held = BodyMemory::take(&budget, Some(&anonymous), (&one, 200), soon()).await.unwrap();
         let mut waiting = Box::pin(BodyMemory::take(&budget, Some(&anonymous), (&other, 100), soon()));
         assert!((&mut waiting).now_or_never().is_none());
@@ -129,7 +129,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn address_at_its_share_does_not_delay_another() {
         let (budget, anonymous) = (budget(), AnonymousBodies::new(400, 25));
-        let (one, other) = (Payer::from("ip:10.0.0.1"), Payer::from("ip:10.0.0.2"));
+        let (one, other) = (Party::from("ip:10.0.0.1"), Party::from("ip:10.0.0.2"));
         let _held = BodyMemory::take(&budget, Some(&anonymous), (&one, 50), soon()).await.unwrap();
         let take = || Box::pin(BodyMemory::take(&budget, Some(&anonymous), (&one, 50), soon()));
         let mut waiting: Vec<_> = (0..8).map(|_| take()).collect();
@@ -140,7 +140,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn address_that_waits_for_memory_holds_only_its_share_of_the_limit() {
         let (budget, anonymous) = (budget(), AnonymousBodies::new(400, 25));
-        let (one, other) = (Payer::from("ip:10.0.0.1"), Payer::from("ip:10.0.0.2"));
+        let (one, other) = (Party::from("ip:10.0.0.1"), Party::from("ip:10.0.0.2"));
         // Running calls hold half of the memory for bodies.
         let _bodies = budget.charge_body(&one, 200, soon()).await.unwrap();
         let take = || Box::pin(BodyMemory::take(&budget, Some(&anonymous), (&one, 25), soon()));
@@ -152,7 +152,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn body_grows_in_both_limits_or_neither() {
         let (budget, anonymous) = (budget(), AnonymousBodies::new(400, 100));
-        let one = Payer::from("ip:10.0.0.1");
+        let one = Party::from("ip:10.0.0.1");
         let mut memory = BodyMemory::take(&budget, Some(&anonymous), (&one, 10), soon()).await.unwrap();
         assert!(memory.grow_for(15));
         assert_eq!((charged(&budget), anonymous.0.used()), (20, 20));

@@ -21,7 +21,7 @@ use super::{
     error::RequestError,
 };
 use crate::{
-    budget::{Budget, Charge, Payer},
+    budget::{Budget, Charge, Party},
     host_error::HostError,
     limits::{
         BODY_COPIES, BODY_MEMORY_WAIT_MS, BODY_STEP_BYTES, DISCARD_MS, DISCARDED_BYTES_MAX, HEADER_BYTES,
@@ -40,7 +40,7 @@ pub(super) struct BodyLimits<'r> {
     pub media_types: &'r [String],
     /// Budget that the bytes are charged to.
     pub budget: &'r Budget,
-    pub payer: &'r Payer,
+    pub party: &'r Party,
     /// Minimum progress of the body.
     pub progress_limits: ProgressLimits,
     /// Limit that bodies of callers without a key share while they are read. `None` for other callers.
@@ -149,7 +149,7 @@ async fn charge_body<B: Body>(
     let bytes = declared.unwrap_or(BODY_STEP_BYTES).min(limits.bytes_max).saturating_mul(BODY_COPIES);
     let bytes = bytes.saturating_add(head_bytes);
     let until = limits.until.min(Instant::now() + Duration::from_millis(BODY_MEMORY_WAIT_MS));
-    let memory = BodyMemory::take(limits.budget, limits.anonymous, (limits.payer, bytes), until).await;
+    let memory = BodyMemory::take(limits.budget, limits.anonymous, (limits.party, bytes), until).await;
     memory.map(Some).map_err(|_no_memory| no_memory())
 }
 
@@ -337,7 +337,7 @@ mod tests {
             until: Instant::now() + Duration::from_secs(60),
             media_types: &["text/csv".to_owned()],
             budget: &Budget::new(&MemoryConfig { budget_bytes: 1 << 30, tenant_percent: 50 }),
-            payer: &"acme/test".into(),
+            party: &"acme/test".into(),
             progress_limits: ProgressLimits { stall_timeout: Duration::from_secs(60), bytes_per_second: 0 },
             anonymous: None,
         };
@@ -379,10 +379,10 @@ mod tests {
 
     #[tokio::test]
     async fn secret_form_is_read_and_json_text_is_not_returned() {
-        let (budget, anonymous, payer) = (budget(), AnonymousBodies::new(1 << 20, 100), "ip:10.0.0.1".into());
+        let (budget, anonymous, party) = (budget(), AnonymousBodies::new(1 << 20, 100), "ip:10.0.0.1".into());
         let media_types = ["application/x-www-form-urlencoded".to_owned()];
         let read = async |media_type: &'static str, body: &'static str| {
-            let limits = BodyLimits { media_types: &media_types, ..limits(&budget, &anonymous, &payer) };
+            let limits = BodyLimits { media_types: &media_types, ..limits(&budget, &anonymous, &party) };
             let parts =
                 body.as_bytes().chunks(3).map(|part| Ok::<_, Infallible>(Frame::data(Bytes::from_static(part))));
             let body = StreamBody::new(stream::iter(parts));
@@ -398,11 +398,11 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn memory_is_reserved_only_for_admitted_and_charged_bodies() {
-        let (budget, anonymous, payer) = (budget(), AnonymousBodies::new(1 << 20, 100), "ip:10.0.0.1".into());
+        let (budget, anonymous, party) = (budget(), AnonymousBodies::new(1 << 20, 100), "ip:10.0.0.1".into());
         let reserved = async |media_type: &'static str, bytes: usize| {
             let (head, body) = (head(&[("content-type", media_type)]), Full::from(vec![b' '; bytes]));
             let mut buffer = Vec::new();
-            let read = read_bytes(&head, body, &limits(&budget, &anonymous, &payer), &mut buffer, 32 << 10).await;
+            let read = read_bytes(&head, body, &limits(&budget, &anonymous, &party), &mut buffer, 32 << 10).await;
             (read.map(drop).map_err(|error| error.kind), buffer.capacity())
         };
         assert_eq!(reserved("application/json", 20 << 10).await, (Ok(()), 32 << 10));
@@ -423,13 +423,13 @@ mod tests {
         StreamBody::new(stream::iter([Ok(first)]).chain(stream::pending()))
     }
 
-    fn limits<'r>(budget: &'r Budget, anonymous: &'r AnonymousBodies, payer: &'r Payer) -> BodyLimits<'r> {
+    fn limits<'r>(budget: &'r Budget, anonymous: &'r AnonymousBodies, party: &'r Party) -> BodyLimits<'r> {
         BodyLimits {
             bytes_max: 1 << 20,
             until: Instant::now() + Duration::from_secs(60),
             media_types: &[],
             budget,
-            payer,
+            party,
             progress_limits: ProgressLimits { stall_timeout: Duration::from_secs(60), bytes_per_second: 0 },
             anonymous: Some(anonymous),
         }
@@ -453,14 +453,14 @@ mod tests {
     async fn body_of_unknown_length_over_the_anonymous_limit_is_rejected() {
         let (budget, anonymous) = (budget(), AnonymousBodies::new(1 << 20, 100));
         let head = http::Request::new(()).into_parts().0;
-        let payer = "ip:10.0.0.1".into();
-        let read = read_content(&head, unfinished(300 << 10), limits(&budget, &anonymous, &payer)).await;
+        let party = "ip:10.0.0.1".into();
+        let read = read_content(&head, unfinished(300 << 10), limits(&budget, &anonymous, &party)).await;
         assert_eq!(read.map(drop).map_err(|error| error.kind), Err(HostError::Unavailable));
     }
 
     #[tokio::test]
     async fn large_heads_and_heads_beyond_the_free_requests_are_charged() {
-        let (budget, anonymous, payer) = (budget(), AnonymousBodies::new(1 << 20, 100), "ip:10.0.0.1".into());
+        let (budget, anonymous, party) = (budget(), AnonymousBodies::new(1 << 20, 100), "ip:10.0.0.1".into());
         let request = |version, headers: usize, is_marked| {
             let mut head = http::Request::new(()).into_parts().0;
             head.version = version;
@@ -479,7 +479,7 @@ mod tests {
             (request(Version::HTTP_2, 400, false), true),
             (request(Version::HTTP_11, 400, false), false),
         ] {
-            let (body, limits) = (Full::new(Bytes::from_static(b"{}")), limits(&budget, &anonymous, &payer));
+            let (body, limits) = (Full::new(Bytes::from_static(b"{}")), limits(&budget, &anonymous, &party));
             let memory = charge_body(&head, &body, &limits).await.ok().unwrap();
             let charge = memory.map(BodyMemory::into_charge);
             let expected = is_charged.then(|| 2 * BODY_COPIES + head_bytes(&head));

@@ -121,14 +121,14 @@ mod tests {
     use super::*;
     use crate::budget::MemoryConfig;
     use crate::{
-        budget::{Budget, Payer},
+        budget::{Budget, Party},
         fair::Request,
     };
 
     async fn paced(bytes: usize) -> (Arc<Budget>, PacedBody) {
         let budget = Budget::new(&MemoryConfig { budget_bytes: 1 << 30, tenant_percent: 50 });
         let until = Instant::now() + std::time::Duration::from_secs(1);
-        let charge = budget.charge_call(&Payer::from("acme"), Request::of(bytes as u64), until).await.unwrap();
+        let charge = budget.charge_call(&Party::from("acme"), Request::of(bytes as u64), until).await.unwrap();
         let charge = budget.keep_answer(charge, bytes as u64);
         (budget, PacedBody::new(Bytes::from(vec![7; bytes]), Some(charge)))
     }

@@ -67,7 +67,7 @@ pub(super) fn build_response(
     Ok(response)
 }
 
-/// Builds the response of an event event_stream. Its headers keep caches from storing it and proxies from buffering it.
+/// Builds the response of an event stream. Its headers keep caches from storing it and proxies from buffering it.
 pub(super) fn event_stream(chunks: mpsc::Receiver<Bytes>) -> Response<Body> {
     let mut response = Response::new(Body::stream(chunks));
     let headers = response.headers_mut();
@@ -80,7 +80,7 @@ pub(super) fn event_stream(chunks: mpsc::Receiver<Bytes>) -> Response<Body> {
 /// Removes the body of a response to HEAD and keeps its length.
 pub(super) fn strip_body(response: &mut Response<Body>) {
     let body = std::mem::take(response.body_mut());
-    // 204 and 304 declare no length, so a response without a length stays unchanged.
+    // An empty body adds no length, because 204 and 304 declare none.
     if let Some(length) = body.size_hint().exact().filter(|length| *length > 0) {
         response.headers_mut().insert(header::CONTENT_LENGTH, HeaderValue::from(length));
     }

@@ -172,8 +172,8 @@ impl<C: Backend> Service<C> {
     /// Charges a stream to the address of its peer, because its key is not known yet. Never waits, since a waiting
     /// stream costs memory as well.
     pub(super) async fn charge_stream(&self, headers: &HeaderMap, peer: Peer) -> Result<BodyMemory, AcquireError> {
-        let payer = anonymous_caller(self.origins.client_address(peer.address, headers));
-        let amount = (&payer, HTTP2_REQUEST_BYTES);
+        let party = anonymous_caller(self.origins.client_address(peer.address, headers));
+        let amount = (&party, HTTP2_REQUEST_BYTES);
         BodyMemory::take(&self.budget, Some(&self.anonymous_bodies), amount, Instant::now()).await
     }
 
@@ -331,7 +331,7 @@ impl<C: Backend> Service<C> {
                 }
             }
             Err(kind) => {
-                // A call without capacity is charged to no payer. Its response counts against the pace of the address.
+                // A call without capacity is charged to no party. Its response counts against the pace of the address.
                 context.is_charged = kind != HostError::Unavailable;
                 kind
             }

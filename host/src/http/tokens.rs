@@ -133,7 +133,7 @@ impl<C: Backend> Service<C> {
             until: context.began + Duration::from_millis(self.settings.body_timeout_ms),
             media_types: &[FORM.to_owned()],
             budget: &self.budget,
-            payer: &caller,
+            party: &caller,
             progress_limits: self.progress_limits(),
             anonymous: Some(&self.anonymous_bodies),
         };

@@ -1,12 +1,12 @@
-//! Limits of what a component may declare. The host keeps a manifest and its routes in memory for each generation, and
+//! Limits on the manifest of a component. The host keeps a manifest and its routes in memory for each generation, and
 //! sends error bodies to callers without a key.
 
 /// Bytes of the text that `describe` returns.
 pub const MANIFEST_BYTES_MAX: usize = 4 << 20;
 /// Bytes of the version of a plugin. Each line of the journal repeats it.
 pub const VERSION_BYTES_MAX: usize = 128;
-/// Values in the JSON of a manifest. A parsed value takes up to a hundred times the bytes of its text. The largest
-/// document of the examples has 16 000.
+/// Values in the JSON of a manifest. A parsed value takes up to a hundred times the bytes of its text. The OpenAPI
+/// document of `fleet`, the largest of the included plugins, has 16 000.
 pub const MANIFEST_VALUES_MAX: usize = 100_000;
 /// Routes of a plugin. Each publication compares the routes of all plugins.
 pub const ROUTES_MAX: usize = 2_000;

@@ -39,7 +39,7 @@ pub enum UrlError {
     UserInfo,
     #[error("the address must not hold a fragment (#)")]
     Fragment,
-    #[error("the address must not hold a query (?)")]
+    #[error("the address must not contain a query (?)")]
     Query,
     #[error("there is no port 0")]
     PortZero,

@@ -45,7 +45,7 @@ use super::{
     generation::Generation,
 };
 use crate::{
-    budget::{Budget, Charge, Payer},
+    budget::{Budget, Charge, Party},
     clock::Clock,
     commit::{committer::Committer, draft::Draft},
     db::disk::DiskGauge,
@@ -79,10 +79,10 @@ pub struct Calls {
     password_limiter: TenantLimiter,
     idempotency_locks: IdempotencyLocks,
     /// Paces callers whose calls fault: a fault costs more than an answer, and its response holds no permit.
-    fault_pacers: Pacers<Payer>,
+    fault_pacers: Pacers<Party>,
     answer_cache: AnswerCache,
     /// Paces callers whose answers come from the cache: such requests hold no permit.
-    cached_answer_pacers: Pacers<Payer>,
+    cached_answer_pacers: Pacers<Party>,
 }
 
 /// Dependencies of calls.
@@ -174,7 +174,7 @@ impl Calls {
             self.schedule_follow_up(admitted, *failure, attachment.has_questions()).await;
         }
         if let Err(CallError::Broken(_)) = &result {
-            self.fault_pacers.wait(&admitted.payer, FAULT_CORE_US).await;
+            self.fault_pacers.wait(&admitted.party, FAULT_CORE_US).await;
         }
         result
     }
@@ -226,10 +226,10 @@ impl Calls {
     async fn find_cached_answer(&self, admitted: &Admitted<Arc<Generation>>, key: &RequestKey) -> Option<CallResponse> {
         let answer = self.answer_cache.find(key)?;
         let bytes = answer.charged_bytes();
-        let charge = self.budget.charge_call(&admitted.payer, FairRequest::of(bytes), Instant::now()).await.ok()?;
+        let charge = self.budget.charge_call(&admitted.party, FairRequest::of(bytes), Instant::now()).await.ok()?;
         let us = CACHED_ANSWER_CORE_US + bytes / CACHED_ANSWER_BYTES_PER_CORE_US;
         // After the deadline, the request continues like one without a cached answer and finds no permit in time.
-        timeout_at(admitted.deadline, self.cached_answer_pacers.wait(&admitted.payer, us)).await.ok()?;
+        timeout_at(admitted.deadline, self.cached_answer_pacers.wait(&admitted.party, us)).await.ok()?;
         admitted.mounted.owner.metrics.count_cached_answer();
         Some(CallResponse::Whole(answer, Some(self.budget.keep_answer(charge, bytes))))
     }
@@ -253,7 +253,7 @@ impl Calls {
     ) -> Result<RequestCall<'a>, HostError> {
         let caller = Caller {
             tenant: admitted.principal.tenant.clone(),
-            payer: admitted.payer.clone(),
+            party: admitted.party.clone(),
             subject: admitted.principal.subject.clone(),
             operation: &admitted.route.declared.operation,
             request_id: admitted.request_id.clone(),
@@ -378,7 +378,7 @@ impl RequestCall<'_> {
             return Ok(());
         }
         let bytes = (self.admitted.content.bytes().len() as u64).saturating_mul(BODY_COPIES);
-        let charge = self.call.calls.budget.charge_arrived(&self.admitted.payer, bytes).await;
+        let charge = self.call.calls.budget.charge_arrived(&self.admitted.party, bytes).await;
         state.charges.push(charge.ok_or(GuestFault::Budget(bytes))?);
         Ok(())
     }

@@ -11,7 +11,7 @@ use tokio::time::Instant;
 use super::routes::{Mounted, Route};
 use crate::{
     auth::Principal,
-    budget::{Charge, Payer},
+    budget::{Charge, Party},
     changes::scope::Scope,
     limits::HEADER_OVERHEAD_BYTES,
 };
@@ -37,7 +37,7 @@ pub struct Admitted<G> {
     pub body_charge: Option<Charge>,
     pub principal: Arc<Principal>,
     /// Party whose share of the host the request uses: a tenant, or the address of a caller without a key.
-    pub payer: Payer,
+    pub party: Party,
     pub request_id: Arc<str>,
     /// Context values that the route requests.
     pub context: Vec<(String, String)>,

@@ -1,8 +1,8 @@
 //! Loads a generation from the bytes of a component: inspect, compile, link, try. Only this module creates a
 //! `Generation`.
 //!
-//! Publishes nothing and does not depend on the serving generations. Finds every mistake of a component, and measures
-//! the time of each step.
+//! Publishes nothing and does not depend on the serving generations. Reports the mistakes of a component, and measures
+//! the duration of each step.
 
 mod describe;
 mod validation;
@@ -42,7 +42,7 @@ use crate::{
     metrics::Metrics,
 };
 
-/// Fills the linker of one plugin with closed WASI and the granted interfaces.
+/// Fills the linker of one plugin with closed WASI (`capability::wasi`) and the granted interfaces.
 pub type LinkCalls = Arc<dyn Fn(&mut Linker<CallState>, &[String]) -> wasmtime::Result<()> + Send + Sync>;
 
 /// Reasons why a swap failed, as sentences for operators. They contain names and strings of the component, so their
@@ -51,7 +51,7 @@ pub type LinkCalls = Arc<dyn Fn(&mut Linker<CallState>, &[String]) -> wasmtime::
 #[error("{}", reasons.join("; "))]
 pub struct SwapError {
     pub reasons: Vec<String>,
-    /// Whether the same change is prepared again.
+    /// Whether the host prepares the same change again.
     pub retries: RetryPolicy,
 }
 
@@ -96,7 +96,7 @@ fn cut(mut reason: String, bytes_max: usize) -> String {
     reason
 }
 
-/// The completed steps of a swap in order, with milliseconds.
+/// The completed steps of a swap in order, with the milliseconds of each.
 #[derive(Clone, Debug)]
 pub struct Steps {
     pub taken: Vec<(String, f64)>,
@@ -116,7 +116,7 @@ impl Steps {
         self.since = now;
     }
 
-    /// Begins the next step now. The time since the last one counts for no step.
+    /// Begins the next step now. The time since the last one belongs to no step.
     pub fn resume(&mut self) {
         self.since = Instant::now();
     }
@@ -132,10 +132,10 @@ pub struct Candidate {
     pub config: Arc<PluginConfig>,
 }
 
-/// Features of the host for routes. A manifest cannot require more.
+/// Features of the host that routes may require. A manifest cannot require more.
 #[derive(Clone, Copy, Debug)]
 pub struct HostFeatures {
-    /// Limit of a request's body.
+    /// Maximum size of a request body.
     pub body_bytes_max: u64,
     /// True if the configuration names an address that absolute links begin with.
     pub link_base: bool,
@@ -163,7 +163,7 @@ pub struct Loader {
     natives: Natives,
     features: HostFeatures,
     progress: Compiling,
-    /// Parts of the pool, of plugins with a generation.
+    /// Parts of the pool, for each plugin that has a generation.
     pool_parts: Mutex<HashMap<Arc<str>, Weak<PoolPart>>>,
     generation_count: AtomicU64,
 }
@@ -188,7 +188,7 @@ impl Loader {
         }
     }
 
-    /// Plugins of these names run without a sandbox.
+    /// Sets the plugins that run natively, without a sandbox.
     pub fn with_natives(self, natives: Natives) -> Loader {
         Loader { natives, ..self }
     }
@@ -205,12 +205,12 @@ impl Loader {
         &self.metrics
     }
 
-    /// [`ServingEngine::slots`]
+    /// Returns [`ServingEngine::slots`].
     pub fn slots(&self) -> &Arc<Semaphore> {
         self.engine.slots()
     }
 
-    /// Plugins that are being compiled now.
+    /// Returns the plugins that are being compiled now.
     pub fn progress(&self) -> &Compiling {
         &self.progress
     }
@@ -266,7 +266,8 @@ impl Loader {
         }))
     }
 
-    /// Returns the part of the pool that the plugin's other generations use, unless its limits were changed.
+    /// Returns the part of the pool that the plugin's other generations use. Creates one if there is none, or if the
+    /// limits of the plugin have changed.
     fn pool_part(&self, plugin: &Arc<str>, limits: &PluginLimits) -> Arc<PoolPart> {
         let slots = self.engine.part(limits.calls);
         let mut pool_parts = self.pool_parts.lock();
@@ -339,7 +340,8 @@ impl Loader {
     }
 }
 
-/// Converts an error of storing code. The kind "other" is an error of the engine; the folder's errors have other kinds.
+/// Converts an error from storing compiled code. Errors of the engine have the kind `Other`. Errors of the data folder
+/// have other kinds.
 fn store_error(error: io::Error) -> SwapError {
     match error.kind() {
         io::ErrorKind::Other => SwapError::new(format!("the engine rejects its compiled code: {error}")),
@@ -347,7 +349,7 @@ fn store_error(error: io::Error) -> SwapError {
     }
 }
 
-/// Runs work that reads files or computes for milliseconds on a thread for blocking work.
+/// Runs work that reads files or computes for milliseconds on Tokio's blocking thread pool.
 async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, SwapError> {
     spawn_blocking(work).await.map_err(|_panicked| SwapError::new("the host failed while it read the component"))
 }

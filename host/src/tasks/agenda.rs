@@ -1,7 +1,7 @@
-//! Times at which task queues must be worked on next. Pure: due times go in, due queues come out.
+//! Times at which the workers of task queues start next. Pure: due times go in, due queues come out.
 //!
-//! Invariant: a queue that has a due record is either at work or scheduled for that time at the latest. Working on a
-//! queue that has nothing due is harmless.
+//! Invariant: a queue with a stored due time has a running worker, or is scheduled for that time at the latest.
+//! Starting a worker for a queue that has nothing due is harmless.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -20,9 +20,9 @@ enum State {
 }
 
 impl Agenda {
-    /// Schedules the queue for `due` at the latest. Ignored for a queue at work: it returns its next time when it
-    /// finishes.
-    pub fn note(&mut self, queue: &TaskQueue, due: Timestamp) {
+    /// Schedules the queue for `due` at the latest. Ignored while a worker of the queue is running, because the worker
+    /// returns the next time when it finishes.
+    pub fn schedule(&mut self, queue: &TaskQueue, due: Timestamp) {
         match self.queues.get(queue) {
             Some(State::Working) => {}
             Some(State::Waiting(at)) if *at <= due => {}
@@ -30,7 +30,7 @@ impl Agenda {
         }
     }
 
-    /// Returns the next queue that has something due and marks it as at work.
+    /// Returns the next queue that is due, and marks its worker as running.
     pub fn next(&mut self, now: Timestamp) -> Option<TaskQueue> {
         self.order.first().filter(|(at, _)| *at <= now)?;
         let (_, queue) = self.order.pop_first()?;
@@ -38,7 +38,8 @@ impl Agenda {
         Some(queue)
     }
 
-    /// Ends the work on the queue and schedules it for `next`. `None`: it has no stored records.
+    /// Marks the worker of the queue as finished and schedules the queue for `next`. `None`: no stored record of the
+    /// queue has a due time.
     pub fn finish(&mut self, queue: &TaskQueue, next: Option<Timestamp>) {
         self.queues.remove(queue);
         if let Some(due) = next {
@@ -74,36 +75,36 @@ mod tests {
     #[test]
     fn queue_is_returned_at_its_earliest_due_time_and_not_before() {
         let mut agenda = Agenda::default();
-        agenda.note(&queue(1), 50);
-        agenda.note(&queue(1), 80);
+        agenda.schedule(&queue(1), 50);
+        agenda.schedule(&queue(1), 80);
         assert_eq!((agenda.next(49), agenda.wake_at()), (None, Some(50)));
         assert_eq!(agenda.next(50), Some(queue(1)));
-        assert_eq!((agenda.next(100), agenda.wake_at()), (None, None), "it is at work");
+        assert_eq!((agenda.next(100), agenda.wake_at()), (None, None), "its worker is running");
     }
 
     #[test]
-    fn queue_at_work_is_scheduled_again_after_it_has_finished() {
+    fn queue_with_a_running_worker_is_scheduled_when_the_worker_finishes() {
         let mut agenda = Agenda::default();
-        agenda.note(&queue(1), 0);
+        agenda.schedule(&queue(1), 0);
         agenda.next(0);
-        agenda.note(&queue(1), 30);
+        agenda.schedule(&queue(1), 30);
         assert_eq!(agenda.wake_at(), None);
         agenda.finish(&queue(1), Some(90));
         assert_eq!(agenda.wake_at(), Some(90));
     }
 
     proptest! {
-        /// Every stored record is worked on, and never before it is due, for any order of commits and work.
+        /// After any sequence of commits and work, each queue is scheduled no later than its earliest stored record.
         #[test]
-        fn every_due_record_is_scheduled(steps in prop::collection::vec((0_u8..3, 0_u8..4, 0_u64..50), 1..200)) {
+        fn every_stored_record_is_scheduled(steps in prop::collection::vec((0_u8..3, 0_u8..4, 0_u64..50), 1..200)) {
             let (mut agenda, mut stored, mut now) = (Agenda::default(), Vec::<(u8, u64)>::new(), 0_u64);
             let mut working: Vec<(u8, Option<u64>)> = Vec::new();
             for (step, number, amount) in steps {
                 match step {
                     0 => {
                         stored.push((number, now + amount));
-                        agenda.note(&queue(number), now + amount);
-                        // The queue at work includes later reports in its next time.
+                        agenda.schedule(&queue(number), now + amount);
+                        // A running worker includes later commits in the time that it returns.
                         for (_, next) in working.iter_mut().filter(|(worker, _)| *worker == number) {
                             *next = Some(next.map_or(now + amount, |next| next.min(now + amount)));
                         }

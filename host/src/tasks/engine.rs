@@ -1,7 +1,7 @@
 //! The loop around the agenda. It receives commit notifications and starts workers for the task queues that have
 //! something due.
 //!
-//! The engine is one Tokio task, and each queue at work is another. The loop itself never waits for a plugin or a
+//! The engine is one Tokio task, and each queue with due records has a worker task. The loop itself never waits for a plugin or a
 //! remote server.
 
 use std::{
@@ -180,7 +180,7 @@ impl Engine {
 
     /// Schedules the queue because a record of it is due at `due`. Without `id`, any record may be due.
     fn note(&mut self, queue: TaskQueue, due: Timestamp, id: Option<&Arc<str>>) {
-        self.agenda.note(&queue, due);
+        self.agenda.schedule(&queue, due);
         self.inboxes.entry(queue).or_default().put(due, id, self.shared.parts.clock.now());
     }
 

@@ -1,8 +1,8 @@
-//! Limits of concurrent outgoing calls of effects, for the whole host and for each plugin and tenant. Limits of
+//! Limits on concurrent outgoing calls of effects, for the whole host and for each plugin and tenant. Limits on
 //! concurrent task runs of each plugin and tenant.
 //!
 //! The first call of a queue has slots of its own, so that a destination that hangs does not block the first call to
-//! another.
+//! another destination.
 
 use tokio::sync::{AcquireError, Semaphore, SemaphorePermit};
 

@@ -1,4 +1,4 @@
-//! Blockchains: questions about their state, and transactions that are sent, followed or watched (changes).
+//! Blockchains: questions about their state, and changes that send or follow transactions and watch addresses.
 //!
 //! A question without a reply returns [`Stop::Wait`], so that a handler needs only `?`. The inner `Err` is the reason
 //! why there is no response ("timeout", …).
@@ -31,22 +31,22 @@ impl<'a> Chains<'a> {
         self.host.chains_find_network(blockchain)
     }
 
-    /// Asks under which terms (fees, anchor) a transaction is accepted now.
+    /// Queries the terms (fees, anchor) under which a transaction is accepted now.
     pub fn terms(&self, blockchain: &str) -> Result<ChainReply<Terms>, Stop> {
         self.host.chains_current_terms(blockchain).ok_or(Stop::Wait)
     }
 
-    /// Asks for the balance of an address in base units, of `token` or of the blockchain's coin.
+    /// Queries the balance of an address in base units, of `token` or of the blockchain's coin.
     pub fn balance(&self, blockchain: &str, address: &str, token: Option<&str>) -> Result<ChainReply<String>, Stop> {
         self.host.chains_balance(blockchain, address, token).ok_or(Stop::Wait)
     }
 
-    /// Asks for the sequence number of the sender's next transaction.
+    /// Queries the sequence number of the sender's next transaction.
     pub fn sequence(&self, blockchain: &str, address: &str) -> Result<ChainReply<u64>, Stop> {
         self.host.chains_sequence(blockchain, address).ok_or(Stop::Wait)
     }
 
-    /// Asks for a transaction. `Ok(None)`: no node knows it.
+    /// Queries a transaction. The reply is `Ok(None)` if no node has it.
     pub fn transaction(&self, blockchain: &str, hash: &str) -> Result<ChainReply<Option<Transaction>>, Stop> {
         self.host.chains_find_transaction(blockchain, hash).ok_or(Stop::Wait)
     }
@@ -62,7 +62,7 @@ impl<'a> Chains<'a> {
         self.host.chains_request_coins(request)
     }
 
-    /// Follows a transaction: its task runs once, when the transaction is final, failed or dropped.
+    /// Follows a transaction: its task runs once, when the transaction is done, failed or dropped.
     pub fn follow(&self, following: &Following) {
         self.host.chains_follow(following);
     }
@@ -72,7 +72,7 @@ impl<'a> Chains<'a> {
         self.host.chains_unfollow(blockchain, hash)
     }
 
-    /// Watches an address: its task runs for each incoming movement.
+    /// Watches an address: its task runs when an incoming movement is seen, is final, or is gone.
     pub fn watch(&self, watching: &Watching) {
         self.host.chains_watch(watching);
     }

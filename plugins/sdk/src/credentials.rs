@@ -38,7 +38,7 @@ impl<'a> Credentials<'a> {
         self.host.credentials_revoke(id)
     }
 
-    /// Revokes all credentials with this attribute and returns their number.
+    /// Revokes all valid credentials with this attribute and returns their number.
     pub fn revoke_all(&self, name: &str, value: &str) -> u32 {
         self.host.credentials_revoke_all(&pair(name, value))
     }

@@ -1,7 +1,7 @@
 //! Definition of a plugin: its routes, stored data and error bodies. Built at compile time.
 //!
-//! Owns the table from which both the manifest and the dispatch are made, so that they cannot differ. It matches no
-//! path: the host does that and passes the operation.
+//! Owns the table from which both the manifest and the dispatch are made, so that they cannot differ. The SDK does
+//! not match paths: the host does that and passes the operation.
 
 use crate::answer::{Refusal, Stop};
 use crate::bindings::exports::tenon::plugin::handler::{Answer as WireAnswer, Request, Task, Verdict};
@@ -81,7 +81,7 @@ impl Plugin {
         }
     }
 
-    /// Sets the title, one line for people.
+    /// Sets the title: one human-readable line.
     pub const fn title(mut self, title: &'static str) -> Plugin {
         self.title = title;
         self
@@ -93,7 +93,7 @@ impl Plugin {
         self
     }
 
-    /// Accepts OAuth 2.0 access tokens besides API keys. A token without the scopes of a route does not open it.
+    /// Accepts OAuth 2.0 access tokens besides API keys. A route accepts only tokens that have its scopes.
     pub const fn oauth(mut self) -> Plugin {
         self.oauth = true;
         self
@@ -106,26 +106,26 @@ impl Plugin {
         self
     }
 
-    /// Accepts the plugin's own tokens wherever a key is accepted. Without this they open `key_parameter` routes only,
-    /// so that a link gives access to its target alone.
+    /// Accepts the plugin's own tokens wherever a key is accepted. Without this, only `key_parameter` routes accept
+    /// them, so that a link gives access to its target alone.
     pub const fn tokens(mut self) -> Plugin {
         self.tokens = true;
         self
     }
 
-    /// Accepts the key also as the user name of `Authorization: Basic`.
+    /// Also accepts the key as the user name of `Authorization: Basic`.
     pub const fn key_as_basic_user(mut self) -> Plugin {
         self.basic_user = true;
         self
     }
 
-    /// Accepts the key also as the value of this header. The name is in lower case.
+    /// Also accepts the key as the value of this header. The name is in lower case.
     pub const fn key_in_header(mut self, name: &'static str) -> Plugin {
         self.key_header = Some(name);
         self
     }
 
-    /// Accepts the key also in this query parameter.
+    /// Also accepts the key in this query parameter.
     pub const fn key_in_query(mut self, name: &'static str) -> Plugin {
         self.key_query = Some(name);
         self
@@ -167,7 +167,7 @@ impl Plugin {
     /// Sets the JSON Schema of the plugin's table `settings` in plugins.toml: one JSON text. The host rejects settings
     /// that do not match it when it loads the plugin, and in `tenon config check`. It supports the keywords `type`,
     /// `enum`, `const`, `required`, `properties`, `additionalProperties`, `items`, `anyOf`, `oneOf`, `allOf`, `$ref`,
-    /// `$defs`, and bounds of numbers, lengths and lists.
+    /// `$defs`, and bounds on numbers, lengths and lists.
     pub const fn settings(mut self, schema: &'static str) -> Plugin {
         self.settings = Some(schema);
         self
@@ -179,7 +179,7 @@ impl Plugin {
         self
     }
 
-    /// Sets status and code of the refusal of a JSON body that does not have the type that a handler reads.
+    /// Sets the status and code of the refusal of a JSON body that does not have the type that a handler reads.
     pub const fn invalid(mut self, status: u16, code: &'static str) -> Plugin {
         self.invalid = ErrorKind { status, code };
         self
@@ -191,8 +191,9 @@ impl Plugin {
         self
     }
 
-    /// Checks each query before the handler runs. A parameter that the route does not declare ([`Route::query()`]) is
-    /// refused, and so is a repeated parameter. `render` renders the refusal.
+    /// Checks each query before the handler runs, except on routes with [`Route::any_query`]. A parameter that the
+    /// route does not declare ([`Route::query()`]) is refused, and so is a repeated parameter. `render` renders the
+    /// refusal.
     pub const fn strict_queries(mut self, render: RenderQueryError) -> Plugin {
         self.render_query_error = Some(render);
         self
@@ -218,7 +219,7 @@ impl Plugin {
     ///
     /// # Errors
     ///
-    /// Returns the text of a fault.
+    /// Returns the message of a fault.
     pub fn handle(&self, host: HostRef<'_>, request: &Request) -> Result<WireAnswer, String> {
         let Some(route) = self.routes.iter().find(|route| route.operation == request.operation) else {
             return Err(["no route has the operation ", request.operation.as_str()].concat());
@@ -247,7 +248,7 @@ impl Plugin {
     ///
     /// # Errors
     ///
-    /// Returns the text of a fault.
+    /// Returns the message of a fault.
     pub fn run(&self, host: HostRef<'_>, task: &Task) -> Result<Verdict, String> {
         let Some(declared) = self.tasks.iter().find(|declared| declared.name == task.name) else {
             return Err(["this plugin has no task ", task.name.as_str()].concat());
@@ -261,7 +262,8 @@ impl Plugin {
         }
     }
 
-    /// Returns the refusal that equals the response of this interface for the host's error `name`.
+    /// Returns the refusal that equals the response of this interface for the host's error `name`. Without an error
+    /// template of that name, returns a refusal with the code "malformed-request".
     pub(crate) fn host_error(&self, name: &str, status: u16, message: &'static str) -> Refusal {
         match self.failures.iter().find(|template| template.failure == name) {
             Some(template) => template.refusal(),
@@ -338,7 +340,7 @@ pub struct EventType {
 }
 
 impl EventType {
-    /// `schema` is a JSON Schema of the payload: one JSON text.
+    /// Returns an event type. `schema` is a JSON Schema of the payload: one JSON text.
     pub const fn new(name: &'static str, description: &'static str, schema: &'static str) -> EventType {
         EventType { name, description, schema, envelope: None }
     }

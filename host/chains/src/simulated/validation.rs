@@ -231,8 +231,8 @@ fn add_instruction(
         solana::token_account_of(owner, mint).is_ok_and(|derived| derived == *account)
     };
     match instruction {
-        Transfer { sender: payer, .. } | CreateTokenAccount { payer, .. } | TransferToken { sender: payer, .. }
-            if *payer != signer =>
+        Transfer { sender: party, .. } | CreateTokenAccount { party, .. } | TransferToken { sender: party, .. }
+            if *party != signer =>
         {
             return Err("another signature is required".into());
         }

@@ -36,7 +36,7 @@ pub enum Instruction {
     },
     /// Creates a token account if it is missing.
     CreateTokenAccount {
-        payer: Address,
+        party: Address,
         account: Address,
         owner: Address,
         mint: Address,
@@ -86,9 +86,9 @@ impl Instruction {
                 let data = [&2_u32.to_le_bytes()[..], &amount.to_le_bytes()].concat();
                 (SYSTEM_PROGRAM, vec![pays(*sender), writes(*recipient)], data)
             }
-            Instruction::CreateTokenAccount { payer, account, owner, mint } => {
+            Instruction::CreateTokenAccount { party, account, owner, mint } => {
                 let programs = [reads(SYSTEM_PROGRAM), reads(TOKEN_PROGRAM)];
-                let uses = [&[pays(*payer), writes(*account), reads(*owner), reads(*mint)][..], &programs].concat();
+                let uses = [&[pays(*party), writes(*account), reads(*owner), reads(*mint)][..], &programs].concat();
                 (ASSOCIATED_TOKEN_PROGRAM, uses, vec![1])
             }
             Instruction::TransferToken { source, mint, account, sender, amount, decimals } => {
@@ -110,8 +110,8 @@ impl Instruction {
             ASSOCIATED_TOKEN_PROGRAM => match (accounts, data) {
                 // Data 1 makes the instruction idempotent. The other forms fail if the account exists, and create the
                 // same one.
-                ([payer, account, owner, mint, ..], [] | [0 | 1]) => Some(Instruction::CreateTokenAccount {
-                    payer: *payer,
+                ([party, account, owner, mint, ..], [] | [0 | 1]) => Some(Instruction::CreateTokenAccount {
+                    party: *party,
                     account: *account,
                     owner: *owner,
                     mint: *mint,

@@ -1,6 +1,6 @@
 //! Client authentication with a signed assertion (private_key_jwt: RFC 7523, OpenID Connect Core 9).
 //!
-//! Invariant: an assertion is accepted once, also across a restart.
+//! Invariant: an assertion is accepted at most once, even across restarts.
 
 use sha2::{Digest, Sha256};
 
@@ -23,11 +23,11 @@ impl<'t> Assertion<'t> {
     pub fn parse(text: &'t str) -> Result<Assertion<'t>, &'static str> {
         let jws = Jws::parse(text)?;
         if jws.kind.as_deref().is_some_and(|kind| kind != "jwt" && kind != "client-authentication+jwt") {
-            return Err("it is of another type");
+            return Err("its typ is not that of an assertion");
         }
         let claims = jws.claims()?;
         if claims.iss != claims.sub {
-            return Err("its issuer is not its subject");
+            return Err("its iss is not its sub");
         }
         Ok(Assertion { jws, claims })
     }
@@ -44,7 +44,7 @@ impl<'t> Assertion<'t> {
             return Err("no key of the client has signed it");
         }
         if !self.claims.aud.has(issuer) && !self.claims.aud.has(&format!("{issuer}{TOKEN_PATH}")) {
-            return Err("it is for another server");
+            return Err("its aud does not contain this server");
         }
         self.claims.check_times(now)?;
         if self.claims.expires_at() > now.saturating_add(ASSERTION_LIFETIME_MS_MAX + TOKEN_LEEWAY_MS) {
@@ -52,11 +52,11 @@ impl<'t> Assertion<'t> {
         }
         match &self.claims.jti {
             Some(id) if (1..=ASSERTION_ID_BYTES_MAX).contains(&id.len()) => Ok(()),
-            _ => Err("it has no id, or one that is too long"),
+            _ => Err("its jti is missing, empty, or too long"),
         }
     }
 
-    /// Checks the assertion and returns what is stored when it is used.
+    /// Checks the assertion and returns the values that are stored when it is used.
     pub fn verify(&self, client: &ClientRow, issuer: &str, now: Timestamp) -> Result<Verified, &'static str> {
         self.check(client, issuer, now)?;
         Ok(Verified { hash: self.hash(), expires_at: self.claims.expires_at().saturating_add(TOKEN_LEEWAY_MS) })
@@ -78,7 +78,7 @@ pub(super) struct Verified {
 }
 
 impl OAuth {
-    /// Stores that the assertion was used, or fails if it was used before.
+    /// Records the use of the assertion, or fails if it was used before.
     pub(super) async fn use_assertion(&self, verified: Verified, now: Timestamp) -> Result<(), GrantError> {
         match self.store.record_assertion(verified.hash, verified.expires_at, now).await {
             Ok(true) => Ok(()),

@@ -10,8 +10,8 @@ use crate::{
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Report {
-    /// True if no chain has a flaw.
-    #[serde(rename = "sound")]
+    /// True if no chain has a flaw. Reports of older versions call it "sound".
+    #[serde(rename = "valid", alias = "sound")]
     pub is_valid: bool,
     pub chains: Vec<ReportedChain>,
 }

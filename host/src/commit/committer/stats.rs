@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::metrics::BatchMetrics;
 
-/// Totals since the start. `queued` and the numbers of the overlay are current values.
+/// Totals since the start, except `queued` and the `overlay_` fields, which are current values.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CommitterStats {
     pub queued: u64,
@@ -31,7 +31,7 @@ pub struct CommitterStats {
 /// Number of times the cache was emptied and calls that were not durable ran again, by cause.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Resets {
-    /// Another program wrote into the file.
+    /// Another program wrote to the file.
     pub foreign_writes: u64,
     /// A batch failed, or the connection to the file was lost.
     pub storage_failures: u64,

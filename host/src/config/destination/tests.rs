@@ -112,7 +112,7 @@ fn every_mistake_is_reported_without_secrets() {
     for (keys, expected) in [
         ("", "line 3: `plugins.notes.destinations.bank.base-url` is missing"),
         ("base-url = \"bank\"", "line 4: `plugins.notes.destinations.bank.base-url`: this is not an address"),
-        ("base-url = \"https://a.example/?x\"", "must not hold a query"),
+        ("base-url = \"https://a.example/?x\"", "must not contain a query"),
         (
             "base-url = \"https://a.example\"\nkind = \"digest\"",
             "line 5: `plugins.notes.destinations.bank.kind`: there is no kind",
@@ -159,7 +159,7 @@ fn every_mistake_is_reported_without_secrets() {
         "[plugins.notes]\ncomponent = \"x\"\n[plugins.notes.destinations.\"a b\"]\nkind = \"outbox\"",
         Path::new("."),
     );
-    assert!(name.unwrap_err().contains("\"a b\" is not a valid name of a destination"));
+    assert!(name.unwrap_err().contains("\"a b\" is not a valid destination name"));
 }
 
 #[test]

@@ -42,7 +42,7 @@ impl Replacement {
     /// Begins a replacement of the database at `url`. Its folder must exist.
     ///
     /// # Errors
-    /// `Precondition` if a host runs on the database, or if a database exists and `old` is `Keep`.
+    /// `Precondition` if another process holds the lock, or if a database exists and `old` is `Keep`.
     pub async fn begin(url: &str, old: ExistingDatabase) -> Result<Replacement, DbError> {
         let path = resolved(&options::path_of(url)?);
         check_old(&path, old)?;
@@ -128,7 +128,7 @@ pub(super) fn finish(path: &Path) -> Result<Option<PathBuf>, DbError> {
     }
     let aside = move_aside(path)?;
     remove(&beside(path, "-shm"))?;
-    // The marker describes the old database. The next open of the new database writes the marker again.
+    // The marker describes the old database. `commit` writes the new one. After a crash, the next open does.
     remove(&marker_path(path))?;
     fs::rename(restored, path)?;
     sync_folder_of(path)?;
@@ -136,20 +136,20 @@ pub(super) fn finish(path: &Path) -> Result<Option<PathBuf>, DbError> {
     Ok(aside)
 }
 
-/// Renames the old database and its log to the next free number.
+/// Renames the old database and its log to names with the next free number.
 ///
 /// The log is renamed first: as long as FILE exists, a later attempt finds the same number for both. A log without its
 /// FILE is renamed as well.
 fn move_aside(path: &Path) -> io::Result<Option<PathBuf>> {
-    let (log, is_there) = (beside(path, "-wal"), path.exists());
-    let is_free = |aside: &PathBuf| !aside.exists() && (is_there || !beside(aside, "-wal").exists());
+    let (log, exists) = (beside(path, "-wal"), path.exists());
+    let is_free = |aside: &PathBuf| !aside.exists() && (exists || !beside(aside, "-wal").exists());
     let mut numbered = (1_u32..).map(|number| beside(path, &format!(".replaced-{number}")));
     let Some(aside) = numbered.find(is_free) else { return Ok(None) };
     if log.exists() {
         fs::rename(log, beside(&aside, "-wal"))?;
         sync_folder_of(path)?;
     }
-    if !is_there {
+    if !exists {
         return Ok(None);
     }
     fs::rename(path, &aside)?;
@@ -197,7 +197,7 @@ mod tests {
     fn interrupted_replacement_is_finished_by_the_next_process() {
         let done = ["t.db.replaced-1-wal=t.db-wal", "t.db.replaced-1=t.db", "t.db=t.db.restored"];
         for (stage, before) in [
-            ("named", &[("t.db", "t.db"), ("t.db-wal", "t.db-wal"), ("t.db-shm", "")][..]),
+            ("committed", &[("t.db", "t.db"), ("t.db-wal", "t.db-wal"), ("t.db-shm", "")][..]),
             ("log moved", &[("t.db", "t.db"), ("t.db.replaced-1-wal", "t.db-wal")]),
             ("file moved", &[("t.db.replaced-1", "t.db"), ("t.db.replaced-1-wal", "t.db-wal")]),
         ] {

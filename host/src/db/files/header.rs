@@ -55,7 +55,7 @@ impl Header {
         let lock_page = LOCK_BYTE / self.page_bytes + 1;
         let unwritten = u64::from((in_file + 1..=expected).contains(&lock_page));
         let missing = expected.saturating_sub(in_file).saturating_sub(in_log + unwritten);
-        (missing > 0).then(|| format!("it was cut: {missing} of its {expected} pages are missing"))
+        (missing > 0).then(|| format!("it is truncated: {missing} of its {expected} pages are missing"))
     }
 }
 

@@ -1,8 +1,9 @@
 //! Selects the index for a query, which determines the order of the records.
 //!
-//! An index can serve a query if its first fields are fixed by `equal` (or one of them by a `one-of`, which is looked
-//! up value by value), the sort fields follow, and at least one condition narrows it. The primary key serves as an
-//! index on "@id".
+//! A query fixes leading fields of an index by `equal`, and one of them may have a `one-of`, which is looked up value by
+//! value. The remaining fields order the records. The index can serve the query if the remaining fields begin with the
+//! sort fields, and if a condition narrows it or the query has no conditions. The primary key serves as an index on
+//! "@id".
 
 use super::condition::{Sql, field_of, index_field};
 use super::{Comparison, Condition, FindError, Sort, misuse};
@@ -81,8 +82,8 @@ impl<'a> Plan<'a> {
         }
     }
 
-    /// Returns the ranges of the index that contain the records after the cursor, or all records. Each range is a list
-    /// of bounds.
+    /// Returns the ranges of the index that contain the records after the cursor, or all records if there is no cursor.
+    /// Each range is a list of bounds.
     pub fn ranges(&self, after: Option<&[Field]>) -> Vec<Vec<Bound>> {
         let values = match &self.merged {
             Some((field, values)) => values.iter().map(|value| Some((*field, value.clone()))).collect(),
@@ -98,8 +99,8 @@ impl<'a> Plan<'a> {
         ranges
     }
 
-    /// Returns, for each field of the order, the records that equal the cursor before that field and come after it in
-    /// that field.
+    /// Returns, for each field of the order, a range of the records that equal the cursor in the preceding fields and
+    /// come after it in that field. A descending field that may be null adds a second range, for the nulls.
     ///
     /// Null sorts before all values.
     fn ranges_after(&self, after: Option<&[Field]>) -> Vec<Vec<Bound>> {
@@ -132,7 +133,7 @@ impl<'a> ResolvedQuery<'a> {
     ) -> Result<ResolvedQuery<'a>, FindError> {
         let descending = sort.first().is_some_and(|sort| sort.descending);
         if sort.iter().any(|sort| sort.descending != descending) {
-            return misuse(format!("find in {}: all fields of a sort go in one direction", collection.name));
+            return misuse(format!("find in {}: all fields of a sort must have the same direction", collection.name));
         }
         let mut resolved = Vec::new();
         for condition in conditions {
@@ -193,10 +194,10 @@ impl<'a> ResolvedQuery<'a> {
         Ok(Some(plan))
     }
 
-    /// Sets `plan.merged` if the field has a `one-of` with few values and is not sorted by. The values are then looked
-    /// up one by one.
+    /// Sets `plan.merged` if the field has a `one-of` with few values and is not a sort field. The values are then
+    /// looked up one by one.
     ///
-    /// Returns true if it did.
+    /// Returns true if it was set. At most one field is merged.
     fn merge(&self, plan: &mut Plan<'_>, sort: &[IndexField], field: IndexField) -> Result<bool, FindError> {
         if plan.merged.is_some() || sort.contains(&field) {
             return Ok(false);

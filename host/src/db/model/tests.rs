@@ -133,7 +133,7 @@ fn error_of_an_invalid_manifest_names_the_mistake() {
 }
 
 #[tokio::test]
-async fn collection_with_the_table_name_of_the_host_is_rejected() {
+async fn collection_with_the_name_of_a_host_table_is_rejected() {
     let file = TestFile::with(&model(vec![])).await;
     let attributes = [manifest::Collection { name: "attributes".into(), indexes: vec![] }];
     let keys = DataModel::new("key", &attributes, 1, None).unwrap();
@@ -166,7 +166,7 @@ async fn writes_of_an_older_generation_fill_the_columns_of_a_newer_one() {
     prepare(&file, &new).await.unwrap();
     put(&file, &old, &[("late", r#"{"name":"n"}"#)]).await;
     assert_eq!(holder(&file, &new, r#"{"name":"n"}"#).await.as_deref(), Some("late"));
-    // And after a restart.
+    // The same holds after a restart.
     file.db.close().await.unwrap();
     let db = crate::db::Database::open(&file.url(), &crate::db::DbOptions::default()).await.unwrap();
     let file = TestFile { db, folder: file.folder };

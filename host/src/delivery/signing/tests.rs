@@ -118,7 +118,7 @@ fn timestamp_that_is_not_plain_seconds_is_rejected() {
 }
 
 #[test]
-fn signature_that_is_truncated_of_another_version_or_not_base64_is_rejected() {
+fn truncated_malformed_and_unversioned_signatures_are_rejected() {
     let whole = signed(b"{}", &[secret(1)]);
     let signature = whole[WEBHOOK_SIGNATURE].to_str().unwrap();
     let many = vec!["v1,AAAA"; crate::limits::SIGNATURES_CHECKED_MAX].join(" ");
@@ -148,7 +148,7 @@ fn signatures_of_other_versions_are_ignored() {
 }
 
 #[test]
-fn ambiguous_id_is_not_signed() {
+fn invalid_message_id_is_not_signed() {
     for id in ["", "event.01", "event 01", "event\n01", "\u{e9}vent"] {
         let message = Message { id, timestamp: NOW, body: b"{}" };
         assert_eq!(sign(&message, &[secret(1)]).unwrap_err(), SigningError::MessageId, "{id:?}");
@@ -192,9 +192,9 @@ fn invalid_secret_strings_are_rejected() {
 }
 
 #[test]
-fn own_header_is_prefix_and_hex_hmac_of_the_body_alone() {
+fn custom_header_is_prefix_and_hex_hmac_of_the_body_alone() {
     for algorithm in [Algorithm::HmacSha256, Algorithm::HmacSha512] {
-        let own = OwnHeader::new("X-Signature", "sha=", algorithm).unwrap();
+        let own = CustomHeader::new("X-Signature", "sha=", algorithm).unwrap();
         for body in bodies() {
             let headers = HeaderMap::from_iter([own.sign(b"key", &body).unwrap()]);
             assert_eq!(own.verify(&headers, &[b"key"], &body), Ok(()));
@@ -206,8 +206,8 @@ fn own_header_is_prefix_and_hex_hmac_of_the_body_alone() {
 }
 
 #[test]
-fn missing_or_malformed_own_header_is_rejected() {
-    let own = OwnHeader::new("X-Signature", "sha512=", Algorithm::HmacSha512).unwrap();
+fn missing_or_malformed_custom_header_is_rejected() {
+    let own = CustomHeader::new("X-Signature", "sha512=", Algorithm::HmacSha512).unwrap();
     let name = own.name().clone();
     let (_, whole) = own.sign(b"key", b"{}").unwrap();
     let whole = whole.to_str().unwrap();
@@ -225,9 +225,13 @@ fn missing_or_malformed_own_header_is_rejected() {
 }
 
 #[test]
-fn own_header_cannot_be_a_standard_header_or_contain_line_breaks() {
+fn custom_header_cannot_be_a_standard_header_or_contain_line_breaks() {
     for name in ["", "a b", "webhook-signature", "Webhook-Id", "x\n"] {
-        assert_eq!(OwnHeader::new(name, "", Algorithm::HmacSha256).unwrap_err(), SigningError::HeaderName, "{name:?}");
+        assert_eq!(
+            CustomHeader::new(name, "", Algorithm::HmacSha256).unwrap_err(),
+            SigningError::HeaderName,
+            "{name:?}"
+        );
     }
-    assert_eq!(OwnHeader::new("x", "a\r\nb: ", Algorithm::HmacSha256).unwrap_err(), SigningError::Prefix);
+    assert_eq!(CustomHeader::new("x", "a\r\nb: ", Algorithm::HmacSha256).unwrap_err(), SigningError::Prefix);
 }

@@ -25,7 +25,7 @@ fn certificate_for(name: &str) -> CertificateParams {
     CertificateParams::new(vec![name.to_owned()]).unwrap()
 }
 
-/// Starts a TLS server with such a certificate that responds to every request.
+/// Starts a TLS server that responds to every request. Its certificate has these parameters and this issuer.
 async fn server(params: CertificateParams, issuer: &CertifiedIssuer<'static, KeyPair>) -> Receiver {
     let key = KeyPair::generate().unwrap();
     let certificate = params.signed_by(&key, issuer).unwrap();
@@ -47,7 +47,7 @@ async fn server(params: CertificateParams, issuer: &CertifiedIssuer<'static, Key
     .await
 }
 
-/// Returns a client that trusts the issuer and resolves the name to this machine.
+/// Returns a client that trusts the issuer and resolves `a.example` to this machine.
 fn trusting(issuer: &CertifiedIssuer<'static, KeyPair>) -> Client {
     let mut roots = Roots::built_in();
     roots.add(issuer.pem().as_bytes()).unwrap();
@@ -77,7 +77,7 @@ async fn handshake_ended_by_the_server_is_reported_with_its_alert() {
 }
 
 #[tokio::test]
-async fn certificate_from_an_issuer_of_the_operator_is_accepted_and_the_connection_is_kept() {
+async fn certificate_from_a_configured_issuer_is_accepted_and_the_connection_is_reused() {
     let issuer = issuer();
     let receiver = server(certificate_for("a.example"), &issuer).await;
     let client = trusting(&issuer);
@@ -141,7 +141,7 @@ async fn handshake_that_never_ends_causes_a_timeout() {
 }
 
 #[test]
-fn invalid_root_is_rejected_with_its_number() {
+fn invalid_root_is_rejected_with_the_reason() {
     let valid = issuer().pem();
     let cases = [
         (String::new(), "there is no certificate in it"),

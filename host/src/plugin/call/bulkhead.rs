@@ -1,8 +1,8 @@
 //! Limits how many calls of one plugin run at the same time and how many wait. Many calls of one plugin do not delay
 //! those of others. Within a plugin, tenants share the permits, the slots of the pool, and the queue.
 //!
-//! Each generation has its own bulkhead, so that a new one does not wait for calls of the last one. All generations of
-//! a plugin share its part of the pool, which bounds the slots that they hold together.
+//! Each generation has its own bulkhead, so that a new one does not wait for calls of the previous one. All generations
+//! of a plugin share its part of the pool, which bounds the slots that they hold together.
 
 use std::sync::Arc;
 
@@ -30,7 +30,7 @@ fn share(whole: usize, limits: &PluginLimits) -> u64 {
 }
 
 /// Returns how many calls of one tenant may run at the same time. More of them would only compete for the threads, and
-/// each call of another tenant would wait for all of them whenever the database has answered it.
+/// each call of another tenant would wait for all of them whenever it returns from the database.
 fn tenant_runs_max() -> u64 {
     TENANT_RUNS_PER_CORE.saturating_mul(machine_cores() as u64)
 }
@@ -48,17 +48,17 @@ impl Bulkhead {
         }))
     }
 
-    /// Waits until the deadline for a permit. `payer`: the tenant, or the address of a caller without a key. Fails with
-    /// `Unavailable` if the queue, or the tenant's part of it, is full. `Queueing::Reserved` waits outside of these
+    /// Waits until the deadline for a permit. `party`: the tenant, or the address of a caller without a key. Fails with
+    /// `Unavailable` if the queue, or the party's part of it, is full. `Queueing::Reserved` waits outside of these
     /// bounds.
     pub async fn take_permit(
         &self,
-        payer: &Arc<str>,
+        party: &Arc<str>,
         queueing: Queueing,
         until: Instant,
     ) -> Result<CallPermit, HostError> {
         let request = Request { queueing, ..Request::of(1) };
-        self.0.acquire(payer, request, until).await.map_err(|error| match error {
+        self.0.acquire(party, request, until).await.map_err(|error| match error {
             AcquireError::QueueFull => HostError::Unavailable,
             AcquireError::TimedOut => HostError::DeadlineExceeded,
         })
@@ -85,9 +85,9 @@ impl PoolPart {
     }
 
     /// Waits until the deadline for the slots of one instance. The queue is bounded by the bulkhead.
-    pub async fn take_slots(&self, payer: &Arc<str>, slots: u32, until: Instant) -> Result<CallPermit, HostError> {
+    pub async fn take_slots(&self, party: &Arc<str>, slots: u32, until: Instant) -> Result<CallPermit, HostError> {
         let request = Request { queueing: Queueing::Reserved, ..Request::of(slots.into()) };
-        self.0.acquire(payer, request, until).await.map_err(|_late| HostError::DeadlineExceeded)
+        self.0.acquire(party, request, until).await.map_err(|_late| HostError::DeadlineExceeded)
     }
 }
 

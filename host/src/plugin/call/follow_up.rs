@@ -83,7 +83,7 @@ impl Calls {
         let payload = payload(admitted, failure).map_err(|error| ScheduleError::Host(error.to_string()))?;
         let caller = Caller {
             tenant: admitted.principal.tenant.clone(),
-            payer: admitted.payer.clone(),
+            party: admitted.party.clone(),
             subject: "host".into(),
             operation: name,
             request_id: admitted.request_id.clone(),

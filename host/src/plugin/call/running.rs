@@ -17,7 +17,7 @@ use super::{
     seeds,
 };
 use crate::{
-    budget::{Charge, Payer},
+    budget::{Charge, Party},
     capability::{self, Questions, announce_dropped, log_limit::Admission},
     changes::{outgoing::OutgoingCall, scope::Scope},
     commit::{
@@ -46,7 +46,7 @@ pub(super) struct Call<'a> {
     pub operation: &'a str,
     pub deadline: Instant,
     /// Party whose share of permits, memory and processor the call uses: a tenant, or an address.
-    payer: Payer,
+    party: Party,
     memory: &'a MemoryEstimate,
     /// Latest time of a permit for the first run: a call that begins later would hardly be answered in time.
     permit_by: Instant,
@@ -57,7 +57,7 @@ pub(super) struct Call<'a> {
 /// Caller and purpose of a call.
 pub(super) struct Caller<'a> {
     pub tenant: Arc<str>,
-    pub payer: Payer,
+    pub party: Party,
     pub subject: Arc<str>,
     pub operation: &'a str,
     pub request_id: Arc<str>,
@@ -134,7 +134,7 @@ impl<'a> Call<'a> {
             tracing::error!("failed to read random numbers from the operating system: {error}");
             HostError::Unavailable
         })?;
-        let Caller { tenant, payer, subject, operation, request_id, memory, hops } = caller;
+        let Caller { tenant, party, subject, operation, request_id, memory, hops } = caller;
         let inputs = Inputs { request_id: request_id.clone(), now: calls.clock.now(), seed };
         let identity = CallIdentity {
             scope: Scope::new(generation.facts.plugin.clone(), tenant),
@@ -148,7 +148,7 @@ impl<'a> Call<'a> {
         };
         let begun = Instant::now();
         let permit_by = begun + deadline.saturating_duration_since(begun) * PERMIT_WAIT_PERCENT / 100;
-        Ok(Call { calls, generation, operation, deadline, payer, memory, permit_by, inputs, identity })
+        Ok(Call { calls, generation, operation, deadline, party, memory, permit_by, inputs, identity })
     }
 
     /// Begins a draft. It is boxed because it has 1.7 kB, and a run moves it a dozen times.
@@ -165,7 +165,7 @@ impl<'a> Call<'a> {
         permits: RunPermits<'_>,
     ) -> Run<I::Output> {
         let questions = std::mem::take(&mut state.questions);
-        let party = (self.generation.facts.plugin.clone(), self.payer.clone());
+        let party = (self.generation.facts.plugin.clone(), self.party.clone());
         let core = CoreUse::new(self.calls.cores.clone(), party);
         let start = guest::Start {
             inputs: &self.inputs,
@@ -181,7 +181,7 @@ impl<'a> Call<'a> {
             core.run(run, begin_by).await.unwrap_or_else(|| Run::cut_off(GuestFault::NoCore))
         };
         if let Some(bytes) = run.memory_bytes {
-            self.memory.record(&self.payer, bytes);
+            self.memory.record(&self.party, bytes);
         }
         run
     }
@@ -223,12 +223,12 @@ impl<'a> Call<'a> {
             false => (Queueing::Reserved, self.deadline),
         };
         let _waiting = self.generation.metrics.wait();
-        let call = self.generation.bulkhead.take_permit(&self.payer, queueing, until).await?;
+        let call = self.generation.bulkhead.take_permit(&self.party, queueing, until).await?;
         let budget = &self.calls.budget;
-        let amount = self.memory.bytes(&self.payer).min(budget.estimate_max()).max(state.memory_bytes);
-        let charge = budget.charge_call(&self.payer, Request { amount, rank: 0, queueing }, until).await;
+        let amount = self.memory.bytes(&self.party).min(budget.estimate_max()).max(state.memory_bytes);
+        let charge = budget.charge_call(&self.party, Request { amount, rank: 0, queueing }, until).await;
         let charge = charge.map_err(|_no_memory| HostError::Unavailable)?;
-        let own = self.generation.pool.take_slots(&self.payer, self.generation.slots, until).await?;
+        let own = self.generation.pool.take_slots(&self.party, self.generation.slots, until).await?;
         match timeout_at(until, self.calls.slots.acquire_many(self.generation.slots)).await {
             Ok(slots) => {
                 let slots = slots.map_err(|_closed| HostError::Unavailable)?;
@@ -333,7 +333,7 @@ impl<'a> Call<'a> {
         if bytes < HELD_STEP_BYTES {
             return Ok(());
         }
-        let charge = self.calls.budget.charge_arrived(&self.payer, bytes).await;
+        let charge = self.calls.budget.charge_arrived(&self.party, bytes).await;
         state.charges.push(charge.ok_or(GuestFault::Budget(bytes))?);
         Ok(())
     }
@@ -348,10 +348,10 @@ impl<'a> Call<'a> {
         (key.to_owned(), reply, charge)
     }
 
-    /// Charges a reply until the call ends. Replaces it by the error "too-large" if it exceeds the budget of the payer.
+    /// Charges a reply until the call ends. Replaces it by the error "too-large" if it exceeds the budget of the party.
     async fn charge_reply(&self, reply: capability::QuestionResult) -> (capability::QuestionResult, Option<Charge>) {
         let bytes = reply.as_ref().map_or(0, |answer| answer.content.bytes().len() as u64);
-        match self.calls.budget.charge_arrived(&self.payer, bytes).await {
+        match self.calls.budget.charge_arrived(&self.party, bytes).await {
             Some(charge) => (reply, Some(charge)),
             None => (Err("too-large".to_owned()), None),
         }
@@ -379,9 +379,9 @@ impl<'a> Call<'a> {
         RunError::Retry
     }
 
-    /// Returns the plugin and the payer. Callers of open routes are distinguished by their addresses.
+    /// Returns the plugin and the party. Callers of open routes are distinguished by their addresses.
     fn limiter_key(&self) -> LimiterKey {
-        (self.generation.facts.plugin.clone(), self.payer.clone())
+        (self.generation.facts.plugin.clone(), self.party.clone())
     }
 
     /// Waits for a permit of its tenant and of the host, and sends a question.

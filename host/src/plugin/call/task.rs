@@ -142,7 +142,7 @@ impl Calls {
             generation.find_task(name).and_then(|task| task.deadline_ms).unwrap_or(generation.facts.limits.deadline_ms);
         let caller = Caller {
             tenant: key.scope.tenant().clone(),
-            payer: key.scope.tenant().clone(),
+            party: key.scope.tenant().clone(),
             subject: "task".into(),
             operation: name,
             request_id: key.id.clone(),

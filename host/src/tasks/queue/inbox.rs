@@ -34,7 +34,7 @@ impl Inbox {
         self.arrived.notify_one();
     }
 
-    /// Makes a queue at work check for due records and for shutdown.
+    /// Makes a running worker check for due records and for shutdown.
     pub fn wake(&self) {
         self.put(0, None, 0);
     }

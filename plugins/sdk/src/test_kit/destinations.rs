@@ -57,11 +57,11 @@ fn check(destination: &Destination, live: bool) -> Result<(), DestinationRefusal
     let malformed = |message: String| Err(DestinationRefusal::Malformed(message));
     let has_valid_characters = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte));
     if !has_valid_characters || !(1..=NAME_BYTES_MAX).contains(&name.len()) {
-        return malformed(format!("{name:?} is not a valid name of a destination"));
+        return malformed(format!("{name:?} is not a valid destination name"));
     }
     check_url(base_url, live).map_err(refusal)?;
     if base_url.contains('?') {
-        return malformed("the address must not hold a query (?)".to_owned());
+        return malformed("the address must not contain a query (?)".to_owned());
     }
     let Some((_, required, optional, secret)) = KINDS.into_iter().find(|(known, ..)| known == kind) else {
         return malformed(format!("the kind {kind:?} does not exist"));

@@ -1,6 +1,6 @@
 //! Webhook endpoints and their deliveries in memory.
 //!
-//! It sends nothing: a delivery waits until the test records an attempt. URLs are checked without name resolution, by
+//! Nothing is sent: a delivery waits until the test records an attempt. URLs are checked without name resolution, by
 //! the rules of a host that allows public addresses only.
 
 use std::collections::BTreeMap;
@@ -141,7 +141,7 @@ impl Webhooks {
         self.deliveries.iter().find(|entry| entry.matches(tenant, endpoint, event)).map(|entry| entry.attempts.clone())
     }
 
-    /// Delivers an event again. Creates the delivery if the endpoint has none of this event.
+    /// Delivers an event again. Creates the delivery if the endpoint has none for this event.
     pub fn redeliver(&mut self, tenant: &str, endpoint: &str, event: Option<&EmittedEvent>, now: u64) -> bool {
         let (Some(event), true) = (event, self.stored_endpoint(tenant, endpoint).is_some()) else { return false };
         match self.deliveries.iter_mut().find(|entry| entry.matches(tenant, endpoint, &event.id)) {

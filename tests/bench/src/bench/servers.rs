@@ -46,8 +46,8 @@ impl Kind {
         }
     }
 
-    /// Returns whether the server has orders and drivers. A server without them answers a `track` with its greeting
-    /// and has no other scenario.
+    /// Returns whether the server has orders and drivers. A server without them responds to a `track` with its
+    /// greeting and has no other scenario.
     pub fn has_records(self) -> bool {
         self != Kind::WasmtimeServe
     }
@@ -93,7 +93,7 @@ pub struct Server {
 /// The grants of the fleet plugin.
 pub const FLEET_GRANTS: [&str; 9] =
     ["records", "events", "subscriptions", "effects", "questions", "credentials", "ids", "config", "log"];
-/// The only key of the hand-written peer.
+/// The only key of the hand-written server.
 const NATIVE_KEY: &str = "tk_test_0123456789abcdefghijklmnopqrstuv";
 
 /// Starts and fills one server. The inner error is the reason why it is skipped.
@@ -143,7 +143,7 @@ async fn start_native(binary: PathBuf, folder: PathBuf) -> anyhow::Result<Server
     Ok(server)
 }
 
-/// Starts `wasmtime serve` with the defaults of its command line: one instance for each request, as in Tenon.
+/// Starts `wasmtime serve` with its defaults and `-Scli`: one instance for each request, as in Tenon.
 async fn start_wasmtime(binary: PathBuf, folder: PathBuf) -> anyhow::Result<Server> {
     let address = free_address()?;
     let component = folder.join("greeter.wasm");
@@ -199,7 +199,7 @@ impl Server {
         self.folder.join("fleet.wasm")
     }
 
-    /// Creates the same records on every server over HTTP, then writes the requests of each kind of work to files.
+    /// Creates the records over HTTP, the same on every server. Then writes the requests of each kind of work to files.
     async fn fill(&mut self, records: usize) -> anyhow::Result<()> {
         let mut client = Client::new(self.address, &self.key);
         let (mut moves, mut reads) = (Vec::new(), Vec::new());
@@ -283,7 +283,7 @@ fn to_lines(requests: &[PlannedRequest]) -> anyhow::Result<String> {
 impl Drop for Server {
     fn drop(&mut self) {
         if let Process::Other(child) = &mut self.process {
-            // It has nothing to finish.
+            // The process needs no clean shutdown.
             let _ = child.kill();
             let _ = child.wait();
         }

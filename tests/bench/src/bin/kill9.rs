@@ -98,7 +98,7 @@ async fn effects(plan: &CrashPlan) -> anyhow::Result<()> {
         report.acknowledged,
         report.repeated,
         report.received,
-        report.received_again,
+        report.accepted_again,
         report.outcomes.answered,
         report.outcomes.unknown,
         report.outcomes.not_sent

@@ -40,7 +40,7 @@ pub struct EffectReport {
     /// Calls that reached the bank, each counted once.
     pub received: u64,
     /// Calls that arrived again after a kill although they had been accepted.
-    pub received_again: u64,
+    pub accepted_again: u64,
     /// Outcomes that were delivered to the plugin.
     pub outcomes: OutcomeCounts,
 }
@@ -70,10 +70,10 @@ pub async fn run(plan: &CrashPlan) -> anyhow::Result<EffectReport> {
     marks.check_records(&program.database_file()).await?;
     ensure_no_pending_tasks(&program).await?;
     program.stop().await?;
-    let (received, received_again) = bank.with(|bank| (bank.received(), bank.received_again()));
+    let (received, accepted_again) = bank.with(|bank| (bank.received(), bank.accepted_again()));
     let acknowledged = actors.iter().map(|actor| actor.position).sum();
     ensure!(received + outcomes.not_sent + outcomes.unknown >= acknowledged, "{received} calls received, {outcomes:?}");
-    Ok(EffectReport { rounds: plan.rounds, acknowledged, repeated, received, received_again, outcomes })
+    Ok(EffectReport { rounds: plan.rounds, acknowledged, repeated, received, accepted_again, outcomes })
 }
 
 /// The plugin under load, with its bank. Failed attempts are retried soon.

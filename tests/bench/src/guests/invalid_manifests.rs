@@ -1,7 +1,7 @@
-//! Manifests that must never be published, each with the text that its refusal has to contain.
+//! Manifests that must never be published, each with the text that its error has to contain.
 //!
-//! Owns the list. A test writes each one into `chameleon` and has it checked or deployed. Every one differs from a
-//! valid manifest in a single point.
+//! Owns the list. A test writes each manifest into `chameleon`, which is then checked or deployed. Each differs
+//! from a valid manifest in a single point.
 
 use serde_json::{Value, json};
 
@@ -11,7 +11,7 @@ pub struct InvalidManifest {
     pub name: &'static str,
     /// Argument of [`super::chameleon`].
     pub manifest: String,
-    /// Text that the reason has to contain, so that an author finds the place.
+    /// Text that the reason has to contain, so that an author finds the mistake.
     pub expected: &'static str,
 }
 
@@ -57,7 +57,8 @@ const EDITS: &[Edit] = &[
     ("reads data newer than its own version", "/reads-data-from", || json!(9), "9"),
 ];
 
-/// Texts that make `describe` itself misbehave. A refusal can only name `describe` or the manifest.
+/// Arguments of [`super::chameleon`] that make `describe` fail or return no manifest. The error can only name
+/// `describe` or the manifest.
 pub const DESCRIBE_FAULTS: &[&str] =
     &["!panic", "!trap", "!loop", "!allocate", "!recurse", "!huge", "!import", "{not json", "null", "[]", ""];
 

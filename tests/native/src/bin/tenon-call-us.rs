@@ -119,7 +119,7 @@ fn admit(table: &Table, method: &str, path: &str, body: Option<&str>) -> anyhow:
             attributes: Vec::new(),
         }),
         body_charge: None,
-        payer: "bench/test".into(),
+        party: "bench/test".into(),
         request_id: "req_bench".into(),
         context: Vec::new(),
         idempotency_key: None,

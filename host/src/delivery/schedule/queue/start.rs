@@ -1,6 +1,6 @@
-//! The next delivery that a queue starts, and the earliest time.
+//! The next delivery that a queue starts, and its earliest start.
 //!
-//! The scheduler indexes `readiness`. `start` checks it again when a slot is assigned, so no attempt is early.
+//! The scheduler indexes `readiness`. `start` checks it again when a slot is assigned, so no attempt starts early.
 
 use super::{Class, EndpointQueue, Readiness, Running, State, Waiting};
 use crate::clock::Timestamp;

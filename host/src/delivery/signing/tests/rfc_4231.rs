@@ -51,10 +51,10 @@ const VECTORS: &[Vector] = &[
 ];
 
 #[test]
-fn own_header_agrees_with_the_vectors_of_the_rfc() {
+fn custom_header_agrees_with_the_vectors_of_the_rfc() {
     for vector in VECTORS {
         for (algorithm, expected) in [(Algorithm::HmacSha256, vector.sha256), (Algorithm::HmacSha512, vector.sha512)] {
-            let own = OwnHeader::new("x-signature", "", algorithm).unwrap();
+            let own = CustomHeader::new("x-signature", "", algorithm).unwrap();
             assert_eq!(own.sign(vector.key, vector.data).unwrap().1, expected);
         }
     }

@@ -62,10 +62,10 @@ fn check_route(route: &Route, limits: &RouteLimits, route_problems: &mut Vec<Str
         _ => {}
     }
     if route.open && (route.on_fault.is_some() || route.on_deadline.is_some()) {
-        route_problems.push("is open, so there is no tenant that a task could belong to".into());
+        route_problems.push("is open and has no tenant, so it cannot declare on-fault or on-deadline".into());
     }
     if route.open && !route.scopes.is_empty() {
-        route_problems.push("is open and requires scopes".into());
+        route_problems.push("is open, so it cannot require scopes".into());
     }
     for name in route.context.iter().filter(|name| !CONTEXT.contains(&name.as_str())) {
         route_problems
@@ -115,7 +115,7 @@ fn check_headers(route: &Route, key_header: Option<&str>, route_problems: &mut V
     }
 }
 
-/// Returns the path without the names of its parameters. Equal results match the same requests.
+/// Returns the path without the names of its parameters. Paths with equal results match the same requests.
 fn normalized_path(path: &str) -> String {
     let segments = path.split('/').map(|segment| if segment.starts_with('{') { "{}" } else { segment });
     segments.collect::<Vec<_>>().join("/")

@@ -65,7 +65,7 @@ fn price(call: &Call) -> HandlerResult {
     }
 }
 
-/// Answers with the id of the question and the id that the round after the reply generates.
+/// Answers with the id that the question contained and the id that the round after the reply generates.
 fn order(call: &Call) -> HandlerResult {
     let generated = call.uuid();
     let outgoing = OutgoingCall::new("shop", "POST", &["/", &generated].concat());
@@ -163,7 +163,7 @@ fn every_round_of_a_call_generates_the_same_ids() {
 }
 
 #[test]
-fn caller_that_is_a_plugin_has_its_own_kind() {
+fn principal_of_a_calling_plugin_has_the_kind_plugin() {
     let host = host();
     assert_eq!(host.call(TestCall::get("/callers")).json(), json!(["api-key", "key_test"]));
     assert_eq!(host.call(TestCall::get("/callers").plugin("books")).json(), json!(["plugin", "plugin:books"]));

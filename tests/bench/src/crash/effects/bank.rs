@@ -47,7 +47,7 @@ impl Bank {
         })
     }
 
-    /// Records a kill. All requests of the killed process have been read before this call.
+    /// Records a kill. All requests of the killed process must have been read before this call.
     pub fn record_kill(&mut self) {
         self.attempts.record_kill();
     }
@@ -65,13 +65,13 @@ impl Bank {
         self.attempts.has_accepted(&id.to_owned())
     }
 
-    /// Number of distinct calls.
+    /// Returns the number of distinct calls.
     pub fn received(&self) -> u64 {
         self.attempts.received()
     }
 
-    /// Number of calls accepted again after a kill.
-    pub fn received_again(&self) -> u64 {
+    /// Returns the number of calls accepted again after a kill.
+    pub fn accepted_again(&self) -> u64 {
         self.attempts.repeated()
     }
 
@@ -91,7 +91,7 @@ mod tests {
         bank.receive(&ReceivedRequest { endpoint: 0, id: "", key, head: "", body: body.as_bytes() })
     }
 
-    /// A bank with one call that was refused, then accepted.
+    /// Returns a bank with one call that was refused, then accepted.
     fn called() -> Bank {
         let mut bank = Bank::default();
         assert_eq!(receive(&mut bank, "a", "called:a", ""), ReceiverResponse::Status(REFUSED));
@@ -108,7 +108,7 @@ mod tests {
     fn retry_of_a_refused_call_is_valid() {
         let bank = called();
         assert!(bank.check().is_ok() && bank.has_accepted("a"));
-        assert_eq!((bank.received(), bank.received_again()), (1, 0));
+        assert_eq!((bank.received(), bank.accepted_again()), (1, 0));
     }
 
     #[test]
@@ -116,7 +116,7 @@ mod tests {
         let mut bank = called();
         bank.record_kill();
         receive(&mut bank, "a", "called:a", "");
-        assert!(bank.check().is_ok() && bank.received_again() == 1);
+        assert!(bank.check().is_ok() && bank.accepted_again() == 1);
         receive(&mut bank, "a", "called:a", "");
         assert!(violation(&bank).contains("a was accepted"));
     }

@@ -137,7 +137,7 @@ impl RequestBuilder<'_> {
     fn withdraw(&mut self, path: String) -> WalletRequest {
         let reference = self.reference.clone();
         let mut body = self.recipient(&reference);
-        // More than the balance.
+        // An amount above the balance.
         if self.random.percent(3)
             && let Some(amount) = body.get_mut("amount")
         {
@@ -172,7 +172,7 @@ impl RequestBuilder<'_> {
         self.with_reference(setup.wallet.path("/swap"), body)
     }
 
-    /// Withdraws to the wallet on one of the blockchains with a gateway, or to an external address there.
+    /// Builds a withdrawal from the gateway to a blockchain that has one: to the wallet, or to an external address.
     fn out_of_gateway(&mut self) -> WalletRequest {
         let networks: Vec<&Network> = NETWORKS.iter().filter(|network| network.has_gateway).collect();
         let chain = self.random.choose(&networks).map(|network| network.blockchain).unwrap_or_default();
@@ -210,7 +210,7 @@ impl RequestBuilder<'_> {
         Ok(Some(self.with_reference(wallet.path("/withdraw/fiat/execute"), body)))
     }
 
-    /// Retries a transaction that failed and that no other transaction continues.
+    /// Builds a retry of a failed transaction that no other transaction continues. Returns `None` if there is none.
     async fn retry(&mut self, caller: &mut Caller) -> anyhow::Result<Option<WalletRequest>> {
         let wallet = &self.setup.wallet;
         let response = caller.send("GET", &wallet.path("/transactions?status=failed&limit=20"), &Value::Null).await?;
@@ -224,7 +224,7 @@ impl RequestBuilder<'_> {
     }
 }
 
-/// Returns a request that changes a transaction, which may have changed already.
+/// Returns a request without a reference, for state that may have changed already.
 fn change(path: String) -> WalletRequest {
     WalletRequest { path, body: json!({}), references: Vec::new(), may_conflict: true }
 }

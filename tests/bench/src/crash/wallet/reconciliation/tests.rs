@@ -20,7 +20,7 @@ fn webhook(event: &str, subject: &str) -> (String, Webhook) {
     (format!("{event} {subject}"), Webhook { event: event.to_owned(), subject: subject.to_owned(), body })
 }
 
-/// Data with one withdrawal of this status, and the webhooks of these events.
+/// Returns data with one withdrawal of this status, and the webhooks of these events.
 fn data(status: &str, events: &[(&str, &str)]) -> (Reconciliation, HashMap<String, Webhook>) {
     let webhooks: HashMap<String, Webhook> = events.iter().map(|(event, subject)| webhook(event, subject)).collect();
     let events = webhooks.iter().map(|(id, webhook)| (id.clone(), (webhook.event.clone(), webhook.body))).collect();

@@ -12,20 +12,20 @@ use crate::changes::endpoint::Algorithm;
 
 /// The name and the format of the header.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct OwnHeader {
+pub struct CustomHeader {
     name: HeaderName,
     prefix: String,
     algorithm: Algorithm,
 }
 
-impl OwnHeader {
-    pub fn new(name: &str, prefix: &str, algorithm: Algorithm) -> Result<OwnHeader, SigningError> {
+impl CustomHeader {
+    pub fn new(name: &str, prefix: &str, algorithm: Algorithm) -> Result<CustomHeader, SigningError> {
         let name = HeaderName::try_from(name).map_err(|_| SigningError::HeaderName)?;
         if name.as_str().starts_with("webhook-") {
             return Err(SigningError::HeaderName);
         }
         HeaderValue::from_str(prefix).map_err(|_| SigningError::Prefix)?;
-        Ok(OwnHeader { name, prefix: prefix.to_owned(), algorithm })
+        Ok(CustomHeader { name, prefix: prefix.to_owned(), algorithm })
     }
 
     pub fn name(&self) -> &HeaderName {
