@@ -372,9 +372,10 @@ pub const SETTLE_MS_MAX: u64 = 30_000;
 /// Milliseconds without a newer change of a plugin after which a waiting change is prepared. If the last preparation
 /// was shorter, its duration applies instead.
 pub const CHANGES_QUIET_MS: u64 = 500;
-/// Published components of one plugin whose bytes are kept for a rollback.
-pub const COMPONENTS_KEPT: usize = 10;
-/// Lines of the swap journal that are read to find what to serve after a start, and what to roll back to.
+/// Components of one plugin whose crashes of the compiler are counted.
+pub const CRASHED_COMPONENTS_MAX: usize = 10;
+/// Lines of the swap journal that are read to find what to serve after a start, and what to roll back to: more than
+/// the largest `components-kept`, because changed settings write lines, too.
 pub const SWAP_HISTORY_MAX: usize = 100;
 /// Milliseconds that a call waits for its generation. Between the time from which data of the other version is no
 /// longer written and the publication, one line of the swap journal is written.

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, fs, ops::Range, path::Path, time::Instant};
 
-use tenon::limits::COMPONENTS_KEPT;
+use tenon::config::PluginLimits;
 use tenon_bench::{
     guests,
     program::{PluginSection, Program, ProgramPlan, sibling_binary},
@@ -118,8 +118,9 @@ async fn many_swaps_under_load_leak_nothing() {
     assert!(after.images <= before.images + 4, "memory images: {before:?} {after:?}");
     assert!(after.generations <= 4, "generations: {after:?}");
     assert!(after.generations_with_series <= 4, "series of generations: {after:?}");
-    assert!(after.components <= COMPONENTS_KEPT + 2, "components: {after:?}");
-    assert!(after.compiled <= 2 * (COMPONENTS_KEPT + 2), "code and its digest for each: {after:?}");
+    let kept = PluginLimits::default().components_kept;
+    assert!(after.components <= kept + 2, "components: {after:?}");
+    assert!(after.compiled <= 2 * (kept + 2), "code and its digest for each: {after:?}");
     assert!(after.series <= before.series + 8, "series: {before:?} {after:?}");
 }
 

@@ -213,6 +213,12 @@ pub const FUNCTION_BYTES: NumberKey = number(
     512 << 10,
     "code size of one function of a component; the time and memory of its compilation grow faster than linearly",
 );
+pub const COMPONENTS_KEPT: NumberKey = number(
+    "components-kept",
+    (2, 50),
+    10,
+    "published components whose bytes stay in the data folder for a rollback, including the serving one; further ones are deleted when the next component is published",
+);
 pub const RATE: NumberKey = number("rate-per-second", (0, 1_000_000), 0, "requests per second of one key; 0: no limit");
 pub const BURST: NumberKey =
     number("rate-burst", (0, 1_000_000), 0, "burst of requests of one key; 0: same as `rate-per-second`");
@@ -391,7 +397,7 @@ pub const CHAIN_KEYS: [&ConfigKey; 1] = [&SIMULATED];
 pub const CHAIN_NUMBERS: [&NumberKey; 1] = [&BLOCK_TIME];
 pub const OUTBOUND_KEYS: [&ConfigKey; 3] = [&ALLOW_TEST, &ALLOW_LIVE, &ROOTS];
 pub const COMPILE_NUMBERS: [&NumberKey; 3] = [&COMPILE_MEMORY, &COMPILE_TIME, &COMPILE_CONCURRENT];
-pub const LIMIT_NUMBERS: [&NumberKey; 14] = [
+pub const LIMIT_NUMBERS: [&NumberKey; 15] = [
     &DEADLINE,
     &COMPUTE,
     &MEMORY,
@@ -404,6 +410,7 @@ pub const LIMIT_NUMBERS: [&NumberKey; 14] = [
     &COMPONENT_BYTES,
     &FUNCTIONS,
     &FUNCTION_BYTES,
+    &COMPONENTS_KEPT,
     &RATE,
     &BURST,
 ];

@@ -152,6 +152,7 @@ fn read_limits(mut section: Section<'_>) -> PluginLimits {
         component_bytes: section.number(&keys::COMPONENT_BYTES),
         functions: section.number(&keys::FUNCTIONS),
         function_bytes: section.number(&keys::FUNCTION_BYTES),
+        components_kept: convert(section.number(&keys::COMPONENTS_KEPT)),
         rate_per_second: convert(rate_per_second),
         rate_burst: convert(if burst == 0 { rate_per_second } else { burst }),
     };

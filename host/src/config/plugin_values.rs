@@ -55,6 +55,8 @@ pub struct PluginLimits {
     pub functions: u64,
     /// Code size of one function.
     pub function_bytes: u64,
+    /// Published components whose bytes are kept for a rollback, including the serving one.
+    pub components_kept: usize,
     /// Requests per second for one key. 0 means no limit.
     pub rate_per_second: u32,
     /// Burst of requests for one key. 0 only if there is no limit.
@@ -76,6 +78,7 @@ impl Default for PluginLimits {
             component_bytes: keys::COMPONENT_BYTES.default,
             functions: keys::FUNCTIONS.default,
             function_bytes: keys::FUNCTION_BYTES.default,
+            components_kept: keys::COMPONENTS_KEPT.default as usize,
             rate_per_second: keys::RATE.default as u32,
             rate_burst: keys::BURST.default as u32,
         }

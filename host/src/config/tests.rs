@@ -40,6 +40,7 @@ fn plugin_section_is_read_with_defaults_for_the_rest() {
         [plugins.notes.limits]
         memory-bytes = 0x200_0000
         rate-per-second = 50
+        components-kept = 3
         [plugins.notes.settings]
         greeting = "hello"
         days = [1, 2.5, true, 2026-01-02]
@@ -52,13 +53,14 @@ fn plugin_section_is_read_with_defaults_for_the_rest() {
     assert_eq!((notes.mount.as_str(), notes.grants.len()), ("/notes", 2));
     assert_eq!(notes.limits.memory_bytes, 32 << 20);
     assert_eq!((notes.limits.rate_per_second, notes.limits.rate_burst), (50, 50));
+    assert_eq!(notes.limits.components_kept, 3);
     assert_eq!(notes.limits.deadline_ms, PluginLimits::default().deadline_ms);
     assert_eq!(notes.settings["days"], serde_json::json!([1, 2.5, true, "2026-01-02"]));
     assert_eq!(notes.settings["nested"], serde_json::json!({"a": {"b": 1}}));
 }
 
 /// Content of the file, and a part of the expected message.
-const MISTAKES: [(&str, &str); 30] = [
+const MISTAKES: [(&str, &str); 31] = [
     ("listn = \"127.0.0.1:1\"", "line 1: `listn` is not a known key. Did you mean `listen`?"),
     (
         "listen = 8080",
@@ -99,6 +101,10 @@ const MISTAKES: [(&str, &str); 30] = [
         "line 4: `plugins.notes.limits.memory` is not a known key",
     ),
     ("[plugins.notes]\ncomponent = \"x\"\n[plugins.notes.limits]\ncompute-ms = 20_000", "must not be longer than"),
+    (
+        "[plugins.notes]\ncomponent = \"x\"\n[plugins.notes.limits]\ncomponents-kept = 1",
+        "line 4: `plugins.notes.limits.components-kept` must be a whole number from 2 to 50",
+    ),
     ("[plugins.notes]\ncomponent = \"x\"\n[plugins.notes.limits]\nrate-burst = 5", "set both or neither"),
     (
         "[plugins.notes]\ncomponent = \"x\"\n[plugins.notes.settings]\nx = nan",

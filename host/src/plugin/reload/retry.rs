@@ -43,7 +43,7 @@ impl Retry {
         let before = position.and_then(|position| self.crashed.remove(position)).map_or(0, |(_, count)| count);
         let count = before.saturating_add(1);
         self.crashed.push_front((hash.clone(), count));
-        self.crashed.truncate(limits::COMPONENTS_KEPT);
+        self.crashed.truncate(limits::CRASHED_COMPONENTS_MAX);
         count
     }
 

@@ -215,7 +215,7 @@ impl Slot {
     fn note_published(&mut self, hash: Arc<str>) {
         self.published.retain(|known| *known != hash);
         self.published.push_front(hash);
-        self.published.truncate(limits::COMPONENTS_KEPT);
+        self.published.truncate(self.config.limits.components_kept);
     }
 
     /// Returns the parked generation if it is of this component and was created under the current settings.

@@ -48,6 +48,25 @@ async fn changed_limits_create_a_new_generation_of_the_same_bytes() {
 }
 
 #[tokio::test]
+async fn components_beyond_the_number_to_keep_are_deleted_after_a_deploy() {
+    let fixture = Fixture::new();
+    fixture.write(&notes("0.1.0"));
+    let host = fixture.start().await;
+    for patch in 1..=4 {
+        host.deploy(notes(&format!("0.1.{patch}")), AllowedChanges::COMPATIBLE).await.unwrap();
+    }
+    let stored = || fs::read_dir(host.folder.join("data/components")).unwrap().count();
+    assert_eq!(stored(), 5);
+    host.set_config(|plugins| plugins.get_mut("notes").unwrap().limits.components_kept = 3);
+    host.settle().await;
+    host.deploy(notes("0.1.5"), AllowedChanges::COMPATIBLE).await.unwrap();
+    host.settle().await;
+    assert_eq!(stored(), 3);
+    host.reloader.rollback("notes", "operator", None).await.unwrap();
+    assert_eq!(host.serves(), ["0.1.4"]);
+}
+
+#[tokio::test]
 async fn refused_settings_with_a_refused_file_are_not_retried_forever() {
     let fixture = Fixture::new();
     fixture.write(&notes("0.1.1"));

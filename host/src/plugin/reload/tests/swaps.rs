@@ -164,7 +164,7 @@ async fn two_hundred_swaps_leak_nothing() {
     assert!(first.upgrade().is_none(), "an old generation is still held");
     assert_eq!(host.registry.current().len(), 1);
     let kept = fs::read_dir(fixture.folder.path().join("data/components")).unwrap().count();
-    assert!(kept <= crate::limits::COMPONENTS_KEPT + 1, "{kept} components are kept");
+    assert_eq!(kept, guest::config(&[]).limits.components_kept);
 }
 
 #[tokio::test]
