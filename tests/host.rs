@@ -19,6 +19,7 @@ pub mod oauth;
 mod operator_requests;
 mod overload;
 mod plugin_credentials;
+mod plugin_routes;
 mod profiles;
 mod program_output;
 mod rejected_components;

@@ -18,6 +18,7 @@ async fn every_route_requires_the_token() {
         ("GET", "/v1/plugins"),
         ("GET", "/v1/plugins/journal"),
         ("GET", "/v1/journal"),
+        ("GET", "/v1/plugins/fleet/routes"),
         ("GET", "/v1/plugins/fleet/versions"),
         ("POST", "/v1/plugins/fleet/check"),
         ("PUT", "/v1/plugins/fleet/component"),

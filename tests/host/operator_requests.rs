@@ -57,6 +57,50 @@ async fn unknown_and_invalid_options_are_rejected_by_every_route() {
 }
 
 #[tokio::test]
+async fn options_are_rejected_by_every_route_that_takes_none() {
+    let host = TestHost::fleet().await;
+    for route in [
+        "GET /v1/plugins",
+        "GET /v1/plugins/fleet/routes",
+        "GET /v1/plugins/fleet/versions",
+        "POST /v1/plugins/fleet/check",
+        "GET /v1/keys",
+        "POST /v1/keys",
+        "DELETE /v1/keys/key_1",
+        "GET /v1/clients",
+        "POST /v1/clients",
+        "POST /v1/clients/client_1/rotate",
+        "DELETE /v1/clients/client_1",
+        "POST /v1/oauth/rotate-keys",
+        "POST /v1/webhooks/redeliver",
+        "POST /v1/webhooks/recover",
+        "POST /v1/tasks/retry",
+        "POST /v1/tasks/drop",
+        "GET /v1/ledger/check",
+        "POST /v1/secrets/rotate",
+        "GET /v1/seeds",
+        "POST /v1/seeds/export",
+        "POST /v1/seeds/import",
+        "GET /v1/chains",
+        "POST /v1/chains/control",
+        "GET /v1/backup",
+        "POST /v1/backup",
+    ] {
+        for query in ["x=1", "limit=1", "x=%ff"] {
+            let error = send(&host, &format!("{route}?{query}"), "").await.expect(400).json();
+            assert_eq!(error["error"], "invalid", "{route} {query}: {error}");
+            assert_eq!(error["hint"], "The route takes no options.", "{route} {query}: {error}");
+        }
+    }
+    send(&host, "GET /v1/keys?", "").await.check(200);
+    for probe in ["/healthz", "/readyz", "/metrics"] {
+        send(&host, &format!("GET {probe}?x=1"), "").await.check(200);
+    }
+    assert_eq!(journaled_actions(&host).await, Vec::<String>::new());
+    host.stop().await;
+}
+
+#[tokio::test]
 async fn limit_of_every_list_is_from_1_to_1000() {
     let host = TestHost::fleet().await;
     for list in [
@@ -122,6 +166,7 @@ async fn error_has_a_code_a_message_and_a_hint_and_a_refusal_its_reasons() {
         ("DELETE /v1/webhooks/endpoints", 405, "method-not-allowed"),
         ("PUT /v1/plugins/other/component", 404, "not-found"),
         ("POST /v1/plugins/other/check", 404, "not-found"),
+        ("GET /v1/plugins/other/routes", 404, "not-found"),
         ("GET /v1/plugins/other/versions", 404, "not-found"),
         ("POST /v1/plugins/%ff/rollback", 400, "invalid"),
         ("DELETE /v1/keys/key_9", 404, "not-found"),

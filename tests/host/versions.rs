@@ -13,7 +13,12 @@ limits = { compute-ms = 300 }"#;
 
 /// Returns a host on which the versions 1.0.0, 2.0.0 and 3.0.0 were published, in this order.
 async fn host_with_three_versions() -> TestHost {
-    let host = TestHost::builder().plugin("chameleon", component("chameleon"), SECTION).start().await;
+    host_with_section(SECTION).await
+}
+
+/// Returns such a host with these settings of the plugin.
+async fn host_with_section(section: &str) -> TestHost {
+    let host = TestHost::builder().plugin("chameleon", component("chameleon"), section).start().await;
     for version in ["2.0.0", "3.0.0"] {
         let file = host.dir.path().join(version);
         fs::write(&file, guests::chameleon_version(version).unwrap()).unwrap();
@@ -134,5 +139,16 @@ async fn last_ten_published_components_are_listed() {
         versions(&host).await.iter().map(|version| version["version"].as_str().unwrap().to_owned()).collect();
     let expected: Vec<String> = (3..=12).rev().map(|number| format!("{number}.0.0")).collect();
     assert_eq!(listed, expected);
+    host.stop().await;
+}
+
+#[tokio::test]
+async fn host_stores_as_many_components_as_the_setting_allows() {
+    let section = SECTION.replace("compute-ms = 300", "compute-ms = 300, components-kept = 2");
+    let host = host_with_section(&section).await;
+    let listed = versions(&host).await;
+    let listed: Vec<&Value> = listed.iter().map(|line| &line["version"]).collect();
+    assert_eq!(listed, ["3.0.0", "2.0.0"]);
+    assert_eq!(fs::read_dir(host.data_dir().join("components")).unwrap().count(), 2);
     host.stop().await;
 }

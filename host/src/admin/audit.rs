@@ -25,7 +25,7 @@ use crate::{
 };
 
 pub fn routes() -> Routes {
-    Routes::default().read("/v1/audit/lines", lines).read("/v1/audit/chains", chains)
+    Routes::default().read_with_options("/v1/audit/lines", lines).read_with_options("/v1/audit/chains", chains)
 }
 
 async fn lines(State(host): State<Arc<Services>>, uri: Uri) -> Result<Json<Page<AuditLine>>, AdminError> {

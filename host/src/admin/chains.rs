@@ -30,8 +30,8 @@ use crate::{chains::NetworkKind, changes::chain::ChainNote, limits::CHAIN_TIMEOU
 pub fn routes() -> Routes {
     Routes::default()
         .read("/v1/chains", list)
-        .read("/v1/chains/balance", balance)
-        .read("/v1/chains/transaction", transaction)
+        .read_with_options("/v1/chains/balance", balance)
+        .read_with_options("/v1/chains/transaction", transaction)
         .action("control-chain", "/v1/chains/control", post(control::control))
 }
 

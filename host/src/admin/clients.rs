@@ -131,7 +131,7 @@ fn require_issuer(host: &Services) -> Result<(), AdminError> {
 fn token_scopes(host: &Services, plugin: &str) -> Result<Vec<String>, AdminError> {
     require_issuer(host)?;
     let table = host.registry.current();
-    let mounted = table.mounted().iter().find(|mounted| *mounted.plugin == *plugin);
+    let mounted = table.find_plugin(plugin);
     let mounted = mounted.filter(|mounted| mounted.manifest.authentication.oauth).ok_or_else(|| {
         let message = format!("{plugin} does not accept tokens, or does not serve.");
         let hint = "List the serving plugins with `tenon plugin list`. Create API keys with `tenon key create`.";

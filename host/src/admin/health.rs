@@ -18,7 +18,7 @@ use crate::{
 };
 
 pub fn routes() -> Routes {
-    Routes::default().read("/healthz", health).read("/readyz", readiness).read("/metrics", metrics)
+    Routes::default().probe("/healthz", health).probe("/readyz", readiness).probe("/metrics", metrics)
 }
 
 /// Answers 200 while the process runs. It checks nothing else, so that a full disk does not cause a restart of the

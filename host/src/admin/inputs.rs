@@ -10,11 +10,13 @@ use axum::{
         FromRequest, FromRequestParts, Path, Query, Request,
         rejection::{BytesRejection, JsonRejection},
     },
+    middleware::Next,
+    response::Response,
 };
 use bytes::Bytes;
 use http::{HeaderMap, StatusCode, Uri, header::CONTENT_LENGTH, request};
 use percent_encoding::percent_decode_str;
-use serde::de::DeserializeOwned;
+use serde::{Deserialize, de::DeserializeOwned};
 use tokio::{
     sync::{Semaphore, SemaphorePermit, watch},
     time::timeout,
@@ -97,6 +99,17 @@ pub fn read_options<T: DeserializeOwned>(uri: &Uri, hint: &str) -> Result<T, Adm
         Ok(Query(options)) => Ok(options),
         Err(error) => Err(AdminError::invalid(format!("The query cannot be read: {}.", cause(&error)), hint)),
     }
+}
+
+/// The options of a route that takes none.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct NoOptions {}
+
+/// Rejects a request with options. Middleware of the routes that take none.
+pub async fn reject_options(request: Request, next: Next) -> Result<Response, AdminError> {
+    let NoOptions {} = read_options(request.uri(), "The route takes no options.")?;
+    Ok(next.run(request).await)
 }
 
 /// Returns the page size, or an error if it is out of range.

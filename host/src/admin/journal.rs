@@ -21,7 +21,7 @@ use crate::{
 };
 
 pub fn routes() -> Routes {
-    Routes::default().read("/v1/journal", list).read("/v1/plugins/journal", list)
+    Routes::default().read_with_options("/v1/journal", list).read_with_options("/v1/plugins/journal", list)
 }
 
 #[derive(Deserialize)]

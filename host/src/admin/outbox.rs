@@ -15,7 +15,7 @@ use super::{
 use crate::db::outbox::OutboxRow;
 
 pub fn routes() -> Routes {
-    Routes::default().read("/v1/outbox", list)
+    Routes::default().read_with_options("/v1/outbox", list)
 }
 
 #[derive(Deserialize)]

@@ -1,4 +1,4 @@
-//! Plugins: status, deploys, checks, rollbacks, and stored versions.
+//! Plugins: status, routes, deploys, checks, rollbacks, and stored versions.
 
 mod status;
 
@@ -14,12 +14,12 @@ use serde::Deserialize;
 use tokio::sync::Semaphore;
 
 pub use self::status::{check_report, step_times};
-use self::status::{plugin_status, stored_version, swap_report};
+use self::status::{plugin_status, route_status, stored_version, swap_report};
 use super::{
     AdminError, Services,
     inputs::{Component, Name, Operator, read_options},
     routes::Routes,
-    wire::{CheckReport, PluginStatus, StoredVersion, SwapReport},
+    wire::{CheckReport, PluginStatus, RouteStatus, StoredVersion, SwapReport},
 };
 use crate::{
     limits::{ADMIN_COMPONENT_BYTES_MAX, HASH_CHARS, HASH_PREFIX_CHARS_MIN, SWAP_HISTORY_MAX},
@@ -42,14 +42,28 @@ pub fn routes() -> Routes {
     let body_limit = DefaultBodyLimit::max(ADMIN_COMPONENT_BYTES_MAX);
     Routes::default()
         .read("/v1/plugins", list)
+        .read("/v1/plugins/{plugin}/routes", list_routes)
         .read("/v1/plugins/{plugin}/versions", versions)
         .read_by_post("/v1/plugins/{plugin}/check", check_component, ADMIN_COMPONENT_BYTES_MAX)
-        .action(SwapAction::Deploy.name(), "/v1/plugins/{plugin}/component", put(deploy).layer(body_limit))
-        .action(SwapAction::Rollback.name(), "/v1/plugins/{plugin}/rollback", post(rollback))
+        .action_with_options(SwapAction::Deploy.name(), "/v1/plugins/{plugin}/component", put(deploy).layer(body_limit))
+        .action_with_options(SwapAction::Rollback.name(), "/v1/plugins/{plugin}/rollback", post(rollback))
 }
 
 async fn list(State(host): State<Arc<Services>>) -> JsonResult<Vec<PluginStatus>> {
     Ok(Json(host.reloader.status().await.into_iter().map(plugin_status).collect()))
+}
+
+/// Lists the routes of the serving version of a plugin, in the order of its manifest.
+async fn list_routes(State(host): State<Arc<Services>>, Name(plugin): Name) -> JsonResult<Vec<RouteStatus>> {
+    host.find_plugin(&plugin).await?;
+    let table = host.registry.current();
+    let serving = table.find_plugin(&plugin);
+    let serving = serving.ok_or_else(|| {
+        let hint = "See the reasons in `tenon plugin list`.";
+        AdminError::conflict(format!("{plugin} has no routes: no version of it serves."), Vec::new(), hint)
+    })?;
+    let routes = serving.manifest.routes.iter();
+    Ok(Json(routes.map(|route| route_status(route, &serving.config)).collect()))
 }
 
 /// Lists the components of a plugin that a rollback can publish, and the one that serves, newest first.
@@ -117,7 +131,7 @@ async fn check_component(
     let section =
         section.ok_or_else(|| AdminError::failed(format!("plugins.toml no longer has [plugins.{plugin}]")))?;
     let table = host.registry.current();
-    let serving = table.mounted().iter().find(|mounted| *mounted.plugin == *plugin);
+    let serving = table.find_plugin(&plugin);
     let baseline = check::CheckBaseline {
         plugin: (*plugin).into(),
         config: Arc::new(section),
@@ -183,7 +197,7 @@ fn versions_hint(plugin: &str) -> String {
 
 fn swap_conflict(host: &Services, plugin: &str, result: &str, error: SwapError, hint: &str) -> AdminError {
     let table = host.registry.current();
-    let serving = table.mounted().iter().find(|mounted| &*mounted.plugin == plugin);
+    let serving = table.find_plugin(plugin);
     let state = serving.map_or("no version serves".to_owned(), |mounted| {
         format!("version {} continues to serve", mounted.manifest.version)
     });

@@ -23,7 +23,7 @@ use crate::{
 };
 
 pub fn routes() -> Routes {
-    Routes::default().action("profile", "/v1/plugins/{plugin}/profile", post(profile))
+    Routes::default().action_with_options("profile", "/v1/plugins/{plugin}/profile", post(profile))
 }
 
 #[derive(Deserialize)]
@@ -95,7 +95,7 @@ async fn wait_for_end(host: &Services, profile: &RunningProfile, duration: Durat
 
 fn find_serving(host: &Services, plugin: &str) -> Option<Arc<Generation>> {
     let table = host.registry.current();
-    table.mounted().iter().find(|mounted| &*mounted.plugin == plugin).map(|mounted| mounted.owner.clone())
+    table.find_plugin(plugin).map(|mounted| mounted.owner.clone())
 }
 
 /// Renders the report on a blocking thread, away from the threads that serve requests.

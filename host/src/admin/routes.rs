@@ -10,7 +10,10 @@ use axum::{
     routing::{MethodRouter, get, post},
 };
 
-use super::{Services, actions, inputs::Action};
+use super::{
+    Services, actions,
+    inputs::{Action, reject_options},
+};
 
 /// The routes of a topic.
 #[derive(Default)]
@@ -25,26 +28,48 @@ pub struct Routes {
 pub struct ActionNames(pub Arc<[&'static str]>);
 
 impl Routes {
-    /// Adds a route for GET, which only reads.
+    /// Adds a route for GET, which only reads and takes no options.
     pub fn read<H: Handler<T, Arc<Services>>, T: 'static>(self, path: &str, handler: H) -> Routes {
-        Routes { router: self.router.route(path, get(handler)), ..self }
+        self.add(path, without_options(get(handler)))
     }
 
-    /// Adds a route for POST whose request has a body of at most `bytes_max`, and changes nothing.
+    /// Adds a route for GET whose handler parses options with `read_options`.
+    pub fn read_with_options<H: Handler<T, Arc<Services>>, T: 'static>(self, path: &str, handler: H) -> Routes {
+        self.add(path, get(handler))
+    }
+
+    /// Adds a route for GET that needs no token. It ignores options: an option that a load balancer or a monitoring
+    /// system adds must not make the host appear unhealthy.
+    pub fn probe<H: Handler<T, Arc<Services>>, T: 'static>(self, path: &str, handler: H) -> Routes {
+        self.add(path, get(handler))
+    }
+
+    /// Adds a route for POST whose request has a body of at most `bytes_max`, changes nothing, and takes no options.
     pub fn read_by_post<H: Handler<T, Arc<Services>>, T: 'static>(
         self,
         path: &str,
         handler: H,
         bytes_max: usize,
     ) -> Routes {
-        Routes { router: self.router.route(path, post(handler).layer(DefaultBodyLimit::max(bytes_max))), ..self }
+        self.add(path, without_options(post(handler).layer(DefaultBodyLimit::max(bytes_max))))
     }
 
-    /// Adds a route that changes something. `action` is its name in the log and in the operators' journal.
-    pub fn action(mut self, action: &'static str, path: &str, handler: MethodRouter<Arc<Services>>) -> Routes {
+    /// Adds a route that changes something and takes no options. `action` is its name in the log and in the operators'
+    /// journal.
+    pub fn action(self, action: &'static str, path: &str, handler: MethodRouter<Arc<Services>>) -> Routes {
+        self.action_with_options(action, path, without_options(handler))
+    }
+
+    /// Adds a route like [`Routes::action`] whose handler parses options with `read_options`.
+    pub fn action_with_options(
+        mut self,
+        action: &'static str,
+        path: &str,
+        handler: MethodRouter<Arc<Services>>,
+    ) -> Routes {
         self.actions.push(action);
         let handler = handler.route_layer(middleware::from_fn_with_state(Action(action), actions::perform));
-        Routes { router: self.router.route(path, handler), ..self }
+        self.add(path, handler)
     }
 
     /// Adds the routes of another topic.
@@ -52,4 +77,12 @@ impl Routes {
         self.actions.extend(topic.actions);
         Routes { router: self.router.merge(topic.router), ..self }
     }
+
+    fn add(self, path: &str, handler: MethodRouter<Arc<Services>>) -> Routes {
+        Routes { router: self.router.route(path, handler), ..self }
+    }
+}
+
+fn without_options(handler: MethodRouter<Arc<Services>>) -> MethodRouter<Arc<Services>> {
+    handler.route_layer(middleware::from_fn(reject_options))
 }

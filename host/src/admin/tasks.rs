@@ -30,7 +30,7 @@ use crate::{
 };
 
 pub fn routes() -> Routes {
-    Routes::default().read("/v1/tasks", list).action("retry-task", "/v1/tasks/retry", post(retry)).action(
+    Routes::default().read_with_options("/v1/tasks", list).action("retry-task", "/v1/tasks/retry", post(retry)).action(
         "drop-task",
         "/v1/tasks/drop",
         post(remove),

@@ -35,9 +35,9 @@ use crate::{
 
 pub fn routes() -> Routes {
     Routes::default()
-        .read("/v1/webhooks/endpoints", list_endpoints)
-        .read("/v1/webhooks/deliveries", list_deliveries)
-        .read("/v1/webhooks/attempts", list_attempts)
+        .read_with_options("/v1/webhooks/endpoints", list_endpoints)
+        .read_with_options("/v1/webhooks/deliveries", list_deliveries)
+        .read_with_options("/v1/webhooks/attempts", list_attempts)
         .action("redeliver", "/v1/webhooks/redeliver", post(redeliver))
         .action("recover", "/v1/webhooks/recover", post(recover))
 }

@@ -35,7 +35,7 @@ impl Subsystems {
         let registry = self.registry.clone();
         let serving = move |plugin: &str| {
             let table = registry.current();
-            table.mounted().iter().find(|mounted| &*mounted.plugin == plugin).map(|mounted| mounted.owner.clone())
+            table.find_plugin(plugin).map(|mounted| mounted.owner.clone())
         };
         tasks::Parts {
             database: self.database.clone(),

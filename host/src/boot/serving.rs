@@ -78,7 +78,7 @@ impl http::Backend for Serving {
 pub fn operator_destinations(registry: Arc<Registry<Table>>) -> destinations::OperatorDestinations {
     Arc::new(move |plugin, name| {
         let table = registry.current();
-        let mounted = table.mounted().iter().find(|mounted| &*mounted.plugin == plugin)?;
+        let mounted = table.find_plugin(plugin)?;
         mounted.config.destinations.get(name).cloned()
     })
 }
@@ -96,7 +96,7 @@ pub fn plugin_call_handler(
         Box::pin(async move {
             let mount = {
                 let table = registry.current();
-                let mounted = table.mounted().iter().find(|mounted| mounted.plugin == target.plugin)?;
+                let mounted = table.find_plugin(&target.plugin)?;
                 mounted.config.mount.trim_end_matches('/').to_owned()
             };
             let request = prefix_path(&mount, request)?;

@@ -260,7 +260,7 @@ impl Subsystems {
         let (registry, configured) = (self.registry.clone(), self.configured.clone());
         let policies = move |plugin: &str| {
             let table = registry.current();
-            let mounted = table.mounted().iter().find(|mounted| &*mounted.plugin == plugin);
+            let mounted = table.find_plugin(plugin);
             let served = mounted.map(|mounted| mounted.config.webhooks.clone());
             let section = || configured.load().get(plugin).map(|section| section.webhooks.clone());
             served.or_else(section).unwrap_or_default()

@@ -1,4 +1,4 @@
-//! `tenon plugin …`: plugin status, checks, deploys, versions, rollbacks and profiles.
+//! `tenon plugin …`: the plugins of a host and their versions.
 
 mod check;
 mod compile;
@@ -6,6 +6,7 @@ mod deploy;
 mod journal;
 mod profile;
 pub(super) mod render;
+mod routes;
 mod versions;
 
 use clap::{Args, Subcommand};
@@ -17,7 +18,7 @@ use super::{
 };
 use crate::admin::wire::{PluginStatus, SwapReport};
 
-/// Manage plugins: list, check, compile, deploy, list versions, roll back, journal, profile
+/// Manage plugins and their versions
 #[derive(Args)]
 #[command(
     after_help = "Example:\n  tenon plugin list\n  tenon plugin deploy notes.wasm --plugin notes\n  tenon plugin rollback notes"
@@ -38,6 +39,9 @@ enum Action {
         #[arg(long)]
         json: bool,
     },
+    /// List the routes of a serving plugin: path, key, scopes, deadline
+    #[command(after_help = "Example:\n  tenon plugin routes notes")]
+    Routes(routes::Routes),
     /// Check whether a component would be published, in this process or by a running host (exit code 1 if not)
     #[command(
         after_help = "Example:\n  tenon plugin check target-plugins/wasm32-wasip2/plugin/notes.wasm --plugin notes\n  \
@@ -87,6 +91,7 @@ impl Plugin {
                 let plugins: Vec<PluginStatus> = access.get("/v1/plugins").await?;
                 if json { output::json(&plugins) } else { Ok(Outcome::success(render::status_table(&plugins))) }
             }
+            Action::Routes(routes) => routes.run().await,
             Action::Check(check) => check.run().await,
             Action::Compile(compile) => compile.run().await,
             Action::Deploy(deploy) => deploy.run().await,

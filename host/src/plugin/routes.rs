@@ -177,6 +177,11 @@ impl<G> RouteTable<G> {
         &self.mounted
     }
 
+    /// Returns the serving version of a plugin.
+    pub fn find_plugin(&self, name: &str) -> Option<&Arc<Mounted<G>>> {
+        self.mounted.iter().find(|mounted| *mounted.plugin == *name)
+    }
+
     /// Returns the version segments ("v1") that a plugin serves, in the order of its routes.
     pub fn served_versions(&self, plugin: &str) -> &[String] {
         let of_plugin = |versions: &&Versions<G>| &*versions.owner.plugin == plugin;

@@ -1,7 +1,9 @@
-//! Conversions of plugin status, swaps and checks to JSON types.
+//! Conversions of plugin status, routes, swaps and checks to JSON types.
 
 use crate::{
     admin::wire,
+    config::PluginConfig,
+    manifest,
     plugin::{
         error_bodies::HEADERS_RULE,
         reload::{
@@ -42,6 +44,18 @@ pub fn plugin_status(status: reload::PluginStatus) -> wire::PluginStatus {
         }),
         parked: status.parked.map(version),
         kept: status.kept.map(|hash| hash.to_string()),
+    }
+}
+
+pub fn route_status(route: &manifest::Route, config: &PluginConfig) -> wire::RouteStatus {
+    wire::RouteStatus {
+        operation: route.operation.clone(),
+        method: route.method.clone(),
+        path: format!("{}{}", config.mount.trim_end_matches('/'), route.path),
+        open: route.open,
+        key_parameter: route.key_parameter.clone(),
+        scopes: route.scopes.clone(),
+        deadline_ms: route.deadline_ms.unwrap_or(config.limits.deadline_ms),
     }
 }
 

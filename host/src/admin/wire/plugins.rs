@@ -1,4 +1,4 @@
-//! JSON types of plugins: status, swaps, checks, compilations.
+//! JSON types of plugins: status, routes, swaps, checks, compilations.
 
 use serde::{Deserialize, Serialize};
 
@@ -51,6 +51,24 @@ pub struct VersionStatus {
     pub version: String,
     /// Hex SHA-256 of the component.
     pub hash: String,
+}
+
+/// A route of the version that serves.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RouteStatus {
+    /// Unique within the plugin: "create-order".
+    pub operation: String,
+    pub method: String,
+    /// Path with the mount of the plugin: "/notes/v1/notes/{id}".
+    pub path: String,
+    /// True if it requires no key.
+    pub open: bool,
+    /// The path parameter that carries a token. `None` if the key is in a header.
+    pub key_parameter: Option<String>,
+    /// Scopes that the key or token must have.
+    pub scopes: Vec<String>,
+    /// Milliseconds of one call: declared by the route, or else the limit of the plugin.
+    pub deadline_ms: u64,
 }
 
 /// A stored component that a rollback can publish, or that serves.

@@ -50,6 +50,7 @@ fn flags_without_an_example_are_accepted() {
         "plugin check a.wasm --plugin notes --config a.toml --data-dir d --json",
         "plugin compile --json",
         "plugin deploy a.wasm --plugin notes --allow-breaking --allow-slow-index --json",
+        "plugin routes notes --json --admin 10.0.0.1:9",
         "plugin rollback notes --json --admin 10.0.0.1:9",
         "plugin profile notes --force --json",
         "journal --plugin notes --since 2026-01-02T03:04:05Z",
