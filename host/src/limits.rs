@@ -374,8 +374,8 @@ pub const SETTLE_MS_MAX: u64 = 30_000;
 pub const CHANGES_QUIET_MS: u64 = 500;
 /// Components of one plugin whose crashes of the compiler are counted.
 pub const CRASHED_COMPONENTS_MAX: usize = 10;
-/// Lines of the swap journal that are read to find what to serve after a start, and what to roll back to: more than
-/// the largest `components-kept`, because changed settings write lines, too.
+/// Lines of the swap journal that are read to find what to serve after a start, and what to roll back to. A component may
+/// have several, so these are twice the largest `components-kept`.
 pub const SWAP_HISTORY_MAX: usize = 100;
 /// Milliseconds that a call waits for its generation. Between the time from which data of the other version is no
 /// longer written and the publication, one line of the swap journal is written.

@@ -102,7 +102,8 @@ pub struct Route {
     pub operation: String,
     /// GET, POST, PUT, PATCH or DELETE. HEAD requests are routed as GET; the host answers OPTIONS.
     pub method: String,
-    /// Begins with "/"; `{name}` is one segment. The version is its first segment: "/v1/orders/{id}".
+    /// Begins with "/"; `{name}` is one segment. A version, if the interface has one, is its first segment:
+    /// "/v1/orders/{id}".
     pub path: String,
     /// Requires no key: the principal is anonymous and can change nothing.
     #[serde(default)]

@@ -24,7 +24,7 @@ async fn journaled_actions(host: &TestHost) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn unknown_and_invalid_options_are_rejected_by_every_route() {
+async fn unknown_and_invalid_options_are_rejected_by_every_route_that_takes_options() {
     let host = TestHost::fleet().await;
     for line in [
         "GET /v1/journal?who=ada",
@@ -158,7 +158,7 @@ async fn body_with_unknown_or_invalid_members_is_rejected_by_every_route() {
 }
 
 #[tokio::test]
-async fn error_has_a_code_a_message_and_a_hint_and_a_refusal_its_reasons() {
+async fn error_has_a_code_a_message_a_hint_and_reasons() {
     let host = TestHost::fleet().await;
     for (line, status, code) in [
         ("GET /v1/nothing", 404, "not-found"),

@@ -41,7 +41,7 @@ impl AdminError {
         AdminError::new(StatusCode::BAD_REQUEST, "invalid", message, hint)
     }
 
-    /// The current state of the host does not allow the request. Nothing was changed. `reasons` may be empty.
+    /// The current state of the host does not allow the request. An action has changed nothing. `reasons` may be empty.
     pub fn conflict(message: impl Into<String>, reasons: Vec<String>, hint: impl Into<String>) -> AdminError {
         let mut error = AdminError::new(StatusCode::CONFLICT, "refused", message, hint);
         error.body.reasons = reasons;

@@ -89,7 +89,7 @@ impl<S: Send + Sync> FromRequestParts<S> for Name {
     }
 }
 
-/// Parses the options of a query. `hint` lists the options.
+/// Parses the options of a query. `hint` is a sentence that begins with "The option" and lists them.
 pub fn read_options<T: DeserializeOwned>(uri: &Uri, hint: &str) -> Result<T, AdminError> {
     // The parser would insert replacement characters for invalid UTF-8, and the query would match another name.
     if percent_decode_str(uri.query().unwrap_or_default()).decode_utf8().is_err() {

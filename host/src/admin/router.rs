@@ -37,7 +37,7 @@ fn all() -> Routes {
 
 /// Creates the router of the operators' listener.
 pub fn router(host: Arc<Services>, guard: Guard) -> Router {
-    let Routes { router, actions: names } = all();
+    let Routes { router, actions: names, .. } = all();
     router
         .fallback(async || not_found())
         .method_not_allowed_fallback(async || not_allowed())
@@ -61,6 +61,14 @@ fn not_allowed() -> AdminError {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_route_is_in_the_operators_reference() {
+        let reference = include_str!("../../../docs/operators/reference.md");
+        let is_listed = |path: &str| ["`", "?", " "].iter().any(|end| reference.contains(&format!(" {path}{end}")));
+        let missing: Vec<String> = all().paths.into_iter().filter(|path| !is_listed(path)).collect();
+        assert_eq!(missing, Vec::<String>::new());
+    }
 
     #[test]
     fn actions_keep_their_names_in_the_journal() {

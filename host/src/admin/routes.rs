@@ -21,6 +21,8 @@ pub struct Routes {
     pub router: Router<Arc<Services>>,
     /// Names of the actions of the routes.
     pub actions: Vec<&'static str>,
+    /// Paths of the routes.
+    pub paths: Vec<String>,
 }
 
 /// Names of the actions of all routes. An extension of every request.
@@ -75,10 +77,12 @@ impl Routes {
     /// Adds the routes of another topic.
     pub fn merge(mut self, topic: Routes) -> Routes {
         self.actions.extend(topic.actions);
+        self.paths.extend(topic.paths);
         Routes { router: self.router.merge(topic.router), ..self }
     }
 
-    fn add(self, path: &str, handler: MethodRouter<Arc<Services>>) -> Routes {
+    fn add(mut self, path: &str, handler: MethodRouter<Arc<Services>>) -> Routes {
+        self.paths.push(path.to_owned());
         Routes { router: self.router.route(path, handler), ..self }
     }
 }

@@ -135,7 +135,7 @@ pub async fn compile_components(config: &Config) -> anyhow::Result<Vec<CompileRe
             Candidate { plugin: plugin.clone(), bytes, hash, config: section.clone() }
         };
         let published = match &stores {
-            Some(stores) => find_published(config, stores, plugin).await?.map(&candidate),
+            Some(stores) => load_served_component(config, stores, plugin).await?.map(&candidate),
             None => None,
         };
         let from_file = regular_file::read(&file, ADMIN_COMPONENT_BYTES_MAX).map(|bytes| candidate(bytes.into()));
@@ -219,14 +219,14 @@ async fn find_serving(
     plugin: &Arc<str>,
 ) -> anyhow::Result<Option<Arc<Manifest>>> {
     let Some(section) = offline.config.plugins.get(plugin) else { return Ok(None) };
-    let Some(bytes) = find_published(offline.config, stores, plugin).await? else { return Ok(None) };
+    let Some(bytes) = load_served_component(offline.config, stores, plugin).await? else { return Ok(None) };
     let (hash, config) = (components::hash(&bytes), Arc::new(section.clone()));
     let loaded = offline.load(&Candidate { plugin: plugin.clone(), hash, bytes, config }).await?;
     Ok(loaded.ok().map(|generation| generation.manifest.clone()))
 }
 
 /// Returns the component that, according to the journal, served last.
-async fn find_published(config: &Config, stores: &Stores, plugin: &Arc<str>) -> anyhow::Result<Option<Bytes>> {
+async fn load_served_component(config: &Config, stores: &Stores, plugin: &Arc<str>) -> anyhow::Result<Option<Bytes>> {
     let hash = stores.find_served_component(plugin).await.map_err(anyhow::Error::msg)?;
     Ok(hash.and_then(|hash| components::read_kept(&config.data_dir, &hash)).map(Bytes::from))
 }

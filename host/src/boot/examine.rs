@@ -157,7 +157,7 @@ async fn examine_chains(lines: &mut Lines<'_>, data_dir: &Path) -> anyhow::Resul
 /// Returns true if the database is missing although the folder shows that there was one.
 fn is_lost(request: &Examination, path: &Path) -> bool {
     let is_missing = matches!(path.try_exists(), Ok(false));
-    is_missing && (marker_path(path).exists() || folder::find_published(&request.data_dir).is_some())
+    is_missing && (marker_path(path).exists() || folder::find_trace_of_database(&request.data_dir).is_some())
 }
 
 fn display_path(path: &Path) -> String {

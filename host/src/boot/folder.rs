@@ -16,7 +16,7 @@ use crate::{
 const COMPONENTS_FOLDER: &str = "components";
 
 /// Returns a component that was published from this folder, if there is one. The database of that time referred to it.
-pub fn find_published(data_dir: &Path) -> Option<PathBuf> {
+pub fn find_trace_of_database(data_dir: &Path) -> Option<PathBuf> {
     let entries = fs::read_dir(component_folder(data_dir)).ok()?;
     let paths = entries.flatten().map(|entry| entry.path());
     paths.filter(|path| path.extension().is_some_and(|extension| extension == "wasm")).min()

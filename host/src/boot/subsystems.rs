@@ -339,7 +339,7 @@ fn load_master_keys(config: &Config) -> anyhow::Result<Arc<MasterKeys>> {
 }
 
 async fn open_database(config: &Config, missing_key: Option<PathBuf>) -> anyhow::Result<Database> {
-    let trace = folder::find_published(&config.data_dir);
+    let trace = folder::find_trace_of_database(&config.data_dir);
     let options = DbOptions { trace, missing_key, ..DbOptions::default() };
     Ok(Database::open(&config.database_url, &options).await?)
 }

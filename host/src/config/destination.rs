@@ -158,12 +158,12 @@ fn read_server(
     context: PluginContext<'_>,
 ) -> Option<DestinationKind> {
     let mistakes = section.mistakes();
-    let settings = keys::LOGIN_SETTINGS.into_iter().filter_map(|key| {
+    let settings = keys::LOGIN_SETTINGS.iter().filter_map(|key| {
         let found = section.take_string(key)?;
         Some((key.name.to_owned(), found.value))
     });
     let settings: Vec<_> = settings.collect();
-    let secrets = keys::LOGIN_SECRETS.into_iter().filter_map(|key| {
+    let secrets = keys::LOGIN_SECRETS.iter().filter_map(|key| {
         let secret = read_secret(section, key, context)?;
         Some((key.name.to_owned(), secret))
     });

@@ -386,7 +386,7 @@ pub(super) fn is_origin(text: &str) -> bool {
 /// Reads the retention rules. An age in a section replaces the default age of its kind.
 fn read_retention(mut section: Section<'_>) -> Vec<RetentionRule> {
     let mut rules = Vec::new();
-    for key in &keys::RETENTION {
+    for key in keys::RETENTION {
         let mut rule = section.take_table(key.kind);
         let bytes = if key.has_bytes { rule.take_number_or(&keys::BYTES, UNLIMITED) } else { None };
         let default = key.age_ms_default.map_or(UNLIMITED.to_owned(), |age| format!("{age} is the default"));

@@ -1,6 +1,7 @@
 //! Every key of plugins.toml: name with unit, bounds, default and description.
 //!
-//! The table has three readers: the parser, `tenon config reference`, and the operators' manual (a test compares them).
+//! The table has three readers: the parser, `tenon config reference`, and the operators' manual. A test in `cli/docs.rs`
+//! compares them, and rewrites the manual with `UPDATE_DOCS=1`.
 
 use crate::limits::DISABLE_AFTER_MS;
 
@@ -324,12 +325,12 @@ pub const ALLOW_LIVE: ConfigKey = key("allow-live", "[]", "the same for tenants 
 pub const ROOTS: ConfigKey =
     key("roots", "[]", "PEM files of root certificates that are trusted in addition to the built-in public roots");
 
-pub const TOP_KEYS: [&ConfigKey; 7] =
-    [&ENVIRONMENT, &LISTEN, &ADMIN_LISTEN, &ADMIN_HOSTS, &PUBLIC_URL, &DATA_DIR, &DATABASE];
-pub const LOG_KEYS: [&ConfigKey; 1] = [&ACCESS_LOG];
-pub const TOP_NUMBERS: [&NumberKey; 3] = [&FREE_DISK, &MEMORY_BUDGET, &TENANT_MEMORY];
-pub const HTTP_KEYS: [&ConfigKey; 4] = [&CORS_ORIGINS, &TRUSTED_PROXIES, &TLS_CERTIFICATE, &TLS_KEY];
-pub const HTTP_NUMBERS: [&NumberKey; 8] = [
+pub const TOP_KEYS: &[&ConfigKey] =
+    &[&ENVIRONMENT, &LISTEN, &ADMIN_LISTEN, &ADMIN_HOSTS, &PUBLIC_URL, &DATA_DIR, &DATABASE];
+pub const LOG_KEYS: &[&ConfigKey] = &[&ACCESS_LOG];
+pub const TOP_NUMBERS: &[&NumberKey] = &[&FREE_DISK, &MEMORY_BUDGET, &TENANT_MEMORY];
+pub const HTTP_KEYS: &[&ConfigKey] = &[&CORS_ORIGINS, &TRUSTED_PROXIES, &TLS_CERTIFICATE, &TLS_KEY];
+pub const HTTP_NUMBERS: &[&NumberKey] = &[
     &CONNECTIONS,
     &CONNECTIONS_PER_PEER,
     &HEADER_TIMEOUT,
@@ -339,9 +340,9 @@ pub const HTTP_NUMBERS: [&NumberKey; 8] = [
     &ANSWER_RATE,
     &SHUTDOWN,
 ];
-pub const PLUGIN_KEYS: [&ConfigKey; 6] = [&COMPONENT, &MOUNT, &GRANTS, &SHOW_PRIVATE_KEYS, &ORIGIN_HEADERS, &EXAMPLES];
+pub const PLUGIN_KEYS: &[&ConfigKey] = &[&COMPONENT, &MOUNT, &GRANTS, &SHOW_PRIVATE_KEYS, &ORIGIN_HEADERS, &EXAMPLES];
 /// Headers that `origin-headers` may list.
-pub const ORIGIN_HEADER_NAMES: [&str; 22] = [
+pub const ORIGIN_HEADER_NAMES: &[&str] = &[
     "accept-ch",
     "activate-storage-access",
     "alt-svc",
@@ -365,13 +366,13 @@ pub const ORIGIN_HEADER_NAMES: [&str; 22] = [
     "strict-transport-security",
     "use-as-dictionary",
 ];
-pub const WEBHOOK_KEYS: [&ConfigKey; 2] = [&SCHEDULE, &SUCCESS];
-pub const WEBHOOK_NUMBERS: [&NumberKey; 2] = [&WEBHOOK_TIMEOUT, &DISABLE_AFTER];
-pub const TASK_KEYS: [&ConfigKey; 1] = [&TASK_DELAYS];
-pub const LOGIN_SETTINGS: [&ConfigKey; 6] =
-    [&USER, &TOKEN_URL, &CLIENT_ID, &OAUTH_SCOPE, &AUDIENCE, &CLIENT_AUTHENTICATION];
-pub const LOGIN_SECRETS: [&ConfigKey; 3] = [&TOKEN, &PASSWORD, &CLIENT_SECRET];
-pub const DESTINATION_KEYS: [&ConfigKey; 16] = [
+pub const WEBHOOK_KEYS: &[&ConfigKey] = &[&SCHEDULE, &SUCCESS];
+pub const WEBHOOK_NUMBERS: &[&NumberKey] = &[&WEBHOOK_TIMEOUT, &DISABLE_AFTER];
+pub const TASK_KEYS: &[&ConfigKey] = &[&TASK_DELAYS];
+pub const LOGIN_SETTINGS: &[&ConfigKey] =
+    &[&USER, &TOKEN_URL, &CLIENT_ID, &OAUTH_SCOPE, &AUDIENCE, &CLIENT_AUTHENTICATION];
+pub const LOGIN_SECRETS: &[&ConfigKey] = &[&TOKEN, &PASSWORD, &CLIENT_SECRET];
+pub const DESTINATION_KEYS: &[&ConfigKey] = &[
     &BASE_URL,
     &KIND,
     &DESTINATION_PLUGIN,
@@ -389,15 +390,15 @@ pub const DESTINATION_KEYS: [&ConfigKey; 16] = [
     &AUDIENCE,
     &CLIENT_AUTHENTICATION,
 ];
-pub const OAUTH_KEYS: [&ConfigKey; 2] = [&ISSUER, &ALGORITHM];
-pub const OAUTH_NUMBERS: [&NumberKey; 1] = [&TOKEN_LIFETIME];
-pub const ISSUER_KEYS: [&ConfigKey; 7] =
-    [&EXTERNAL_ISSUER, &EXTERNAL_PLUGIN, &EXTERNAL_AUDIENCE, &TOKEN_TYPE, &JWKS_URL, &JWKS_FILE, &TENANT_CLAIM];
-pub const CHAIN_KEYS: [&ConfigKey; 1] = [&SIMULATED];
-pub const CHAIN_NUMBERS: [&NumberKey; 1] = [&BLOCK_TIME];
-pub const OUTBOUND_KEYS: [&ConfigKey; 3] = [&ALLOW_TEST, &ALLOW_LIVE, &ROOTS];
-pub const COMPILE_NUMBERS: [&NumberKey; 3] = [&COMPILE_MEMORY, &COMPILE_TIME, &COMPILE_CONCURRENT];
-pub const LIMIT_NUMBERS: [&NumberKey; 15] = [
+pub const OAUTH_KEYS: &[&ConfigKey] = &[&ISSUER, &ALGORITHM];
+pub const OAUTH_NUMBERS: &[&NumberKey] = &[&TOKEN_LIFETIME];
+pub const ISSUER_KEYS: &[&ConfigKey] =
+    &[&EXTERNAL_ISSUER, &EXTERNAL_PLUGIN, &EXTERNAL_AUDIENCE, &TOKEN_TYPE, &JWKS_URL, &JWKS_FILE, &TENANT_CLAIM];
+pub const CHAIN_KEYS: &[&ConfigKey] = &[&SIMULATED];
+pub const CHAIN_NUMBERS: &[&NumberKey] = &[&BLOCK_TIME];
+pub const OUTBOUND_KEYS: &[&ConfigKey] = &[&ALLOW_TEST, &ALLOW_LIVE, &ROOTS];
+pub const COMPILE_NUMBERS: &[&NumberKey] = &[&COMPILE_MEMORY, &COMPILE_TIME, &COMPILE_CONCURRENT];
+pub const LIMIT_NUMBERS: &[&NumberKey] = &[
     &DEADLINE,
     &COMPUTE,
     &MEMORY,
@@ -416,7 +417,7 @@ pub const LIMIT_NUMBERS: [&NumberKey; 15] = [
 ];
 
 /// Interfaces of the contract that can be granted.
-pub const GRANT_NAMES: [&str; 15] = [
+pub const GRANT_NAMES: &[&str] = &[
     "chains",
     "config",
     "credentials",
@@ -448,7 +449,7 @@ const fn retention(kind: &'static str, age_ms_default: Option<u64>, description:
     RetentionKey { kind, age_ms_default, has_bytes: true, description }
 }
 
-pub const RETENTION: [RetentionKey; 7] = [
+pub const RETENTION: &[RetentionKey] = &[
     retention("answers", Some(DAY_MS), "idempotency records"),
     retention(
         "events",

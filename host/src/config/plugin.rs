@@ -96,7 +96,7 @@ fn read_grants(section: &mut Section<'_>) -> Vec<String> {
     let mut grants: Vec<String> = Vec::new();
     for grant in section.take_strings(&keys::GRANTS) {
         if !keys::GRANT_NAMES.contains(&grant.value.as_str()) {
-            let hint = suggest(&grant.value, &keys::GRANT_NAMES);
+            let hint = suggest(&grant.value, keys::GRANT_NAMES);
             let text = format!("`{path}`: the contract has no interface \"{}\".{hint}", grant.value.escape_debug());
             section.mistakes().at(&grant.span, text);
         } else if grants.contains(&grant.value) {
@@ -114,7 +114,7 @@ fn read_origin_headers(section: &mut Section<'_>) -> Vec<String> {
     for header in section.take_strings(&keys::ORIGIN_HEADERS) {
         let name = header.value.to_ascii_lowercase();
         if !keys::ORIGIN_HEADER_NAMES.contains(&name.as_str()) {
-            let hint = suggest(&name, &keys::ORIGIN_HEADER_NAMES);
+            let hint = suggest(&name, keys::ORIGIN_HEADER_NAMES);
             let text = format!("`{path}`: \"{}\" is not an origin-wide header.{hint}", name.escape_debug());
             section.mistakes().at(&header.span, text);
         }

@@ -17,24 +17,24 @@ pub fn render() -> String {
 }
 
 fn write_all(out: &mut String) -> fmt::Result {
-    table(out, "Top level", &keys::TOP_KEYS, &keys::TOP_NUMBERS)?;
-    table(out, "`[http]`", &keys::HTTP_KEYS, &keys::HTTP_NUMBERS)?;
-    table(out, "`[log]`", &keys::LOG_KEYS, &[])?;
-    table(out, "`[outbound]`", &keys::OUTBOUND_KEYS, &[])?;
-    table(out, "`[chains]`", &keys::CHAIN_KEYS, &keys::CHAIN_NUMBERS)?;
-    table(out, "`[compile]`", &[], &keys::COMPILE_NUMBERS)?;
-    table(out, "`[oauth]`", &keys::OAUTH_KEYS, &keys::OAUTH_NUMBERS)?;
-    table(out, "`[oauth.issuers.NAME]`", &keys::ISSUER_KEYS, &[])?;
+    table(out, "Top level", keys::TOP_KEYS, keys::TOP_NUMBERS)?;
+    table(out, "`[http]`", keys::HTTP_KEYS, keys::HTTP_NUMBERS)?;
+    table(out, "`[log]`", keys::LOG_KEYS, &[])?;
+    table(out, "`[outbound]`", keys::OUTBOUND_KEYS, &[])?;
+    table(out, "`[chains]`", keys::CHAIN_KEYS, keys::CHAIN_NUMBERS)?;
+    table(out, "`[compile]`", &[], keys::COMPILE_NUMBERS)?;
+    table(out, "`[oauth]`", keys::OAUTH_KEYS, keys::OAUTH_NUMBERS)?;
+    table(out, "`[oauth.issuers.NAME]`", keys::ISSUER_KEYS, &[])?;
     writeln!(
         out,
         "### `[oauth.issuers.NAME.clients]`\n\nClient ids and the tenant of each: `\"bank\" = \"acme/live\"`.\n"
     )?;
-    table(out, "`[plugins.NAME]`", &keys::PLUGIN_KEYS, &[])?;
-    table(out, "`[plugins.NAME.limits]`", &[], &keys::LIMIT_NUMBERS)?;
-    table(out, "`[plugins.NAME.webhooks]`", &keys::WEBHOOK_KEYS, &keys::WEBHOOK_NUMBERS)?;
-    table(out, "`[plugins.NAME.tasks]`", &keys::TASK_KEYS, &[])?;
+    table(out, "`[plugins.NAME]`", keys::PLUGIN_KEYS, &[])?;
+    table(out, "`[plugins.NAME.limits]`", &[], keys::LIMIT_NUMBERS)?;
+    table(out, "`[plugins.NAME.webhooks]`", keys::WEBHOOK_KEYS, keys::WEBHOOK_NUMBERS)?;
+    table(out, "`[plugins.NAME.tasks]`", keys::TASK_KEYS, &[])?;
     let destinations = "`[plugins.NAME.destinations.DEST]`";
-    table(out, destinations, &keys::DESTINATION_KEYS, &[&keys::DESTINATION_TIMEOUT])?;
+    table(out, destinations, keys::DESTINATION_KEYS, &[&keys::DESTINATION_TIMEOUT])?;
     writeln!(out, "### `[plugins.NAME.settings]`\n\nSettings of the plugin, which receives them as JSON.\n")?;
     table(out, "`[retention.KIND]`", &[], &[])?;
     out.truncate(out.trim_end().len());
@@ -65,7 +65,7 @@ fn table(out: &mut String, title: &str, keys: &[&ConfigKey], numbers: &[&NumberK
 
 fn retention(out: &mut String) -> fmt::Result {
     writeln!(out, "\n\n| kind | `age-ms-max` | `bytes-max` | description |\n|---|---|---|---|")?;
-    for key in &keys::RETENTION {
+    for key in keys::RETENTION {
         let age = key.age_ms_default.map_or("for ever".to_owned(), |age| format!("`{}`", grouped(age)));
         let bytes = if key.has_bytes { "no limit" } else { "–" };
         writeln!(out, "| `{}` | {age} | {bytes} | {} |", key.kind, key.description)?;

@@ -60,7 +60,7 @@ fn plugin_section_is_read_with_defaults_for_the_rest() {
 }
 
 /// Content of the file, and a part of the expected message.
-const MISTAKES: [(&str, &str); 31] = [
+const MISTAKES: &[(&str, &str)] = &[
     ("listn = \"127.0.0.1:1\"", "line 1: `listn` is not a known key. Did you mean `listen`?"),
     (
         "listen = 8080",

@@ -29,7 +29,7 @@ pub enum PluginState {
     Draining,
     /// A new generation is being prepared. The previous one, if any, serves.
     Preparing,
-    /// No version was ever published.
+    /// No version serves; `reasons` has the causes.
     Down,
 }
 

@@ -128,7 +128,7 @@ async fn error_of_a_query_without_index_names_the_index_to_declare() {
     let message = misuse(vec![equal("owner", "x")], vec![by("state", false)]).await;
     assert!(message.ends_with(r#"declare one with the fields ["owner", "state"]"#), "{message}");
     assert!(misuse(vec![], vec![by("x' OR 1", false)]).await.contains("not a path"));
-    assert!(misuse(vec![], vec![by("state", false), by("@created-at", true)]).await.contains("one direction"));
+    assert!(misuse(vec![], vec![by("state", false), by("@created-at", true)]).await.contains("the same direction"));
     assert!(misuse(vec![when("state", Comparison::Less(Value::Null))], vec![]).await.contains("null"));
     things.find(&Query { sort: vec![by("state", true)], limit: 1, ..Query::default() }).await.unwrap();
 }

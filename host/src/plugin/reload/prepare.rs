@@ -82,7 +82,7 @@ async fn run_steps(
         }
         (None, Source::Content(content)) => load(loader, &preparation, content.clone(), steps).await?,
         (None, Source::Kept(hash)) => {
-            let content = find_kept(loader, hash).await?;
+            let content = load_stored(loader, hash).await?;
             steps.end("read");
             load(loader, &preparation, content, steps).await?
         }
@@ -128,7 +128,7 @@ async fn load(
     loader.load(&candidate, steps).await
 }
 
-async fn find_kept(loader: &Loader, hash: &Arc<str>) -> Result<Content, SwapError> {
+async fn load_stored(loader: &Loader, hash: &Arc<str>) -> Result<Content, SwapError> {
     let (components, wanted_hash) = (loader.components().clone(), hash.clone());
     let bytes = spawn_blocking(move || components.find(&wanted_hash)).await.ok().flatten();
     let bytes = bytes.ok_or_else(|| lost(loader, hash))?;

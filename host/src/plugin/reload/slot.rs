@@ -154,8 +154,8 @@ pub struct Slot {
     pub ended: u64,
     /// True if the changes of the start have been published or refused.
     pub has_loaded: bool,
-    /// Hashes of components that were published, the newest first.
-    published: VecDeque<Arc<str>>,
+    /// Hashes of the published components whose bytes stay stored, the newest first: at most `components-kept`.
+    stored: VecDeque<Arc<str>>,
 }
 
 impl Slot {
@@ -181,7 +181,7 @@ impl Slot {
             is_unconfirmed: false,
             ended: 0,
             has_loaded: false,
-            published: VecDeque::new(),
+            stored: VecDeque::new(),
         }
     }
 
@@ -213,9 +213,9 @@ impl Slot {
     }
 
     fn note_published(&mut self, hash: Arc<str>) {
-        self.published.retain(|known| *known != hash);
-        self.published.push_front(hash);
-        self.published.truncate(self.config.limits.components_kept);
+        self.stored.retain(|known| *known != hash);
+        self.stored.push_front(hash);
+        self.stored.truncate(self.config.limits.components_kept);
     }
 
     /// Returns the parked generation if it is of this component and was created under the current settings.
@@ -248,7 +248,7 @@ impl Slot {
         let parked = self.parked.as_ref().map(|parked| parked.hash.clone());
         let preparing = self.preparing.as_ref().map(|preparing| preparing.hash().clone());
         let waiting = self.waiting.as_ref().map(|change| change.hash().clone());
-        self.published.iter().cloned().chain(serving).chain(parked).chain(preparing).chain(waiting)
+        self.stored.iter().cloned().chain(serving).chain(parked).chain(preparing).chain(waiting)
     }
 
     /// Plans another attempt after an error, unless the component is its cause. Returns the pause before the attempt.
@@ -333,12 +333,12 @@ impl Slot {
                 in_flight: serving.generation.in_flight().saturating_add(draining),
             }),
             parked: self.parked.as_deref().map(version_of),
-            kept: self.find_kept().filter(|_| self.parked.is_none()),
+            kept: self.find_previous().filter(|_| self.parked.is_none()),
         }
     }
 
     /// Returns the hash of the component that served before the one that serves since the start.
-    fn find_kept(&self) -> Option<Arc<str>> {
+    fn find_previous(&self) -> Option<Arc<str>> {
         let (serving, (last, earlier)) = (self.serving.as_ref()?, self.journaled_versions.as_ref()?);
         (serving.generation.hash == *last).then(|| earlier.clone())
     }

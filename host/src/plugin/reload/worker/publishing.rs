@@ -235,7 +235,8 @@ impl Worker {
         }
     }
 
-    /// Removes components that are not needed. Awaited, so that no preparation writes to the folders meanwhile.
+    /// Removes components that are not needed. Skipped while a file is checked or a change is prepared: the next
+    /// publication removes them. Awaited, so that no preparation writes to the folders meanwhile.
     async fn prune(&self) {
         // Components about to be loaded are known once the files were read: code that was compiled ahead of a start
         // stays.
