@@ -18,7 +18,7 @@ pub fn published(report: &SwapReport) {
     );
 }
 
-/// Returns a single note, or the number of notes: the log has all of them at the level debug, and the journal none.
+/// Returns a single note, or the number of notes. The log contains all notes at level debug. The journal contains none.
 fn summary(notes: &[String]) -> String {
     match notes {
         [] => String::new(),

@@ -1,4 +1,4 @@
-//! `tenon plugin check`: everything up to *publish*, without a server.
+//! `tenon plugin check`: all steps up to *compare*, without a server.
 
 use std::sync::Arc;
 

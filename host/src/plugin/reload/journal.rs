@@ -14,7 +14,7 @@ pub enum SwapAction {
     Start,
     /// The component's file changed.
     File,
-    /// Its section of plugins.toml changed.
+    /// The section of the plugin in plugins.toml changed.
     Config,
     /// An operator sent a component.
     Deploy,
@@ -56,7 +56,7 @@ pub enum SwapOutcome {
     Published,
     /// Nothing has changed.
     Refused,
-    /// A newer change of the same plugin came before it was published.
+    /// A newer change of the same plugin arrived before this one was published.
     Overtaken,
 }
 
@@ -90,7 +90,7 @@ pub struct SwapEntry {
     pub from: Option<Arc<str>>,
     /// Hash of the component that the change publishes.
     pub to: Option<Arc<str>>,
-    /// Version of that component. `None` if nothing was published, or by a host that did not record it.
+    /// Version of that component. `None` if nothing was published, or if the host did not record it.
     pub version: Option<String>,
     /// Hash of the component's file at that time: until it differs, the journal decides what serves.
     pub file_hash: Option<Arc<str>>,
@@ -109,7 +109,7 @@ pub trait SwapJournal: Send + Sync + 'static {
     fn find_published<'a>(&'a self, plugin: &'a str, limit: usize) -> BoxFuture<'a, Result<Vec<SwapEntry>, String>>;
 }
 
-/// Returns the hash of the component that served last, and of the file at that time.
+/// Returns the hash of the component that served last, and the hash of the file at that time.
 pub fn last_served(published: &[SwapEntry]) -> Option<(Arc<str>, Option<Arc<str>>)> {
     let last = published.first().filter(|entry| entry.action != SwapAction::Remove)?;
     Some((last.to.clone()?, last.file_hash.clone()))
@@ -156,7 +156,7 @@ pub fn versions(published: &[SwapEntry]) -> Vec<PublishedVersion> {
     versions
 }
 
-/// Returns the times in which each component was the published one, oldest first.
+/// Returns the periods in which each component was published, oldest first.
 fn periods(published: &[SwapEntry]) -> Vec<PublishedVersion> {
     let before = published.last().and_then(|oldest| oldest.from.clone());
     let before = before.map(|hash| PublishedVersion { hash, version: None, published: None, ended: None });

@@ -98,7 +98,8 @@ async fn run_steps(
     Ok(Ready { generation, notes })
 }
 
-/// Returns the differences that are only notes. The error names all breaking differences that are not allowed.
+/// Returns the differences that do not prevent the swap: notes, and breaking differences that the operator allows. The
+/// error names all breaking differences that are not allowed.
 pub fn compare_with_serving(preparation: &Preparation, manifest: &Manifest) -> Result<Vec<String>, SwapError> {
     let Some(serving) = &preparation.serving else { return Ok(Vec::new()) };
     let differences = compare::compare(serving, manifest);

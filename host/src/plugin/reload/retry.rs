@@ -64,7 +64,7 @@ impl Retry {
         }
     }
 
-    /// Returns when the next attempt begins. `None` if none is planned.
+    /// Returns when the next attempt begins. Returns `None` if no attempt is planned.
     pub fn due(&self) -> Option<Instant> {
         self.due
     }

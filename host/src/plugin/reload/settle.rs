@@ -1,7 +1,7 @@
 //! Reads a file that may be in the middle of being written.
 //!
-//! A content is complete when two readings in succession are equal. A writer that pauses for longer is not detected
-//! here: half a component does not parse, and the rest of it is another change.
+//! The content of a file is complete when two readings in succession are equal. A writer that pauses for longer is not
+//! detected here: half a component does not parse, and the rest of it is another change.
 
 use std::{io, path::Path, sync::Arc, time::Duration};
 
@@ -69,7 +69,7 @@ async fn read(file: &Path, before: Option<&str>) -> io::Result<Reading> {
         let hash = components::hash(&bytes);
         Ok(if *hash == *before { Reading::Settled(Content { bytes: bytes.into(), hash }) } else { Reading::Hash(hash) })
     });
-    // The reading cannot be cancelled: its thread waits for a file system that does not respond.
+    // A reading cannot be cancelled: its thread may wait for a file system that does not respond.
     let ended = tokio::time::timeout(Duration::from_millis(limits::SETTLE_MS_MAX), reading).await;
     let reading = ended.map_err(|_| io::Error::other("reading it takes too long"))?;
     reading.unwrap_or_else(|broken| Err(io::Error::other(broken)))

@@ -19,7 +19,7 @@ use crate::{
     plugin::{compile::RetryPolicy, generation::Generation, load::Steps, watch},
 };
 
-/// A start loads the component that served last, then the file.
+/// Number of loads at a start: the component that served last, then the file.
 const LOADS_OF_A_START: u64 = 2;
 
 /// Reason that is added when the compiler has crashed too often.
@@ -97,17 +97,9 @@ impl Preparing {
         self.intent.source.hash()
     }
 
-    /// True until its preparation begins.
+    /// Returns true until the preparation begins.
     pub fn is_delayed(&self) -> bool {
         Instant::now() < self.begins
-    }
-
-    /// Aborts the preparation and sends the error to its caller.
-    pub fn abandon(self, why: SwapError) {
-        self.task.abort();
-        if let Some(reply) = self.reply {
-            let _gone = reply.send(Err(why));
-        }
     }
 }
 
@@ -140,7 +132,7 @@ pub struct Slot {
     pub settings_pending: bool,
     /// Hash of the component that the journal named when the plugin was added.
     pub journaled: Option<Arc<str>>,
-    /// Hash of a content of the file that was prepared and does not serve yet. It may be valid under other settings.
+    /// Hash of content of the file that was prepared and does not serve yet. It may be valid under other settings.
     pub pending_file: Option<Arc<str>>,
     /// Reasons why the last change was refused.
     pub reasons: Vec<String>,
@@ -235,14 +227,14 @@ impl Slot {
 
     /// Returns the time at which the preparation of a waiting change begins: when no newer change has come for
     /// [`CHANGES_QUIET_MS`](limits::CHANGES_QUIET_MS). The delay is at most the duration of the last preparation,
-    /// counted from its end, so the newest change serves after two of them.
+    /// counted from its end, so the newest change serves after at most two such durations.
     pub fn begins_at(&self, change: &Change) -> Instant {
         let Some((took, ended)) = self.last_preparation else { return Instant::now() };
         let quiet = Duration::from_millis(limits::CHANGES_QUIET_MS);
         (change.since + quiet.min(took)).min(ended + took)
     }
 
-    /// Hashes whose bytes and compiled code must stay.
+    /// Returns the hashes of the components whose bytes and compiled code must stay.
     pub fn needed(&self) -> impl Iterator<Item = Arc<str>> {
         let serving = self.serving.as_ref().map(|serving| serving.generation.hash.clone());
         let parked = self.parked.as_ref().map(|parked| parked.hash.clone());
@@ -275,7 +267,8 @@ impl Slot {
         }
     }
 
-    /// Returns the hash of the content of the file that needs no attempt. `None` if every content must be prepared.
+    /// Returns the hash of the content of the file that needs no attempt. Returns `None` if any content must be
+    /// prepared.
     pub fn known_content(&self) -> Option<Arc<str>> {
         let is_repeated = self.retry.due().is_some() && self.awaits_retry_of_file() && self.preparing.is_none();
         self.checker.known.clone().filter(|_| !is_repeated)
@@ -337,7 +330,7 @@ impl Slot {
         }
     }
 
-    /// Returns the hash of the component that served before the one that serves since the start.
+    /// Returns the hash of the component that served before the one that has served since the start.
     fn find_previous(&self) -> Option<Arc<str>> {
         let (serving, (last, earlier)) = (self.serving.as_ref()?, self.journaled_versions.as_ref()?);
         (serving.generation.hash == *last).then(|| earlier.clone())

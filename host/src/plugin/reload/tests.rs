@@ -237,7 +237,7 @@ fn notes(version: &str) -> Vec<u8> {
     Guest::notes(version).build()
 }
 
-/// A plugin of this name with these routes.
+/// Returns a plugin of this name with these routes.
 fn plugin(name: &str, version: &str, paths: &[&str]) -> Vec<u8> {
     let route = |path: &&str| json!({"operation": path[4..], "method": "GET", "path": path});
     let mut manifest = guest::manifest(version);

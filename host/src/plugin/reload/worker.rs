@@ -1,6 +1,7 @@
 //! The task that swaps: processes one message after the other. Only this task changes the serving generations.
 //!
-//! Waits only for the journal and for folders to be listed. Long work runs beside it and ends with a message.
+//! Waits only for short steps: the journal, the admission to the data, the table, the settings, and the pruning of
+//! folders. Long work runs beside it and ends with a message.
 
 mod confirming;
 mod files;
@@ -38,7 +39,7 @@ pub enum Message {
     Rollback {
         plugin: Arc<str>,
         actor: String,
-        /// Hash of a stored component. `None`: the one that served before.
+        /// Hash of a stored component. `None` selects the component that served before.
         to: Option<Arc<str>>,
         reply: ResultSender,
     },
@@ -103,7 +104,7 @@ impl Intent {
         matches!(self.cause.action, SwapAction::Deploy | SwapAction::Rollback)
     }
 
-    /// Returns true if the component that the journal names is loaded after a start.
+    /// Returns true if the change loads the component that the journal names.
     pub fn is_start(&self) -> bool {
         self.cause.action == SwapAction::Start
     }
@@ -174,12 +175,12 @@ impl Worker {
             tokio::select! {
                 message = self.inbox.recv() => match message {
                     Some(Message::Shutdown { reply }) => {
-                        self.stop();
+                        self.stop().await;
                         let _gone = reply.send(());
                         return;
                     }
                     Some(message) => self.handle(message).await,
-                    None => return self.stop(),
+                    None => return self.stop().await,
                 },
                 files = changes.next() => self.check_files(&files),
                 () = confirming::wait_until(confirm_at) => {
@@ -195,14 +196,27 @@ impl Worker {
         }
     }
 
-    fn stop(&mut self) {
-        for slot in self.slots.values_mut() {
-            if let Some(preparing) = slot.preparing.take() {
-                preparing.abandon(stopping());
+    async fn stop(&mut self) {
+        for plugin in self.slots.keys().cloned().collect::<Vec<_>>() {
+            self.refuse_unpublished(&plugin, stopping).await;
+        }
+    }
+
+    /// Refuses the changes of a plugin that are being prepared or wait. Those that an operator requested have their line
+    /// in the journal.
+    async fn refuse_unpublished(&mut self, plugin: &Arc<str>, error: fn() -> SwapError) {
+        let Some(slot) = self.slots.get_mut(plugin) else { return };
+        let waiting = slot.waiting.take();
+        let preparing = slot.preparing.take().map(|preparing| {
+            preparing.task.abort();
+            Change::new(preparing.intent, Steps::start(), preparing.reply)
+        });
+        for change in preparing.into_iter().chain(waiting) {
+            if change.intent.is_command() {
+                let (to, cause) = (change.hash().clone(), change.intent.cause.clone());
+                self.record_refused(plugin, Some(to), &cause, &error(), &Steps::start()).await;
             }
-            if let Some(change) = slot.waiting.take() {
-                change.reject(stopping());
-            }
+            change.reject(error());
         }
     }
 
@@ -247,8 +261,8 @@ impl Worker {
         self.request(&plugin, Change::new(intent, Steps::start(), Some(reply)));
     }
 
-    /// Differences for callers are allowed, because a rollback is meant to remove those of the newer version. The data
-    /// must still be readable.
+    /// Requests a rollback. Breaking differences are allowed, because a rollback removes the changes of the newer
+    /// version. The data must still be readable.
     async fn rollback(&mut self, plugin: Arc<str>, actor: String, to: Option<Arc<str>>, reply: ResultSender) {
         let cause = Cause { action: SwapAction::Rollback, actor };
         match self.find_rollback(&plugin, to).await {

@@ -144,7 +144,7 @@ async fn component_file_that_is_a_fifo_delays_no_plugin_and_can_be_replaced() {
 }
 
 #[tokio::test]
-async fn first_load_without_an_end_is_no_longer_awaited() {
+async fn first_load_that_never_ends_is_no_longer_awaited() {
     let fixture = Fixture::new();
     fixture.write(&notes("0.1.0"));
     fixture.data.slow.send_replace(Some("notes".into()));

@@ -143,12 +143,13 @@ async fn deploy_of_the_parked_component_publishes_the_parked_generation() {
 }
 
 #[tokio::test]
-async fn deploy_that_a_shutdown_cancels_returns_an_error() {
+async fn deploy_that_a_shutdown_cancels_returns_an_error_and_is_recorded() {
     let fixture = Fixture::new();
     fixture.write(&notes("0.1.0"));
     let host = fixture.start().await;
     let (deploy, ()) = tokio::join!(host.deploy(notes("0.1.1"), AllowedChanges::COMPATIBLE), host.reloader.shutdown());
     assert_eq!(deploy.unwrap_err().to_string(), "the host is stopping");
+    assert_eq!(host.journal().last(), Some(&(SwapAction::Deploy, SwapOutcome::Refused)));
 }
 
 #[tokio::test]

@@ -1,4 +1,5 @@
-//! Finds out whether a line of the journal is durable after writing it failed, and corrects a line that should not be.
+//! Determines whether a line of the journal is durable after an error of its write. Corrects a durable line of a
+//! publication that was refused.
 //!
 //! The journal decides what serves after a restart. A commit that reports an error may still be durable, so the journal
 //! is read before a swap is reported as refused.
@@ -89,7 +90,7 @@ impl Worker {
 pub(super) struct ConfirmTimer(Option<Instant>);
 
 impl ConfirmTimer {
-    /// Returns when the journal is read. `None` if all lines are confirmed.
+    /// Returns when the journal is read next. Returns `None` if all lines are confirmed.
     pub(super) fn ends_at(&mut self, has_unconfirmed: bool) -> Option<Instant> {
         let pause = Duration::from_millis(limits::JOURNAL_CONFIRM_MS);
         self.0 = has_unconfirmed.then(|| self.0.unwrap_or_else(|| Instant::now() + pause));

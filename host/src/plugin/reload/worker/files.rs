@@ -262,7 +262,7 @@ impl Worker {
         self.prepare_settings(plugin);
     }
 
-    /// Prepares refused changes again whose next attempt is due (see `retry`).
+    /// Prepares refused changes again if their next attempt is due (see `retry`).
     pub(super) fn retry_due(&mut self) {
         let now = Instant::now();
         let due = self.slots.iter().filter(|(_, slot)| slot.retry.due().is_some_and(|due| due <= now));

@@ -1,7 +1,7 @@
 //! The first loads after a start: which publications wait for them, and which callers are notified of their end.
 //!
 //! Invariant: until the components that the journal names serve or are refused, only those are published. Any other
-//! component is compared with all of them, so that it cannot take addresses of a plugin that loads more slowly.
+//! component is compared with all of them, so that it cannot take routes of a plugin that loads more slowly.
 
 use std::{sync::Arc, time::Duration};
 
@@ -17,8 +17,8 @@ use crate::{
 };
 
 impl Worker {
-    /// Publishes changes that waited for first loads that have ended, and notifies the callers that wait for all of
-    /// them.
+    /// Publishes changes that no longer wait for first loads of other plugins. Notifies the callers that wait for first
+    /// loads once all first loads have ended.
     pub(super) async fn answer_loaded(&mut self) {
         loop {
             self.slots.values_mut().for_each(Slot::note_load);
@@ -32,7 +32,7 @@ impl Worker {
         }
     }
 
-    /// Returns the number of preparations that have ended. `None` once all first loads have ended.
+    /// Returns the number of preparations that have ended. Returns `None` once all first loads have ended.
     pub(super) fn first_loads_ended(&self) -> Option<u64> {
         let are_missing = self.slots.values().any(|slot| !slot.has_loaded);
         are_missing.then(|| self.slots.values().map(|slot| slot.ended).sum())
@@ -75,7 +75,7 @@ impl Worker {
         self.held.remove(&plugin)
     }
 
-    /// Returns the state of a preparation in its slot. `None` if it was overtaken.
+    /// Returns the state of a preparation in its slot. Returns `None` if the preparation was overtaken.
     pub(super) fn find_preparing(&self, prepared: &Prepared) -> Option<&Preparing> {
         let preparing = self.slots.get(&prepared.plugin)?.preparing.as_ref()?;
         (preparing.ticket == prepared.ticket).then_some(preparing)
@@ -90,8 +90,8 @@ pub(super) struct StallTimer {
 }
 
 impl StallTimer {
-    /// Returns when the time ends. `None` if nothing is awaited. The time begins again when another preparation has
-    /// ended.
+    /// Returns when the time ends. Returns `None` if nothing is awaited. The time begins again when another preparation
+    /// has ended.
     pub(super) fn ends_at(&mut self, ended: Option<u64>) -> Option<Instant> {
         let time = Duration::from_millis(limits::FIRST_LOADS_STALL_MS);
         let before = std::mem::replace(&mut self.ended, ended.unwrap_or_default());

@@ -1,11 +1,11 @@
 //! The order of changes of one plugin: one is prepared, one waits, and others are dropped.
 //!
-//! Invariants: of each plugin one change is prepared and at most one waits. The first change of a burst yields to a
-//! newer one, so that no caller waits for an outdated change. The change that replaced it is prepared to its end, so
+//! Invariants: at most one change of a plugin is prepared, and at most one waits. The first change of a burst yields to
+//! a newer one, so that no caller waits for an outdated change. The change that replaced it is prepared to its end, so
 //! that something is published however fast changes arrive. In a burst, the preparation of a change that waited is
 //! delayed ([`Slot::begins_at`]), and a newer change may replace it meanwhile. The newest change serves after two
-//! compilations at most. The caller of a dropped change receives its error at once. The change is counted and recorded
-//! in the journal.
+//! compilations at most. The caller of a dropped change receives its error at once. A dropped file, deploy or rollback
+//! is counted and recorded in the journal.
 
 use std::sync::Arc;
 

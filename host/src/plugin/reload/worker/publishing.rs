@@ -47,8 +47,8 @@ impl Worker {
         self.resume_after(&plugin, cause.action);
     }
 
-    /// Builds the table, admits the generation to the data, writes the journal, and publishes the table. In this order,
-    /// the journal contains every serving generation, and nothing is written that a serving generation cannot read.
+    /// Builds the table, admits the generation to the data, writes the journal, and publishes the table. This order
+    /// ensures that the journal contains every serving generation, and that a serving generation can read all data.
     async fn publish(
         &mut self,
         plugin: &Arc<str>,
@@ -164,12 +164,12 @@ impl Worker {
         steps: &Steps,
     ) {
         let Some(slot) = self.slots.get_mut(plugin) else { return };
-        // The line of the journal contains whether another attempt follows.
+        // Planned before the line of the journal is written, because it may add a reason.
         let pause = slot.plan_retry(cause.action, &to, swap_error);
         self.record_refused(plugin, Some(to.clone()), cause, swap_error, steps).await;
         let Some(slot) = self.slots.get_mut(plugin) else { return };
         slot.reasons = swap_error.reasons.clone();
-        // A version may serve: the status must name the refused one.
+        // Another version may serve, so the status must name the refused one.
         if let Some(first) = slot.reasons.first_mut() {
             *first = format!("refused ({} of {}): {first}", cause.action.name(), announce::short_hash(&to));
         }
@@ -205,11 +205,9 @@ impl Worker {
             return announce::refused(plugin, SwapAction::Remove, self.find_serving(plugin).as_ref(), &[error], &[]);
         }
         publish_now();
-        if let Some(slot) = self.slots.remove(plugin) {
-            let why = || SwapError::new("the plugin was removed from plugins.toml meanwhile");
-            slot.preparing.into_iter().for_each(|preparing| preparing.abandon(why()));
-            slot.waiting.into_iter().for_each(|change| change.reject(why()));
-        }
+        let removed = || SwapError::new("the plugin was removed from plugins.toml meanwhile");
+        self.refuse_unpublished(plugin, removed).await;
+        self.slots.remove(plugin);
         announce::removed(plugin);
     }
 
