@@ -21,6 +21,7 @@ mod files;
 mod lists;
 mod orders;
 mod other_drivers;
+mod other_origin;
 pub mod routes;
 mod sent_codes;
 mod sizes;

@@ -6,10 +6,6 @@ use http::{HeaderMap, HeaderValue, header, request};
 
 use crate::limits::CORS_PREFLIGHT_SECONDS;
 
-/// Headers that a page may read besides the safelisted ones.
-const EXPOSED: &str = "x-request-id, retry-after, location, etag, ratelimit, ratelimit-policy, x-ratelimit-limit, \
-                       x-ratelimit-remaining, x-ratelimit-reset";
-
 pub(super) struct Cors {
     origins: Vec<String>,
 }
@@ -36,7 +32,9 @@ impl Cors {
         } else {
             return;
         }
-        headers.insert(header::ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static(EXPOSED));
+        // "*" exposes every header of the response, also those that only a plugin sets. Browsers accept it because the
+        // request has no credentials in the sense of CORS.
+        headers.insert(header::ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static("*"));
         if is_preflight(head) {
             add_preflight(head, headers);
         }
@@ -47,7 +45,7 @@ fn is_preflight(head: &request::Parts) -> bool {
     head.method == http::Method::OPTIONS && head.headers.contains_key(header::ACCESS_CONTROL_REQUEST_METHOD)
 }
 
-/// Allows all headers that the page requests. The request itself decides which of them have an effect.
+/// Allows all headers that the page requests. Headers that the route does not use have no effect.
 fn add_preflight(head: &request::Parts, headers: &mut HeaderMap) {
     if let Some(allow) = headers.get(header::ALLOW).cloned() {
         headers.insert(header::ACCESS_CONTROL_ALLOW_METHODS, allow);
