@@ -1,4 +1,4 @@
-//! Cached answers over HTTP. Clients cannot distinguish them from computed answers. Only a metric shows them.
+//! Cached answers over HTTP. Clients cannot distinguish them from computed answers. Only a metric counts them.
 
 use serde_json::json;
 use tenon_bench::guests;

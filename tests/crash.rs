@@ -124,7 +124,7 @@ async fn confirmed_deploy_survives_a_kill_during_the_next_deploy() {
     }
 }
 
-/// Creates orders until `running` is false or the host does not respond.
+/// Creates orders until `running` is false or a call fails.
 async fn create_orders(mut client: Client, running: Arc<AtomicBool>) {
     let order = json!({"pickup": "1 Dock St", "dropoff": "2 Mill Rd"});
     while running.load(Relaxed) && client.call("POST", "/v1/orders", &order).await.is_ok() {}

@@ -99,7 +99,7 @@ fn toml_and_json_examples_parse() {
     }
 }
 
-/// Each line of the documents must be a line of the example, which is compiled and tested.
+/// Each line of `say_hello` in the documents must occur in the example, which is compiled and tested.
 #[test]
 fn say_hello_in_documents_equals_the_example() {
     let example = read("examples/hello-plugin/src/lib.rs");

@@ -15,8 +15,8 @@ use crate::support::{
 /// 2026-05-07T08:30:00Z
 const START_MS: u64 = 1_778_142_600_000;
 
-/// Returns a host with the guest that makes outgoing calls and the destination "bank" at this address. `lines` are
-/// added to the section of the guest.
+/// Returns the builder of a host with the guest that makes outgoing calls and the destination "bank" at this address.
+/// `lines` are added to the section of the guest.
 fn host_with_bank(bank: &str, lines: &str) -> TestHostBuilder {
     let grants = r#"grants = ["records", "events", "tasks", "effects", "questions", "subscriptions", "journal"]"#;
     let bank = format!("[plugins.clockwork.destinations.bank]\nbase-url = \"{bank}/api\"\nkind = \"none\"\n");

@@ -45,7 +45,7 @@ const MODULES: &[(&str, &[&str])] = &[
 /// Modules that assemble the host. They may use everything.
 const TOP: &[&str] = &["main", "lib", "boot", "cli"];
 
-/// Modules that every module may use. Each uses only those before it.
+/// Modules that every module may use. Each may use only the modules listed before it.
 const FOUNDATION: &[&str] = &[
     "limits",
     "clock",

@@ -8,7 +8,8 @@ use crate::{
     support::{Response, TestClient, TestHost},
 };
 
-/// Tenants that must not see the owner's data: another organization, and the other environment of the same one.
+/// Tenants without access to the owner's data: both environments of another organization, and the other environment of
+/// the owner's organization.
 const OTHER_TENANTS: [(&str, &str); 3] = [("rival", "test"), ("rival", "live"), ("acme", "live")];
 
 async fn client(host: &TestHost, (organization, environment): (&str, &str)) -> TestClient {
@@ -46,7 +47,7 @@ impl Owner {
     }
 }
 
-/// Returns status, headers and body without the parts that differ between any two responses.
+/// Returns status, headers and body without the date and the request id, which differ between any two responses.
 fn without_request_id(response: &Response) -> (u16, Vec<(String, String)>, String) {
     let id = response.header("x-request-id").expect("X-Request-Id");
     let is_compared = |name: &str| !["date", "x-request-id"].contains(&name);

@@ -10,8 +10,8 @@
 //!   requests that change something.
 //! - `guard`: checks of the token and of the Host and Origin headers. `token`: the file that holds the token.
 //! - `inputs`: extractors of path, query, body and operator. `error`: error responses. `secret_json`: responses that
-//!   contain a secret. `services`: the subsystems, and checks of names that several topics share. `backup_task`: the task
-//!   that writes a backup.
+//!   contain a secret. `services`: the subsystems, and checks of names that several topics share. `backup_task`: the
+//!   task that writes a backup.
 
 mod actions;
 pub mod audit;

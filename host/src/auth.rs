@@ -1,7 +1,8 @@
-//! Authentication: API keys, tokens issued by plugins, and OAuth tokens; where a request carries its credential.
+//! Authentication: API keys, tokens issued by plugins, OAuth tokens, and the place of the credential in a request.
 //!
 //! - `key`: the text of a key, its hash and its stored row. `keys`: create, list, revoke, authenticate, last use.
-//! - `cache`: short-lived cache of key lookups. `credential`: extracts the credential from a request and removes it.
+//! - `known_key`: a key prepared for requests. `cache`: short-lived cache of key lookups.
+//! - `credential`: extracts the credential from a request and removes it.
 //! - `signing`: copies of keys that sign webhooks. `store`: the database interface of keys.
 //! - `guess_limiter`: limits wrong credentials per address. `oauth`: clients and their tokens.
 //!
@@ -37,9 +38,10 @@ pub struct Principal {
     pub subject: Arc<str>,
     /// Scope of idempotency keys. It does not change when a key is rotated.
     pub owner: Arc<str>,
-    /// Empty means unrestricted for a key, and no scope at all for a token or client.
+    /// Empty means no scope at all for a token or an OAuth client, and unrestricted for every other kind.
     pub scopes: Vec<String>,
-    /// Attributes given when the key was issued. A plugin has its organization here if it calls another one.
+    /// Attributes given when the key was issued. A plugin that calls another organization has its own organization
+    /// here.
     pub attributes: Vec<(String, String)>,
 }
 
@@ -105,7 +107,8 @@ impl Principal {
         }
     }
 
-    /// Returns true if the principal has all of `scopes`. A key without scopes is unrestricted; a token never is.
+    /// Returns true if the principal has all of `scopes`. A principal without scopes is unrestricted, unless it is a
+    /// token or an OAuth client.
     pub fn has_scopes(&self, scopes: &[String]) -> bool {
         let limited = matches!(self.kind, PrincipalKind::OAuthClient | PrincipalKind::Token);
         let unlimited = self.scopes.is_empty() && !limited;

@@ -118,7 +118,8 @@ pub struct Host {
     owner_tasks: OwnerTasks,
 }
 
-/// Runs the host until the process receives a shutdown signal. A second signal ends it immediately.
+/// Runs the host until the process receives a shutdown signal, or until the task that swaps plugins ends. A second
+/// signal ends the host immediately.
 pub async fn serve(start: Start) -> anyhow::Result<()> {
     survive_file_size_limit()?;
     let mut signals = HostSignals::listen()?;
@@ -152,7 +153,7 @@ pub async fn serve(start: Start) -> anyhow::Result<()> {
     }
 }
 
-/// Starts the host and loads the plugins. A plugin that fails to load does not prevent the others from serving; `tenon
+/// Starts the host and loads the plugins. A plugin that fails to load does not prevent the others from serving. `tenon
 /// plugin list` shows the reason.
 pub async fn start(start: Start, clock: Clock) -> anyhow::Result<Host> {
     let mut host = open(start, clock).await?;

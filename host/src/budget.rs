@@ -37,7 +37,7 @@ pub type Party = Arc<str>;
 pub struct MemoryConfig {
     /// Limit of bodies, running calls and answers together.
     pub budget_bytes: u64,
-    /// Percentage of it that one tenant may use.
+    /// Percentage of each sum that one tenant may use.
     pub tenant_percent: u64,
 }
 
@@ -52,7 +52,7 @@ pub struct Budget {
 /// Bytes that are charged until this is dropped.
 pub struct Charge {
     permit: Permit<Party>,
-    /// A gauge that counts them as well.
+    /// A gauge that also counts the bytes.
     gauge: Option<Gauge>,
 }
 
@@ -175,7 +175,7 @@ impl Charge {
         self.update_gauge();
     }
 
-    /// Moves this many bytes, or all of them, to a new charge.
+    /// Moves `bytes` bytes to a new charge, or all if the charge has fewer.
     pub fn split(&mut self, bytes: u64) -> Charge {
         let split = Charge::from(self.permit.split(bytes));
         self.update_gauge();

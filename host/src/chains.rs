@@ -103,7 +103,8 @@ pub struct ChainWatchers {
 }
 
 impl ChainWatchers {
-    /// Starts the workers. Must run before the first call of a plugin, so that no event of a watched address is missed.
+    /// Starts the workers. Plugins may serve already: the first poll reads the blocks since the stored cursor, and the
+    /// last `CHAIN_FRESH_BLOCKS` blocks again for every watched address.
     #[expect(clippy::disallowed_methods, reason = "the workers of this module; `stop` awaits them")]
     pub async fn start(parts: Parts, stopped: watch::Receiver<bool>) -> Result<ChainWatchers, DbError> {
         let (cache, updater) = note_cache::open(&parts).await?;

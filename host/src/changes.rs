@@ -1,7 +1,7 @@
 //! Change sets: the changes that one call makes, as the database stores them.
 //!
-//! Plain values without behaviour. `db` and `commit` depend on this module: `commit` decides about change sets and
-//! makes them durable.
+//! Plain values: nothing here accesses the database or the network. `db` and `commit` depend on this module: `commit`
+//! decides about change sets and makes them durable.
 //!
 //! - `scope`: plugin and tenant, which confine every read and write.
 //! - `change_set`: all changes of one call, with the versions that it read.

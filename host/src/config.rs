@@ -1,5 +1,6 @@
 //! Reads `plugins.toml`, flags and environment variables into typed values. No other module reads them, except that
-//! `clap` fills some flags of the command line from variables (TENON_ADMIN, TENON_DATA_DIR, USER).
+//! `clap` fills some flags of the command line from variables (TENON_ADMIN, TENON_DATA_DIR, TENON_DATABASE,
+//! TENON_WEBHOOK_SECRET, USER).
 //!
 //! All mistakes are reported at once, each with its line and a remedy. If the file is not TOML, only the first syntax
 //! error is reported. An unknown key is an error. A flag overrides an environment variable, which overrides the file,
@@ -130,8 +131,9 @@ pub struct HttpConfig {
     pub header_timeout_ms: u64,
     pub body_timeout_ms: u64,
     pub body_bytes_max: u64,
-    /// Milliseconds within which a reader must accept more of an answer, and bytes per second that it must accept.
+    /// Milliseconds within which a reader must accept more of an answer.
     pub answer_stall_ms: u64,
+    /// Bytes per second that a reader must accept, measured over `answer_stall_ms`.
     pub answer_rate_min: u64,
     /// Milliseconds that running requests get at shutdown.
     pub shutdown_ms: u64,
@@ -271,7 +273,7 @@ impl Config {
         named.or_else(|| (self.environment == Environment::Development).then(|| self.local_url(listens)))
     }
 
-    /// Returns a URL that a program on this machine can connect to, also if `listens` is an unspecified address.
+    /// Returns a URL that a program on this machine can connect to, even if `listens` is an unspecified address.
     pub fn local_url(&self, listens: SocketAddr) -> String {
         local_url(if self.http.tls.is_some() { "https" } else { "http" }, listens)
     }

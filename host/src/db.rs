@@ -1,6 +1,6 @@
 //! All SQL. Each query has one function, which is named after it and returns domain types, never database rows.
 //!
-//! The database is SQLite. Only this module knows that. No other module may assume a single process, except
+//! The database is SQLite. Only this module depends on that. No other module may assume a single process, except
 //! `commit::overlay` and `auth::oauth`, which document it.
 //!
 //! - `database`: open, close, the file lock, the writer's connection, the readers.

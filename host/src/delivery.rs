@@ -1,9 +1,9 @@
 //! Webhook delivery: sends committed events to the endpoints that subscribe to them, at least once.
 //!
 //! Owns when requests are sent, how they are signed, and how responses are interpreted. Deliveries are rows that are
-//! created in the transaction of their event (`db::apply`). Notifications of commits wake this module; nothing polls.
-//! Only `schedule`, a pure state machine, decides when an attempt starts. `engine` passes events to it, starts its
-//! attempts, and writes its decisions.
+//! created in the transaction of their event (`db::apply`). Notifications of commits wake this module. It does not poll
+//! the database. Only `schedule`, a pure state machine, decides when an attempt starts. `engine` passes events to it,
+//! starts its attempts, and writes its decisions.
 //!
 //! - `schedule`: the start of each attempt. `engine`: the loop around it. `queues`: the current endpoints.
 //! - `attempt`: one request. `signing`: its signatures. `event_cache`: events that are sent soon. `record`: writes
@@ -94,8 +94,8 @@ impl Delivery {
         self.views.clone()
     }
 
-    /// Waits for the tasks, which write the outcomes of all ended attempts. Does not wait for requests in flight, which
-    /// may take long. They are sent again after the next start.
+    /// Waits for the tasks, which write all outcomes that the engine has processed. Does not wait for requests in
+    /// flight, which may take long. They are sent again after the next start.
     pub async fn stop(self) {
         for task in [self.engine, self.recorder, self.fan_out] {
             if let Err(error) = task.await {

@@ -76,7 +76,7 @@ impl Destinations {
 
     /// Performs one attempt within the caller's remaining time.
     ///
-    /// If `idempotency_key` is given, it is sent as `Idempotency-Key` and replaces a header of the call.
+    /// If `idempotency_key` is given, it is sent as `Idempotency-Key` and replaces a header of that name in the call.
     pub async fn call(
         &self,
         scope: &Scope,
@@ -107,7 +107,8 @@ impl Destinations {
     }
 }
 
-/// Returns the time limit of one attempt: as requested by the call (0: unspecified), up to the operator's maximum.
+/// Returns the time limit of one attempt. A requested limit is capped at the operator's, or at `EFFECT_ATTEMPT_MS_MAX`
+/// without one. If none is requested (0), the operator's applies, or `DESTINATION_TIMEOUT_MS` without one.
 fn attempt_ms(requested_ms: u32, allowed_ms: Option<u64>) -> u64 {
     match requested_ms {
         0 => allowed_ms.unwrap_or(DESTINATION_TIMEOUT_MS),

@@ -44,8 +44,9 @@ pub struct Bounds {
     pub capacity: u64,
     /// Maximum sum of the permits of one party.
     pub share: u64,
-    /// Maximum number of waiting requests, of all parties and of one.
+    /// Maximum number of waiting requests of all parties.
     pub waiting_max: usize,
+    /// Maximum number of waiting requests of one party.
     pub waiting_each_max: usize,
 }
 
@@ -154,7 +155,7 @@ impl<K: Key> Fair<K> {
     }
 
     /// Changes the state and grants what fits afterwards, in the order of the queue. Wakes waiters without holding the
-    /// lock, since a permit that no waiter receives any more is released at once.
+    /// lock, because a permit whose waiter is gone is released at once, which takes the lock.
     fn serve_queue(self: &Arc<Self>, change: impl FnOnce(&mut State<K, oneshot::Sender<Permit<K>>>)) {
         let mut next = {
             let mut state = self.state.lock();
@@ -169,7 +170,7 @@ impl<K: Key> Fair<K> {
     }
 }
 
-/// A position in the queue, left on drop, also when the caller is cancelled.
+/// A position in the queue. Dropping it leaves the queue, including when the caller is cancelled.
 struct Waiting<'a, K: Key> {
     fair: &'a Arc<Fair<K>>,
     key: &'a K,
@@ -191,8 +192,8 @@ impl<K: Key> Permit<K> {
         &self.key
     }
 
-    /// Grows the permit without waiting, ahead of waiting requests. Returns `false` without a change if the limit has
-    /// no capacity.
+    /// Grows the permit without waiting, ahead of waiting requests. Returns `false` without a change if the capacity or
+    /// the share of the party is used up.
     pub fn grow_to(&mut self, amount: u64) -> bool {
         let Some(more) = amount.checked_sub(self.amount).filter(|more| *more > 0) else { return true };
         let mut grows = false;

@@ -2,10 +2,10 @@
 //!
 //! - `listener`: accepts connections for any router, enforces their limits and closes them. `tls`: the handshake.
 //!   `slots`: the set of open connections. `activity`: requests and progress of one connection. `counted_stream`:
-//!   counts its bytes. `repeats`: limits log lines about connections.
+//!   counts its bytes. `frames`: counts its HTTP/2 control frames. `repeats`: limits log lines about connections.
 //! - `service`: one request, from its head to its response.
 //! - `framing`: checks that apply to any request head. `admission`: authentication, rates, scopes, the idempotency key.
-//!   `content`: the body. `query`: the query.
+//!   `content`: the body. `body_memory`: its memory charge. `query`: the query.
 //! - `response`: builds the response from a plugin's answer. `dropped`: logs headers that the host removes from an
 //!   answer. `body`: a whole body or an event stream. `paced`: a body over HTTP/2. `error`: why a request was rejected.
 //! - `rates`: rate limits. `cors`: CORS headers. `origin`: the client's address and transport. `request_ids`: request

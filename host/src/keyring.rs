@@ -1,12 +1,12 @@
 //! Seeds of tenants: created at the first use, sealed at rest, opened for one use.
 //!
-//! Owns the seed of each plugin and tenant and how it is stored. A seed is never logged or returned to a plugin; only
+//! Owns the seed of each plugin and tenant and how it is stored. A seed is never logged or returned to a plugin. Only
 //! an operator's command returns a phrase (`export`). `tenon_keyring` derives keys from a seed, and `capability` checks
 //! what a plugin may request. Invariants:
 //!
 //! - A seed is durable before anything is derived from it, and is never replaced by another one.
-//! - It is sealed under the master key, bound to its plugin and tenant.
-//! - Memory holds only sealed seeds. An opened seed lives as long as one use, and is wiped.
+//! - A stored seed is sealed under the master key, bound to its plugin and tenant.
+//! - The cache holds only sealed seeds. An opened seed exists for one use, and is then wiped.
 
 mod stored;
 
@@ -30,7 +30,7 @@ pub const SEED_PURPOSE: &str = "seed";
 /// The database interface of the keyring.
 pub trait SeedStore: Send + Sync + 'static {
     fn find_seed<'a>(&'a self, name: &'a SecretName) -> BoxFuture<'a, Result<Option<Vec<u8>>, String>>;
-    /// Inserts a seed. Durable on return. Returns false if there is one already, which is kept.
+    /// Inserts a seed. Durable on return. Returns false if a seed is stored already, which is kept.
     fn insert_seed<'a>(
         &'a self,
         name: &'a SecretName,
@@ -99,7 +99,7 @@ impl Keyring {
         self.open(&name_of(scope), &sealed)?.seed()
     }
 
-    /// Returns the phrase of a seed, for an operator's backup only. `None` if nothing has used it yet.
+    /// Returns the phrase of a seed, for an operator's backup only. Returns `None` if the seed does not exist yet.
     pub async fn export(&self, scope: &Scope) -> Result<Option<SeedPhrase>, SeedError> {
         let name = name_of(scope);
         let Some(sealed) = self.store.find_seed(&name).await.map_err(SeedError::Store)? else { return Ok(None) };

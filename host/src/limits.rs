@@ -43,8 +43,8 @@ pub const LOG_MESSAGE_BYTES_MAX: usize = 4_096;
 pub const RANDOM_BYTES_MAX: usize = 1_024;
 /// Bytes of the prefix of a public id.
 pub const ID_PREFIX_BYTES_MAX: usize = 32;
-/// Letters and digits after the prefix of a public id: 36^10 of them, about 51 bits. A collision within one tenant is
-/// rare, and `insert` rejects it.
+/// Letters and digits after the prefix of a public id: 36^10 combinations, about 51 bits. A collision within one tenant
+/// is rare, and `insert` rejects it.
 pub const PUBLIC_ID_SUFFIX_CHARS: usize = 10;
 /// Bytes that a guest may print (a panic message, a leftover `println!`). Further output is rejected.
 pub const GUEST_OUTPUT_BYTES_MAX: usize = 16_384;
@@ -75,7 +75,7 @@ pub const CONFLICTS_BEFORE_RESERVATION: u32 = 4;
 /// Percentage of the remaining deadline of a call that it may spend waiting for a permit to run. After that it is
 /// rejected.
 pub const PERMIT_WAIT_PERCENT: u32 = 70;
-/// Requests with one idempotency key that wait for the first of them. Further ones get the error that it is still
+/// Requests with one idempotency key that wait for the first request. Further ones get the error that it is still
 /// running.
 pub const IDEMPOTENCY_WAITING_MAX: usize = 256;
 /// Runs of one call, for all reasons together. A call that needs more gets `unavailable`.
@@ -91,7 +91,7 @@ pub const RETRY_AFTER_SECONDS: u32 = 1;
 pub const DB_READERS: u32 = 4;
 /// Connections for pages and counts, separate from those that load single records.
 pub const DB_SEARCHERS: usize = 4;
-/// Connections of these that one plugin and tenant may use at the same time.
+/// `DB_SEARCHERS` connections that one plugin and tenant may use at the same time.
 pub const DB_SEARCHERS_EACH: usize = 2;
 /// Virtual machine steps of SQLite between two checks whether a query was cancelled: about a millisecond.
 pub const SEARCH_CANCEL_CHECK_STEPS: i32 = 20_000;
@@ -107,7 +107,7 @@ pub const BATCH_PARTS_MAX: usize = 32;
 /// How long a statement waits for the file lock of another process (an operator's `sqlite3`) before it fails.
 pub const BUSY_TIMEOUT_MS: u64 = 5_000;
 /// Pages of the write-ahead log in one checkpoint. SQLite's default is 1 000. A page that many batches change is then
-/// written once. The index of the log finds a page in one step up to some 4 000.
+/// written once. The index of the log finds a page in one step up to some 4 000 pages.
 pub const WAL_CHECKPOINT_PAGES: u32 = 4_000;
 /// The write-ahead log is truncated above this size. SQLite's own checkpoints keep it far below unless a reader blocks
 /// them.
@@ -185,9 +185,9 @@ pub const COUNTER_BLOCK: u64 = 64; // one write for this many numbers; a restart
 pub const CALL_COUNTERS_MAX: usize = 100;
 /// Counters with reserved numbers.
 pub const COUNTERS_MAX: usize = 10_000; // about two megabytes
-/// Attempts to learn the outcome of a commit before its callers get `outcome-unknown`.
+/// Attempts to determine the outcome of a commit before its callers get `outcome-unknown`.
 pub const OUTCOME_TRIES_MAX: u32 = 5; // with the waits below about a second and a half
-/// Pause before the next attempt to learn the outcome of a commit.
+/// Pause before the next attempt to determine the outcome of a commit.
 pub const OUTCOME_RETRY_MS: u64 = 300; // a database that restarts takes seconds
 /// Milliseconds between two checks for foreign writes while no batch is written: how long a cache that another program
 /// has outdated may serve reads.
@@ -214,18 +214,19 @@ pub const INDEXED_FIELDS_MAX: usize = 32;
 pub const NAME_BYTES_MAX: usize = 48;
 /// Bytes of a path into a JSON body ("customer.id").
 pub const FIELD_PATH_BYTES_MAX: usize = 128;
-/// Nesting levels of a stored JSON text. SQLite's JSON stops at 1 000, the stacks of guests far earlier.
+/// Nesting levels of a stored JSON document. SQLite's JSON stops at 1 000, the stacks of guests far earlier.
 pub const JSON_DEPTH_MAX: usize = 64;
 /// Bytes of a string in an indexed field. Longer ones belong in fields without an index.
 pub const INDEXED_TEXT_BYTES_MAX: usize = 512;
-/// Rows that a new index processes per second. Low, so that the estimate is rather too long.
+/// Rows that a new index processes per second. Low, so that the estimate is too long rather than too short.
 pub const INDEX_ROWS_PER_SECOND: u64 = 200_000;
 /// The longest time that an index may stop all writes without the consent of an operator.
 pub const INDEX_SECONDS_MAX: u64 = 5;
 /// Searches for records that a new version cannot read, before its deployment is rejected because incompatible records
 /// are still being written.
 pub const ADMIT_SEARCHES_MAX: u32 = 3;
-/// Rows whose new columns are filled in one statement. Times the largest body, this is the memory that it takes.
+/// Rows whose new columns are filled in one statement. Multiplied by the size of the largest body, this is the memory
+/// that a statement takes.
 pub const BACKFILL_ROWS: u32 = 32;
 /// Statements of a backfill in one transaction.
 pub const BACKFILL_STATEMENTS: u32 = 16;
@@ -242,7 +243,7 @@ pub const KEY_CACHE_ENTRIES: usize = 10_000;
 pub const KEY_LOOKUPS_AT_ONCE: usize = 4;
 /// Resolution of the last use of a key: one write for thousands of requests.
 pub const KEY_USE_GRAIN_MS: u64 = 60_000;
-/// The old key and the new one while a caller rotates.
+/// Valid keys of one owner: the old key and the new one during a rotation.
 pub const LIVE_KEYS_PER_OWNER: usize = 2;
 /// Scopes of one key. They are read with the key and searched on each request that requires one.
 pub const KEY_SCOPES_MAX: usize = 64;
@@ -268,7 +269,7 @@ pub const REPEATS_LOGGED_MS: u64 = 10_000;
 pub const REPEATING_PEERS_MAX: usize = 256;
 /// Bytes of a rejected body that are still read so that the caller can receive the response.
 pub const DISCARDED_BYTES_MAX: usize = 1 << 20;
-/// Time in which they are read.
+/// Milliseconds in which these bytes are read.
 pub const DISCARD_MS: u64 = 500;
 /// Parameters of one query.
 pub const QUERY_PARAMETERS_MAX: usize = 256;
@@ -276,7 +277,7 @@ pub const QUERY_PARAMETERS_MAX: usize = 256;
 pub const REQUEST_ID_CHARACTERS_MAX: usize = 64;
 /// Characters of an Idempotency-Key.
 pub const IDEMPOTENCY_KEY_CHARACTERS_MAX: usize = 255;
-/// Callers tracked by one rate limiter before idle ones are dropped.
+/// Callers tracked by one rate limiter after idle ones were dropped. With more, all of its buckets are reset.
 pub const RATE_CALLERS_MAX: usize = 100_000;
 /// Seconds that a browser may cache a preflight.
 pub const CORS_PREFLIGHT_SECONDS: u32 = 600;
@@ -330,7 +331,7 @@ pub const CALL_SEEDS_PER_READ: usize = 16;
 /// Bytes of an instance's own bookkeeping in the engine.
 pub const INSTANCE_BYTES_MAX: usize = 10 << 20;
 /// Slots of the pool that stay warm, for each core. A slot keeps up to a quarter of a megabyte of the component that
-/// used it last, and each new component warms its own slots first. More of them would make the memory of a host grow
+/// used it last, and each new component warms its own slots first. More warm slots would make the memory of a host grow
 /// with its first swaps.
 pub const POOL_WARM_SLOTS_PER_CORE: u32 = 8;
 /// Slots whose pages are returned to the system together. With more than one, a run would return the memory of the runs
@@ -352,8 +353,8 @@ pub const COMPONENT_TYPES_MAX: u64 = 20_000;
 pub const COMPONENT_TABLE_ELEMENTS_MAX: u64 = 500_000;
 /// Instances that one instance of a component creates within itself. Each takes code.
 pub const COMPONENT_INSTANCES_MAX: u64 = 10_000;
-/// Bytes that a small component may need for its compilation, unless `compile.memory-bytes` is less. It gets half of
-/// that setting if that is more.
+/// Bytes that a small component may need for its compilation, unless `compile.memory-bytes` is less. If half of that
+/// setting is more, the component gets half of it.
 pub const COMPILE_MEMORY_BYTES: u64 = 384 << 20;
 /// Additional bytes that a compilation gets for each byte of its component.
 pub const COMPILE_MEMORY_FACTOR: u64 = 32;
@@ -374,11 +375,11 @@ pub const SETTLE_MS_MAX: u64 = 30_000;
 pub const CHANGES_QUIET_MS: u64 = 500;
 /// Components of one plugin whose crashes of the compiler are counted.
 pub const CRASHED_COMPONENTS_MAX: usize = 10;
-/// Lines of the swap journal that are read to find what to serve after a start, and what to roll back to. A component may
-/// have several, so these are twice the largest `components-kept`.
+/// Lines of the swap journal that are read to find what to serve after a start, and what to roll back to. A component
+/// may have several, so this is twice the largest `components-kept`.
 pub const SWAP_HISTORY_MAX: usize = 100;
-/// Milliseconds that a call waits for its generation. Between the time from which data of the other version is no
-/// longer written and the publication, one line of the swap journal is written.
+/// Milliseconds that a call waits for its generation. A swap that has ended the writes of the other data version writes
+/// one line of the swap journal before it publishes the generation.
 pub const PUBLISH_WAIT_MS: u64 = 2_000;
 /// Lines about overtaken changes that are written in one transaction, and held in memory until then.
 pub const OVERTAKEN_LINES_MAX: usize = 256;
@@ -440,5 +441,5 @@ pub const DELIVERIES_PRUNED_AT_ONCE: u32 = 250;
 pub const BATCHES_KEPT: u32 = 1_000;
 /// Estimated bytes of a row besides its content: columns, indexes, free space in pages.
 pub const ROW_BYTES: u64 = 200;
-/// Lines of the operators' journal in one answer.
+/// Lines of the operators' journal in one response.
 pub const SWAPS_LISTED_MAX: u32 = 1_000;

@@ -7,7 +7,7 @@ use std::io::IsTerminal;
 
 use tracing_subscriber::{EnvFilter, fmt, prelude::*};
 
-/// Filter used if neither variable is set.
+/// Filter used if neither `TENON_LOG` nor `RUST_LOG` is set, or if the requested filter is invalid.
 const DEFAULT_FILTER: &str = "info";
 
 /// Levels of libraries that the filter does not name. One compilation logs 30 000 lines. `notify` watches a log file

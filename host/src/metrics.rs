@@ -31,7 +31,7 @@ pub use memory::{ConnectionReading, MemoryMetrics};
 pub use pool::{PoolMetrics, PoolReading};
 pub use tasks::{TaskMetrics, TaskReading};
 
-/// Seconds. A call takes tens of microseconds, a durable one milliseconds, the longest deadline a minute.
+/// Buckets in seconds. A call takes tens of microseconds, a durable one milliseconds, the longest deadline a minute.
 const LATENCY_SECONDS: [f64; 14] =
     [0.000_1, 0.000_25, 0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 5.0, 30.0];
 
@@ -71,7 +71,7 @@ pub struct HostReading {
     pub database: DatabaseReading,
     /// Start time of the host, in milliseconds since 1970.
     pub started_at: u64,
-    /// Expiry of the certificate of the interfaces, in seconds since 1970; `None` without TLS.
+    /// Expiry of the certificate of the interfaces, in seconds since 1970. `None` without TLS.
     pub certificate_expires_at: Option<u64>,
 }
 

@@ -5,7 +5,7 @@
 //!
 //! - No socket is opened to an address that the rule of the call does not allow. The addresses that were looked up are
 //!   checked, and only checked addresses are connected to. A connection is checked again before it is reused.
-//! - No socket is opened to a listener of the host itself, even if the rule allows its address.
+//! - No socket is opened to a listener of the host that the client blocks, even if the rule allows its address.
 //! - A redirect is an ordinary response. No proxy, no cookies, no compression, HTTP/1.1 only.
 //! - Every call ends within its time and reads a bounded number of bytes, whatever the server sends.
 //! - Nothing runs between two calls: a call drives its own connection, and an idle connection is only a socket.

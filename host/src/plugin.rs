@@ -1,8 +1,9 @@
-//! Plugins: loads components as callable generations, and performs calls of them.
+//! Plugins: loads components as callable generations, and performs their calls.
 //!
 //! - `engine`: wasmtime and its settings. `grants`: allowed imports. `inspect`: imports, exports and size of a
 //!   component.
-//! - `generation`: a checked, callable version of a plugin, created only by `load`.
+//! - `load`: the steps from the bytes of a component to a generation. `generation`: a checked, callable version of a
+//!   plugin, created only by `load`.
 //! - `routes`: maps requests to operations. `error_bodies`: error responses in the format of the interface.
 //! - `exchange`: values that pass between HTTP and a call. `estimate`: memory estimates of calls.
 //! - `native`: a plugin without a sandbox, for measuring. `call`: one call, from the pinned generation to the durable
@@ -10,7 +11,8 @@
 //! - `reload`: the task that swaps generations. `compare`: changes for callers. `registry`: the serving table.
 //! - `watch`: detects changed files. `components`: bytes and compiled code on disk. `compile`: the processes that
 //!   compile. `compiling`: plugins that are being compiled. `backtrace`: formats errors of calls in bounded size.
-//! - `profile`: the functions in which the calls of a plugin spend their time.
+//! - `profile`: the functions in which the calls of a plugin spend their time. `progress`: reports the loading of the
+//!   plugins after a start.
 
 mod backtrace;
 pub mod call;

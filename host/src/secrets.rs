@@ -2,12 +2,14 @@
 //!
 //! Secrets are never logged or shown in `Debug`, and are wiped from memory when dropped.
 //!
-//! - `master`: the operator's master keys. `sealed`: XChaCha20-Poly1305 under one of them.
+//! - `master`: the operator's master keys. `sealed`: secrets sealed under a master key. `aead`: encryption and key
+//!   derivation.
 //! - `idempotency_record`: answers stored for idempotency keys, sealed under a key that only the caller has.
 //! - `rotation`: re-seals everything that an older master key sealed.
-//! - `webhook`: secrets that endpoints sign with. `sealing_root`: seals secrets that are stored inside records.
+//! - `webhook`: secrets that sign webhooks. `sealing_root`: seals secrets that are stored inside records.
 //! - `key_text`: the text of keys and tokens. `password`: hashes of passwords.
-//! - `private_file`: files that only their owner may read. `certificate`: the certificate and key of a listener.
+//! - `private_file`: files that only their owner may read. `wiped`: JSON in a buffer that is wiped when dropped.
+//! - `certificate`: the certificate and key of a listener. `validity`: the expiry date of a certificate.
 
 mod aead;
 pub mod certificate;

@@ -337,6 +337,6 @@ impl SealedRows for Stores {
     async fn replace(&self, row: &SealedRow, sealed: &[u8]) -> Result<(), SecretError> {
         let before = StoredSecret { name: row.name.row_key(), sealed: row.sealed.clone() };
         let replaced = self.database.replace_secret(&before, sealed).await;
-        replaced.map(|_was_it| ()).map_err(|error| SecretError::Storage(error.to_string()))
+        replaced.map(|_replaced| ()).map_err(|error| SecretError::Storage(error.to_string()))
     }
 }

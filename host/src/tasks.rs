@@ -77,11 +77,11 @@ struct Shared {
     tasks: Mutex<HashMap<Arc<str>, Arc<Semaphore>>>,
     /// Limits of concurrent outgoing calls of all plugins and tenants.
     slots: Slots,
-    /// Limits of each plugin and tenant that has running work.
+    /// Limits by plugin and tenant. Unused entries are evicted if there are too many.
     tenant_slots: Mutex<HashMap<Scope, Arc<TenantSlots>>>,
     /// Limit of concurrent searches in the database.
     queries: Semaphore,
-    /// No new work is started.
+    /// Set at shutdown: no new work is started.
     stopping: AtomicBool,
 }
 

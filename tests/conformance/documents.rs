@@ -1,8 +1,8 @@
 //! Every OpenAPI document, tested by schemathesis with valid and invalid requests and sequences that it generates from
 //! the document. No response is a server error, and every response is described by the document.
 //!
-//! Every run sends the same requests: schemathesis.toml has the seed and the bounds. Values that only a host knows (ids
-//! of existing resources) are added to it. A trial also fails if too few operations succeed at least once.
+//! Every run sends the same requests: schemathesis.toml has the seed and the bounds. The test adds values that only
+//! a running host has (ids of existing resources). A trial also fails if too few operations succeed at least once.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -118,8 +118,8 @@ fn succeeded(report: &Path) -> BTreeSet<String> {
     succeeded
 }
 
-/// Creates a driver who can log in, and orders of that driver. A trial completes or cancels orders, so there are
-/// several.
+/// Creates a driver who can log in and orders of that driver. Returns their ids and credentials. A trial completes or
+/// cancels orders, so there are several.
 async fn fleet_values(host: &TestHost) -> Vec<ValidValues> {
     let acme = host.client("fleet", "acme").await;
     let (email, phone, password) = ("ada@example.com", "+6591234567", "correct horse battery");

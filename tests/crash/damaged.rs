@@ -23,7 +23,8 @@ struct Acknowledged {
     orders: Vec<Value>,
 }
 
-/// Writes and kills until commits are in the database file, in its log, and in both.
+/// Creates orders in three runs that end with a kill, so that commits are in the database file, in its log, and in
+/// both. The last run ends with a stop unless `last_is_killed`.
 async fn fill(folder: &Path, last_is_killed: bool) -> Acknowledged {
     compiled_code::restore(&folder.join("data"));
     let mut program = Program::start(plan(folder, crash::fleet())).await.unwrap();
@@ -69,7 +70,7 @@ fn files_below(folder: &Path) -> Vec<PathBuf> {
 /// Damages one file. Returns a description of the damage.
 fn damage(data: &Path, random: &Random) -> String {
     let files = files_below(data);
-    // Half of the rounds damage the database or its log.
+    // At least half of the rounds damage the database or its log.
     let database_files: Vec<&PathBuf> =
         files.iter().filter(|file| file.ends_with("tenon.db") || file.ends_with("tenon.db-wal")).collect();
     let file = match random.next() % 2 {

@@ -18,7 +18,7 @@ async fn host_and_document() -> (TestHost, Value) {
     (host, document)
 }
 
-/// Returns method, path and operation of each entry.
+/// Returns the method, path and description of each operation of a document.
 fn operations(document: &Value) -> Vec<(&str, &str, &Map<String, Value>)> {
     let items = document["paths"].as_object().expect("paths").iter();
     let methods = items.flat_map(|(path, item)| {
@@ -91,8 +91,8 @@ fn check_parameters(document: &Value, path: &str, operation: &Map<String, Value>
     assert_eq!(required.filter_map(|parameter| parameter["name"].as_str()).collect::<BTreeSet<_>>(), in_path, "{path}");
 }
 
-/// Sends each example request of the document with existing ids to its own organization and compares the response with
-/// the document. The plugin's own tests check that responses equal the examples.
+/// Sends each example request of the document with existing ids and compares the response with the document. Each
+/// request uses its own organization. The plugin's own tests check that responses equal the examples.
 #[tokio::test(flavor = "multi_thread")]
 async fn example_requests_are_accepted_over_http() {
     let (host, document) = host_and_document().await;
@@ -139,7 +139,7 @@ const REJECTED_EXAMPLES: [&str; 12] = [
     "switch-driver-organization",
 ];
 
-/// Replaces ids of the examples by ids of the stock.
+/// Replaces ids of the examples with ids of the stock.
 fn with_ids(value: Value, stock: &Stock) -> Value {
     match value {
         Value::Object(members) => members.into_iter().map(|(name, value)| (name, with_ids(value, stock))).collect(),

@@ -1,5 +1,4 @@
-//! The systemd unit provides what the default settings of the host need. Its syntax is checked by `systemd-analyze
-//! verify`.
+//! The systemd unit provides the stop time and the open files that the default settings of the host need.
 
 use tenon::{config::keys, limits};
 

@@ -18,8 +18,8 @@ pub fn curl_lines(text: &str) -> Vec<String> {
 
 /// Runs a script and returns its output. Fails if a command fails.
 ///
-/// Port 8080 is replaced by the host's interfaces, port 9090 by its operators' listener, "tk_test_…" and {key} by the
-/// key.
+/// Replaces {url} and port 8080 with the address of the host's interfaces, port 9090 with that of its operators'
+/// listener, and {key} and "tk_test_…" with the key.
 pub async fn paste(host: &TestHost, key: &str, script: &str) -> String {
     let (interfaces, operators) = ("http://127.0.0.1:8080", "http://127.0.0.1:9090");
     let script = script.replace("{url}", interfaces).replace("{key}", key).replace("tk_test_…", key);

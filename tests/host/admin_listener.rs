@@ -56,7 +56,7 @@ async fn every_route_requires_the_token() {
         ("POST", "/v1/backup"),
         ("GET", "/v1/nothing"),
     ];
-    // Wrong tokens are too few for the rate limit.
+    // The requests with wrong tokens are too few to reach the rate limit.
     for (client, step) in [(without_token(&host), 1), (wrong, 5), (with_api_key, 5)] {
         for (method, path) in routes.into_iter().step_by(step) {
             let response = client.send(method, path, &[], Vec::new()).await.expect(401);

@@ -182,7 +182,7 @@ async fn plugin_check_next_to_a_running_host_detects_breaking_differences() {
     host.stop().await;
 }
 
-/// Files that the command of another user creates would belong to that user.
+/// Another user may run the command. A file that it creates would belong to that user.
 #[tokio::test]
 async fn plugin_check_creates_nothing_in_a_data_folder_and_changes_no_mode() {
     let folder = tempfile::tempdir().unwrap();

@@ -25,7 +25,7 @@ fn check_error(response: &Response, status: u16, code: &str) {
 }
 
 #[tokio::test]
-async fn missing_key_unknown_path_and_wrong_method() {
+async fn missing_key_unknown_path_and_wrong_method_are_rejected() {
     let host = TestHost::fleet().await;
     let acme = host.client("fleet", "acme").await;
     let anonymous = host.anonymous().get("/v1/orders").await;
@@ -40,7 +40,7 @@ async fn missing_key_unknown_path_and_wrong_method() {
 }
 
 #[tokio::test]
-async fn unacceptable_bodies() {
+async fn unacceptable_bodies_are_rejected() {
     let host = TestHost::fleet().await;
     let acme = host.client("fleet", "acme").await;
     let send = async |media_type: &str, body: Vec<u8>| {
@@ -56,7 +56,7 @@ async fn unacceptable_bodies() {
 }
 
 #[tokio::test]
-async fn invalid_and_reused_idempotency_keys() {
+async fn invalid_and_reused_idempotency_keys_are_rejected() {
     let host = TestHost::fleet().await;
     let acme = host.client("fleet", "acme").await;
     for key in ["", "two words", &"k".repeat(256)] {
@@ -69,7 +69,7 @@ async fn invalid_and_reused_idempotency_keys() {
 }
 
 #[tokio::test]
-async fn exceeded_rate_limit() {
+async fn request_above_the_rate_limit_is_429_with_retry_after() {
     let host = fleet("limits = { rate-per-second = 1, rate-burst = 2 }").start().await;
     let acme = host.client("fleet", "acme").await;
     let first = acme.get("/v1/orders").await.expect(200);
@@ -85,7 +85,7 @@ async fn exceeded_rate_limit() {
 }
 
 #[tokio::test]
-async fn plugin_over_a_limit() {
+async fn call_above_a_plugin_limit_is_500() {
     let host = fleet("limits = { host-calls = 1 }").start().await;
     let acme = host.client("fleet", "acme").await;
     check_error(&acme.post("/v1/orders", order()).await, 500, "SERVER_ERROR");
@@ -93,7 +93,7 @@ async fn plugin_over_a_limit() {
 }
 
 #[tokio::test]
-async fn call_past_its_deadline() {
+async fn call_past_its_deadline_is_504() {
     let host = fleet("limits = { compute-ms = 50, deadline-ms = 50 }").start().await;
     let key = host.key("fleet", "acme").await;
     let mut late = RawConnection::open(host.base()).await;
@@ -112,7 +112,7 @@ async fn call_past_its_deadline() {
 }
 
 #[tokio::test]
-async fn host_below_the_free_disk_limit() {
+async fn write_below_the_free_disk_limit_is_503_with_retry_after() {
     let host = fleet("").head("free-disk-bytes-min = 1125899906842624").start().await;
     let acme = host.client("fleet", "acme").await;
     let response = acme.post("/v1/orders", order()).await;

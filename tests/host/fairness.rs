@@ -60,7 +60,7 @@ async fn queue_that_one_tenant_filled_accepts_others() {
     host.stop().await;
 }
 
-/// Waits for a rejected request, which shows that the crowd's share of the queue is full.
+/// Waits for a rejected request. The crowd's share of the queue is then full.
 async fn wait_for_rejection(host: &TestHost) {
     let metrics = || async { host.operator().get("/metrics").await.expect(200).text() };
     eventually("a rejected request", async || {
@@ -82,7 +82,8 @@ async fn call_that_handles_a_refused_memory_growth_is_retried_with_enough_memory
     host.stop().await;
 }
 
-/// Starts a host with `misbehave` and a plugin "other" made of text, which has one route with this method.
+/// Starts a host with `misbehave` and a plugin "other" in the WebAssembly text format, which has one route with
+/// this method.
 async fn host_with_other(guest: impl FnOnce(&Value) -> TextGuest, method: &str) -> TestHost {
     let manifest = json!({
         "contract": "0.1", "name": "other", "version": "1.0.0",

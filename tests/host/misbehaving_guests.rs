@@ -76,7 +76,7 @@ const ALLOWED: &[(&str, u16, &str)] = &[
     ("ok", 200, r#"{"ok":true}"#),
 ];
 
-/// Routes that other tests use: `wasi`, `overload`, `fairness`, and `contention`.
+/// Routes outside both lists. Other tests use most of them: `wasi`, `overload`, `fairness`, `profiles`, `contention`.
 const TESTED_ELSEWHERE: &[&str] = &[
     "survive-refused-memory",
     "slow",

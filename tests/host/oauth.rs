@@ -31,7 +31,7 @@ const FORM: (&str, &str) = ("content-type", "application/x-www-form-urlencoded")
 const GRANT: &str = "grant_type=client_credentials";
 const KIND: &str = "urn%3Aietf%3Aparams%3Aoauth%3Aclient-assertion-type%3Ajwt-bearer";
 
-/// Builds `chameleon` with scopes on its routes and with these authentication settings.
+/// Builds `chameleon` with scopes on its routes for things and with these authentication settings.
 fn component_with(authentication: Value) -> (tempfile::TempDir, std::path::PathBuf) {
     let mut manifest = guests::chameleon_manifest();
     manifest["authentication"] = authentication;

@@ -19,7 +19,7 @@ async fn wait_for_in_flight(host: &TestHost, calls: u64) {
     .await;
 }
 
-/// The real program runs with its own thread pool, whose sharing is tested.
+/// The test runs the real program, because it checks how plugins share the thread pool of one process.
 #[tokio::test]
 async fn other_plugins_are_served_while_one_uses_all_its_permits() {
     let folder = tempfile::tempdir().unwrap();
@@ -43,7 +43,7 @@ async fn other_plugins_are_served_while_one_uses_all_its_permits() {
 
 fn plan(folder: &Path) -> ProgramPlan {
     let mut looping = PluginSection::new("misbehave", &component("misbehave"), &["records", "events", "ids", "log"]);
-    // Both plugins have routes for files.
+    // Without a mount of its own, its route /v1/files would conflict with a route of fleet.
     looping.mount = "/loops".to_owned();
     looping.extra_toml = "limits = { compute-ms = 5000, deadline-ms = 5000 }".to_owned();
     let fleet = PluginSection::new(
@@ -135,8 +135,8 @@ async fn idempotency_key_in_progress_is_409_at_the_deadline() {
 
 /// Sends two requests with one idempotency key and returns the response of the second.
 ///
-/// The second request sends its head first, so its deadline is earlier. Its body follows when the first request holds
-/// the key.
+/// The client sends the head of the second request first, so that request has the earlier deadline. Its body follows
+/// after the first request holds the key.
 async fn send_during_the_first_request(host: &TestHost, idempotency_key: &'static str) -> String {
     let key = host.key("misbehave", "acme").await;
     let mut second = RawConnection::open(host.base()).await;

@@ -12,7 +12,7 @@ const SECTION: &str = r#"mount = "/c"
 grants = ["records", "events"]
 limits = { compute-ms = 300, deadline-ms = 7_000 }"#;
 
-/// Writes a component with one route that declares everything. Returns its file.
+/// Writes a component with one route that declares scopes and a deadline. Returns its file.
 fn write_component(host: &TestHost) -> String {
     let mut manifest = guests::chameleon_manifest();
     manifest["version"] = json!("2.0.0");

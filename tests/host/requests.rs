@@ -1,4 +1,4 @@
-//! HTTP by RFC 9110 over the whole host: methods, request ids, CORS, slow clients, and malformed requests.
+//! HTTP by RFC 9110 through the whole host: methods, request ids, CORS, slow clients, and malformed requests.
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! Signals and output errors that do not stop the host.
+//! Signals and output errors that do not stop the host, and the limits and settings of its process.
 
 use std::{
     fs::File,

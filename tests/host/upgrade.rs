@@ -10,7 +10,7 @@ use super::command_line::{run_to_end, tenon_binary};
 use crate::support::{TestHost, component};
 
 const FIRST: &str = include_str!("../../host/src/db/migrations/0001_first.sql");
-/// Tables that the first version and the current version have in the same form.
+/// Tables of the first version whose columns all exist in the current version.
 const TABLES: [&str; 10] = [
     "batches",
     "guards",

@@ -16,7 +16,7 @@ async fn host_with_three_versions() -> TestHost {
     host_with_section(SECTION).await
 }
 
-/// Returns such a host with these settings of the plugin.
+/// Returns a host with the same three versions and with these settings of the plugin.
 async fn host_with_section(section: &str) -> TestHost {
     let host = TestHost::builder().plugin("chameleon", component("chameleon"), section).start().await;
     for version in ["2.0.0", "3.0.0"] {

@@ -1,4 +1,5 @@
-//! A tokenizer for Rust source that finds identifiers and `crate::` paths and skips comments and strings.
+//! A tokenizer for Rust source that finds identifiers and `crate::` and `super::` paths. It skips comments and
+//! strings.
 
 use std::{fs, path::Path};
 

@@ -42,7 +42,7 @@ pub fn comments_without_subject(file: &Path, name: &str) -> Vec<String> {
         .collect()
 }
 
-/// Returns the text of a comment line.
+/// Returns the text of a comment line, or `None` for any other line.
 fn comment(line: &str) -> Option<&str> {
     let rest = line.trim_start().strip_prefix("//")?;
     Some(rest.trim_start_matches(['/', '!']).trim())

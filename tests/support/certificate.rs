@@ -31,7 +31,8 @@ impl TestCertificate {
         fs::write(folder.join("tls.key"), &self.key).expect("write the key");
     }
 
-    /// Connects to `base` ("http://127.0.0.1:1234"). Returns `None` if the server presents another certificate.
+    /// Connects to `base` ("http://127.0.0.1:1234"). Returns `None` if the handshake fails, for example
+    /// because the server presents another certificate.
     pub async fn connect(&self, base: &str, protocols: &[&str]) -> Option<TlsStream<TcpStream>> {
         let mut roots = RootCertStore::empty();
         roots.add(self.der()).expect("a root");

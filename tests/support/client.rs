@@ -12,7 +12,7 @@ use serde_json::Value;
 
 type Inner = Client<HttpConnector, Full<Bytes>>;
 
-/// A client, anonymous or with an API key.
+/// A client, anonymous or with an API key or token.
 #[derive(Clone)]
 pub struct TestClient {
     inner: Inner,
@@ -65,7 +65,7 @@ impl TestClient {
         self.send(method, path, &[("content-type", "application/json")], body.to_string().into_bytes()).await
     }
 
-    /// Sends any request. Panics without a response within a minute, because no test expects a missing response.
+    /// Sends any request. Panics if no response begins within a minute, because no test expects a missing response.
     #[track_caller]
     pub fn send(
         &self,

@@ -31,7 +31,7 @@ pub fn check_claims(rows: &BTreeSet<String>, seen: &BTreeSet<String>, claims: &[
     }
 }
 
-/// Fails if no test in the folder claims a row, or if a claim matches no row.
+/// Fails if a row is claimed by no test in the folder, or if a claim matches no row.
 pub fn check_folder(rows: &BTreeSet<String>, folder: &str) {
     let claims = claims(folder);
     let unclaimed: Vec<&String> = rows.iter().filter(|row| !claims.iter().any(|claim| matches(claim, row))).collect();

@@ -1,8 +1,8 @@
 //! A proxy between two hosts that injects faults chosen by a seed.
 //!
-//! It delays a request, closes the connection before or after it has forwarded the request, responds itself, truncates
-//! the response, forwards the request twice, or forwards it again long after the response. While `is_calm` is set it
-//! only forwards.
+//! It delays a request or its response, closes the connection before or after it has forwarded the request, responds
+//! itself, truncates the response, forwards the request twice, or forwards it again long after the response. While
+//! `is_calm` is set, it only forwards.
 
 use std::{collections::BTreeMap, mem, sync::Arc, time::Duration};
 

@@ -1,7 +1,7 @@
 //! A webhook receiver that injects faults chosen by a seed.
 //!
-//! It delays, closes the connection, truncates its response, sends it byte by byte or without end, or returns an error.
-//! It records only the requests that it acknowledged with 200.
+//! It delays its response, truncates it, sends it byte by byte or without end, sends none, closes the connection, or
+//! returns an error. It records only the requests that it acknowledged with 200.
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 

@@ -112,7 +112,8 @@ impl TestHost {
         self.operator().post("/v1/keys", body).await.expect(201).text_at("/key")
     }
 
-    /// Creates a key by the request body of the operators' interface. Returns the response: the key and its id.
+    /// Creates a key from a request body of the operators' interface. Returns the response, which contains the key and
+    /// its id.
     pub async fn create_key(&self, description: serde_json::Value) -> serde_json::Value {
         self.operator().post("/v1/keys", description).await.expect(201).json()
     }
@@ -240,7 +241,7 @@ impl TestHostBuilder {
             let mount = if lines.starts_with("mount =") { "" } else { "mount = \"/\"\n" };
             toml.push_str(&format!("[plugins.{name}]\ncomponent = \"{name}.wasm\"\n{mount}{lines}\n"));
         }
-        // The shipped setting. Receivers of tests run on this machine, which production rejects.
+        // The shipped setting, because receivers of tests run on this machine. Production rejects the setting.
         let networks = if is_production { "" } else { "allow-test = [\"127.0.0.0/8\", \"::1/128\"]\n" };
         toml.push_str(&format!("[outbound]\n{networks}{}\n", self.outbound));
         fs::write(dir.path().join("plugins.toml"), toml).expect("write plugins.toml");

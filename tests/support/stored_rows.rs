@@ -1,5 +1,5 @@
-//! Stored rows that no operation returns, read directly from the database file of a host: events, idempotency records,
-//! names of secrets, and balances.
+//! Stored rows, read directly from the database file of a host: events, idempotency records, names of secrets, journal
+//! entries, and balances.
 
 use std::collections::BTreeMap;
 

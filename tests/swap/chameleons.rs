@@ -83,7 +83,7 @@ pub async fn rollback(host: &TestHost) -> Response {
     host.operator().post("/v1/plugins/chameleon/rollback", json!({})).await
 }
 
-/// Returns N of the version 1.N.0 that `GET /v1/version` answers.
+/// Returns N of the version 1.N.0 that `GET /v1/version` returns.
 pub async fn version(client: &TestClient) -> u64 {
     minor(&client.get("/v1/version").await.expect(200).text_at("/version"))
 }

@@ -32,7 +32,7 @@ async fn rollback_survives_two_restarts_and_can_be_reversed() {
     assert_eq!(served_version(&host).await, 2);
 }
 
-/// After the restart no compiled or parked generation remains, but the component file is retained.
+/// After the restart no parked generation is in memory, but the data folder contains the stored component.
 #[tokio::test]
 async fn rollback_after_a_restart_restores_the_previous_component() {
     let host = host_serving(1).await;

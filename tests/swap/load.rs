@@ -1,4 +1,4 @@
-//! Swaps under load: no request fails, and no request is answered by the old version after one by the new version.
+//! Swaps under load: no request fails, and the old version sends no response after a response of the new version.
 
 #![allow(clippy::disallowed_methods, reason = "concurrent requests")]
 

@@ -1,5 +1,5 @@
-//! Keep-alive connections that send requests continuously and record every error a client would notice: a missing
-//! response, a status other than 2xx, a connection closed by the host, and a response by an older version than one
+//! Keep-alive connections that send requests continuously and record every error that a client can detect: a missing
+//! response, a status other than 200, a connection closed by the host, and a response of an older version than one
 //! already observed.
 
 #![allow(clippy::disallowed_methods, reason = "traffic runs in its own tasks")]

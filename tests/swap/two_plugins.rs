@@ -58,7 +58,7 @@ async fn conflicting_routes_are_rejected_with_both_plugins() {
     host.client("chameleon", "acme").await.get("/v1/version").await.check(200);
 }
 
-/// The plugin that was configured first keeps the routes.
+/// Either plugin may be the one that serves. The other plugin is down and reports both names.
 #[tokio::test]
 async fn plugin_with_routes_of_another_plugin_does_not_serve() {
     let files = ComponentFiles::new();

@@ -56,7 +56,7 @@ async fn task_may_schedule_itself_again() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn failed_task_is_retried_with_backoff_and_knows_its_last_attempt() {
+async fn failed_task_is_retried_with_backoff_and_its_last_attempt_is_marked() {
     let (host, client) = host_with_manual_clock("[plugins.clockwork.tasks]\ndelays-ms = [1000, 60000]").await;
     set_alarm(&client, "a", json!({"then": "fail-but-last"})).await;
     wait_for_runs(&host, "fault", 1).await;

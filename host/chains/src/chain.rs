@@ -45,7 +45,7 @@ pub trait Chain: Send + Sync + 'static {
     /// same transaction.
     fn submit<'a>(&'a self, raw: &'a str) -> ChainFuture<'a, Submission>;
 
-    /// Returns `None` if the transaction is unknown, or was replaced, dropped or expired.
+    /// Finds a transaction. Returns `None` if it is unknown, or was replaced, dropped or expired.
     fn find_transaction<'a>(&'a self, hash: &'a str) -> ChainFuture<'a, Option<Transaction>>;
 
     /// Finds at most [`HASHES_MAX`] transactions. Returns them in the order of `hashes`.

@@ -1,8 +1,8 @@
 //! Transactions of EVM blockchains: transfers of the coin and of ERC-20 tokens, and decoding of signed transactions.
 //!
-//! Builds only transfers. The anchor of the terms is the tip for each unit of gas, in decimal digits. Gas limits are
-//! the fees of the terms divided by the price. Any other contract call is treated as moving its value and costing its
-//! fee.
+//! This module builds only transfers. The anchor of the terms is the tip for each unit of gas, in decimal digits. Gas
+//! limits are the fees of the terms divided by the price. Any other contract call is treated as moving its value and
+//! costing its fee.
 
 use ethnum::U256;
 use tenon_keyring::{
@@ -88,8 +88,8 @@ impl Call {
 
     /// Returns the movement that the transaction makes if it succeeds.
     ///
-    /// A call of a token's contract without a value moves tokens; with a value it fails. Any other transaction moves
-    /// its value.
+    /// A call of a token's contract moves tokens if it is a transfer without a value. Any other call of the contract
+    /// moves nothing. Any other transaction moves its value.
     pub fn movement(&self, facts: &Facts) -> Option<Movement> {
         let (to, value) = (self.transaction.to?.to_string(), U256::from(self.transaction.value));
         let (recipient, token, amount) = match facts.find_token(&to) {
@@ -121,8 +121,8 @@ pub(crate) fn write_token_transfer(recipient: &[u8; 20], amount: U256) -> Vec<u8
     [&TRANSFER[..], &[0; 12], recipient, &amount.to_be_bytes()].concat()
 }
 
-/// Decodes the output of [`write_token_transfer`] as contracts do. Returns `None` if the address has more than 20
-/// bytes.
+/// Decodes the output of [`write_token_transfer`]. Returns `None` for any other data, such as an address of more than
+/// 20 bytes.
 pub(crate) fn read_token_transfer(data: &[u8]) -> Option<([u8; 20], U256)> {
     let words = data.strip_prefix(&TRANSFER)?;
     let (recipient, amount) = words.split_first_chunk::<32>()?;

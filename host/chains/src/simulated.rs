@@ -1,10 +1,10 @@
 //! Simulated blockchains: always available, fast, with faults that operators inject.
 //!
 //! All networks share one file, one writer and one clock, which is an argument. Block heights follow from the time
-//! (`timeline`). A block is filled when it is first read (`blocks`). Empty blocks cost nothing, and no task runs in
-//! between.
+//! (`timeline`). The first query after a block is due fills it (`blocks`). Empty blocks cost nothing, and no task runs
+//! in between.
 //!
-//! Only one process may use the file at a time. Faults are held in memory, the chains are persistent.
+//! Only one process may use the file at a time. Faults are held in memory. The chains are persistent.
 //!
 //! - `networks`: the list of networks. `validation`: decodes bytes into plans. `pool`, `draft`, `blocks`: apply plans
 //!   to the ledger. `ledger`, `store`: SQL.

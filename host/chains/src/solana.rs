@@ -1,8 +1,9 @@
 //! Transactions of Solana: transfers of SOL and of SPL tokens, and decoding of signed transactions.
 //!
-//! Builds only transfers. The anchor of the terms is the hash of a recent block. A memo with the sequence distinguishes
-//! equal transfers. A token transfer creates the recipient's token account if it is missing, which costs its rent. The
-//! decoder accepts only legacy messages with one signer. Unknown instructions are treated as moving nothing.
+//! This module builds only transfers. The anchor of the terms is the hash of a recent block. A memo with the sequence
+//! distinguishes equal transfers. A token transfer creates the recipient's token account if it is missing, which costs
+//! its rent. The decoder accepts only legacy messages with one signer. Unknown instructions are treated as moving
+//! nothing.
 
 mod instruction;
 mod message;

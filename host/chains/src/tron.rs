@@ -1,9 +1,9 @@
 //! Transactions of Tron: transfers of TRX and of TRC-20 tokens, and decoding of signed transactions.
 //!
-//! Builds only transfers. The anchor of the terms is a block: 64 hex digits of its id, a "/" and its time in
-//! milliseconds. A transaction can be submitted for [`LIFETIME_MS`] after that time. Its timestamp is the anchor's time
-//! plus one millisecond for each transaction of its sender, which distinguishes equal transfers. Decoding is strict:
-//! one contract, one signature, no unknown fields.
+//! This module builds only transfers. The anchor of the terms is a block: 64 hex digits of its id, a "/" and its time
+//! in milliseconds. A transaction can be submitted for [`LIFETIME_MS`] after that time. Its timestamp is the anchor's
+//! time plus the sequence in milliseconds, which distinguishes equal transfers. Decoding is strict: one contract, one
+//! signature, no unknown fields.
 
 mod protobuf;
 mod raw_data;
@@ -19,7 +19,7 @@ use self::protobuf::{Fields, write_bytes};
 pub use self::raw_data::{Contract, RawData};
 use crate::{DecodedTransaction, Facts, Movement, NewTransfer, SignError, Signed, Terms, evm};
 
-/// Maximum size of a transaction in bytes; its hex form has twice as many characters.
+/// Maximum size of a transaction in bytes. Its hex form has twice as many characters.
 pub const TRANSACTION_BYTES_MAX: usize = 64 << 10;
 
 /// Time for which a transaction can be submitted: two hours, more than the 50 minutes of a usual retry series. Nodes

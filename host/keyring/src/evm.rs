@@ -1,6 +1,6 @@
 //! EVM blockchains: addresses (EIP-55), messages (EIP-191), typed data (EIP-712), transactions (EIP-1559).
 //!
-//! A blockchain is known only by the chain id in a transaction.
+//! Only the chain id of a transaction identifies a blockchain.
 
 mod address;
 mod message;

@@ -15,9 +15,9 @@ pub enum Family {
     Solana,
 }
 
-/// Every supported blockchain and its family (spec/wallet: "Blockchains"). All but Tron and Solana run the Ethereum
-/// virtual machine and use its addresses, also those called "additional". So the keys of each of them can be derived
-/// from one seed.
+/// Every supported blockchain and its family (spec/wallet: "Blockchains"). All blockchains except Tron and Solana,
+/// including those called "additional", run the Ethereum virtual machine and use its addresses. So one seed yields the
+/// keys of every blockchain.
 pub const BLOCKCHAINS: [(&str, Family); 15] = [
     ("ethereum", Family::Evm),
     ("bsc", Family::Evm),
@@ -36,8 +36,8 @@ pub const BLOCKCHAINS: [(&str, Family); 15] = [
     ("solana", Family::Solana),
 ];
 
-/// Capacity for a private key as a string: `bs58` reserves this much before it knows the length of 64 encoded bytes (at
-/// most 88 characters). A string that grows would leave a copy in memory.
+/// Capacity for a private key as a string: `bs58` reserves this much before it computes the length of 64 encoded bytes
+/// (at most 88 characters). A string that grows would leave a copy in memory.
 const PRIVATE_KEY_CHARS_MAX: usize = 128;
 
 impl Family {

@@ -6,7 +6,7 @@
 //!
 //! Invariants: a secret is held on the heap, is wiped when it is dropped, and is not printed by `Debug`. The stack that
 //! a computation on a secret used is overwritten before the function returns (`stack`). The same input gives the same
-//! signature (RFC 6979, RFC 8032). A secp256k1 signature has the low `s`; one with the high `s` is rejected.
+//! signature (RFC 6979, RFC 8032). A secp256k1 signature has the low `s`. A high `s` is rejected.
 //!
 //! - `phrase`: a seed phrase (BIP-39). `seed`: its seed and the keys below it. `path`, `derive`: BIP-32, SLIP-0010.
 //! - `secp256k1`, `ed25519`: the two kinds of keys and their signatures.

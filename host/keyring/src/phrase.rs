@@ -10,7 +10,7 @@ use zeroize::Zeroizing;
 use crate::{KeyringError, Seed, stack::wiped_after};
 
 /// Size of the longest phrase: 24 words of eight letters, and spaces. The string is allocated with this capacity, so
-/// that it never moves on the heap and leaves a copy.
+/// that it never moves on the heap, which would leave a copy.
 const PHRASE_BYTES_MAX: usize = 24 * 9;
 
 /// A phrase of 12 to 24 words, checksum included.

@@ -1,7 +1,7 @@
 //! Keys on secp256k1, for EVM and Tron, and their signatures.
 //!
-//! Only the family modules of this crate may sign digests, since a signature of arbitrary 32 bytes can sign any
-//! transaction. Signing uses no randomness (RFC 6979). A signature has the low `s`.
+//! Only the family modules of this crate may sign digests, because a signature over 32 arbitrary bytes can be valid for
+//! any transaction. Signing uses no randomness (RFC 6979). A signature has the low `s`.
 
 use std::fmt;
 
@@ -86,7 +86,7 @@ impl Signature {
     }
 
     /// Parses the output of [`Signature::to_bytes`]. Rejects the high `s`: anyone can compute that signature from the
-    /// one with the low `s`.
+    /// signature with the low `s`.
     pub fn from_bytes(bytes: &[u8]) -> Result<Signature, KeyringError> {
         let (v, scalars) = bytes.split_last().ok_or(KeyringError::Signature)?;
         let recovery = v.checked_sub(V_BASE).and_then(RecoveryId::from_byte).ok_or(KeyringError::Signature)?;

@@ -33,8 +33,9 @@ impl Address {
 
     /// Returns whether the address can have a private key.
     ///
-    /// Addresses without one can be paid too: vaults of several owners belong to a program. But token accounts are such
-    /// addresses as well, and coins sent to them are usually lost. A sender should check this first.
+    /// An address without a private key can also receive payments: vaults of several owners belong to a program. But
+    /// token accounts have no private key either, and coins sent to a token account are usually lost. A sender should
+    /// call this function first.
     pub fn is_on_curve(&self) -> bool {
         ed25519::is_on_curve(&self.0)
     }
@@ -85,7 +86,7 @@ pub fn sign_transaction(key: &Key, message: &[u8]) -> Result<Signature, KeyringE
     Ok(key.sign(message))
 }
 
-/// Signs text or other bytes, which must not contain this public key.
+/// Signs a message, which must not contain this public key.
 pub fn sign_message(key: &Key, message: &[u8]) -> Result<Signature, KeyringError> {
     if contains(message, &key.public_key()) {
         return Err(KeyringError::MessageLikeTransaction);

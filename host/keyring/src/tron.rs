@@ -1,7 +1,7 @@
 //! Tron: addresses, messages, transactions.
 //!
-//! Keys and accounts are those of EVM; only formats and hashes differ. Transactions are not built or decoded here: the
-//! caller provides their `raw_data` bytes.
+//! Keys and accounts are those of EVM. Only formats and hashes differ. This module does not build or decode
+//! transactions: the caller provides their `raw_data` bytes.
 
 use std::{fmt, str::FromStr};
 

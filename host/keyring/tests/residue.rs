@@ -130,13 +130,13 @@ fn unmasked(digits: &str) -> Zeroizing<Vec<u8>> {
     bytes
 }
 
-/// Returns the names of the secrets of which eight consecutive bytes, forwards or backwards, are anywhere in writable
-/// memory. Processors spill eight bytes at a time, and numbers are stored in little-endian order.
+/// Returns the name of each secret that has a piece of eight bytes, forwards or backwards, anywhere in writable memory.
+/// Processors spill eight bytes at a time, and numbers are stored in little-endian order.
 fn found_in_memory() -> BTreeSet<&'static str> {
     let pieces = masked_pieces();
     let memory = File::open("/proc/self/mem").unwrap();
     let mut found = BTreeSet::new();
-    // Wiped, so that the next search does not find what this one has read.
+    // Wiped, so that the next search does not find the bytes that this search read.
     let mut buffer = Zeroizing::new(vec![0; 1 << 12]);
     let untouched = vec![0; buffer.len()];
     for (start, end) in writable_regions() {

@@ -1,6 +1,8 @@
-//! Requests of operators that change something: each is carried out to its end, even if its caller disconnects. It gets
-//! one line of the log, and a line of the operators' journal if it was refused or failed. An accepted request already has
-//! its line, written in the transaction of the action.
+//! Requests of operators that change something: each is carried out to its end, even if its caller disconnects.
+//!
+//! Each request gets one line of the log. It gets a line of the operators' journal here if it was refused (409) or
+//! failed (5xx). The line of a completed action comes from its handler, where possible in the transaction of the
+//! action. The reloader writes the lines of swaps.
 
 use std::{net::IpAddr, sync::Arc};
 
@@ -24,7 +26,7 @@ use crate::{
     plugin::reload::journal::SwapAction,
 };
 
-/// Middleware of every route with an action.
+/// Runs the action of a request to its end, and records it. Middleware of every route with an action.
 #[expect(clippy::disallowed_methods, reason = "the action of a caller that disconnected; it ends by itself")]
 pub async fn perform(
     State(action): State<Action>,
@@ -58,8 +60,8 @@ async fn perform_and_record(host: &Services, action: Action, request: Request, n
     response
 }
 
-/// Returns the outcome for the journal. `None` if the action was done, if the request was malformed, and for swaps, which
-/// the reloader records.
+/// Returns the outcome for the journal. Returns `None` if the action was done, for client errors other than 409, and
+/// for swaps, which the reloader records.
 fn outcome_to_record(Action(name): Action, status: StatusCode) -> Option<ActionOutcome> {
     match status {
         _ if SwapAction::ALL.into_iter().any(|swap| swap.name() == name) => None,

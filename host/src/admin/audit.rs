@@ -58,7 +58,7 @@ pub async fn list_lines(database: &Database, query: &AuditLinesQuery) -> Result<
     Ok(Page { entries: page.lines.into_iter().map(audit_line).collect(), next })
 }
 
-/// Verifies chains up to the limits of one request. `next` continues from there.
+/// Verifies chains up to the limits of one request. `next` is the position at which the next request continues.
 pub async fn verify_chains(database: &Database, query: &AuditChainsQuery) -> Result<Page<ChainStatus>, AdminError> {
     let AuditChainsQuery { plugin, tenant, after } = query.clone();
     let open = match &after {

@@ -18,7 +18,7 @@ use crate::{
     stores::Stores,
 };
 
-/// Name of the action in the operators' journal. The line is written when the backup is done.
+/// Name of the action in the operators' journal. The line is written when the backup is done or has failed.
 pub const BACKUP: &str = "backup";
 
 /// Starts backups and reports the status of the last one. Cheap to clone.
@@ -56,7 +56,7 @@ impl Backups {
         Backups(Arc::new(Inner { database, stores, config, clock, permit, jobs }))
     }
 
-    /// Starts a backup after its preconditions were checked, and returns its status.
+    /// Checks the preconditions of a backup, starts it, and returns its status.
     pub async fn start(&self, folder: PathBuf, operator: String) -> Result<BackupStatus, AdminError> {
         let Ok(permit) = self.0.permit.clone().try_lock_owned() else {
             return Err(conflict("a backup is running; `GET /v1/backup` reports its progress".to_owned()));

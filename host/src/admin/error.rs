@@ -31,29 +31,29 @@ impl AdminError {
         AdminError { status, body, retry_after_seconds: None }
     }
 
-    /// The plugin, key, endpoint or event does not exist.
+    /// Returns the error for a plugin, key, endpoint or event that does not exist.
     pub fn not_found(message: impl Into<String>, hint: impl Into<String>) -> AdminError {
         AdminError::new(StatusCode::NOT_FOUND, "not-found", message, hint)
     }
 
-    /// The request is invalid.
+    /// Returns the error for an invalid request.
     pub fn invalid(message: impl Into<String>, hint: impl Into<String>) -> AdminError {
         AdminError::new(StatusCode::BAD_REQUEST, "invalid", message, hint)
     }
 
-    /// The current state of the host does not allow the request. An action has changed nothing. `reasons` may be empty.
+    /// Returns the error for a request that the current state of the host does not allow. `reasons` may be empty.
     pub fn conflict(message: impl Into<String>, reasons: Vec<String>, hint: impl Into<String>) -> AdminError {
         let mut error = AdminError::new(StatusCode::CONFLICT, "refused", message, hint);
         error.body.reasons = reasons;
         error
     }
 
-    /// The host or its database failed.
+    /// Returns the error for a failure of the host or its database.
     pub fn failed(cause: impl Display) -> AdminError {
         AdminError::new(StatusCode::INTERNAL_SERVER_ERROR, "failed", cause.to_string(), "See the log of the host.")
     }
 
-    /// The body was not received completely. A status of 413 means that it is too large.
+    /// Returns the error for a body that was not received completely. A status of 413 means that it is too large.
     pub fn incomplete_body(status: StatusCode, hint: impl Into<String>) -> AdminError {
         if status == StatusCode::PAYLOAD_TOO_LARGE {
             return AdminError::new(status, "too-large", "The body is too large.", hint);

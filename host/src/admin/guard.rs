@@ -1,8 +1,8 @@
 //! Authentication of the operators' listener. Operator requests need the token. Health and metrics are open.
 //!
-//! A page in an operator's browser can send requests to this listener, also through a DNS name of its own that resolves
-//! to it (DNS rebinding). The guard therefore rejects requests with an Origin header, and requests whose Host is
-//! neither an IP address, nor localhost, nor listed in `admin-hosts`.
+//! A page in an operator's browser can send requests to this listener, even through a DNS name of the page's own that
+//! resolves to it (DNS rebinding). The guard therefore rejects requests with an Origin header, and requests whose Host
+//! is neither an IP address, nor localhost, nor listed in `admin-hosts`.
 //!
 //! The guard counts wrong tokens by address, and an address with too many gets 429. A correct token always passes: it
 //! has 256 bits, so rejecting it would not prevent guessing.
@@ -54,7 +54,7 @@ impl Guard {
                 hint,
             ));
         }
-        if !self.knows_host(uri, headers) {
+        if !self.names_accepted_host(uri, headers) {
             let hint = "Use an IP address or localhost, or add the name to admin-hosts in plugins.toml.";
             let message = "The Host header does not name an accepted host.";
             return Err(AdminError::new(StatusCode::FORBIDDEN, "unknown-host", message, hint));
@@ -80,7 +80,7 @@ impl Guard {
         ))
     }
 
-    /// Counts a wrong token. Returns `Some` if the address exceeded its allowance; otherwise the response is 401.
+    /// Counts a wrong token. Returns `None` if the address is within its allowance, so that the response is 401.
     fn note_guess(&self, peer: IpAddr) -> Option<Blocked> {
         let blocked = self.guesses.record_failure(peer, Instant::now())?;
         if blocked.is_report_due {
@@ -89,9 +89,9 @@ impl Guard {
         Some(blocked)
     }
 
-    /// Returns true if the host names of the request are accepted: that of the Host header, and that of a request target
-    /// in absolute form.
-    fn knows_host(&self, uri: &Uri, headers: &HeaderMap) -> bool {
+    /// Returns true if the host names of the request are accepted: the name in the Host header, and the name in a
+    /// request target in absolute form.
+    fn names_accepted_host(&self, uri: &Uri, headers: &HeaderMap) -> bool {
         let mut hosts = headers.get_all(header::HOST).iter();
         let target = uri.authority().map(Authority::as_str);
         match (hosts.next(), hosts.next(), target) {
@@ -128,7 +128,8 @@ fn too_many_guesses(blocked: Blocked) -> AdminError {
     AdminError::new(StatusCode::TOO_MANY_REQUESTS, "too-many-guesses", message, hint).retry_after(blocked)
 }
 
-/// Middleware in front of every route. A request without a peer address (in tests) counts as local.
+/// Passes a request on if the guard accepts it. Middleware in front of every route. A request without a peer address
+/// (in tests) counts as local.
 pub async fn admit(State(guard): State<Arc<Guard>>, request: Request, next: Next) -> Response {
     let peer = request.extensions().get::<ConnectInfo<IpAddr>>();
     let peer = peer.map_or(IpAddr::V4(Ipv4Addr::LOCALHOST), |ConnectInfo(peer)| *peer);

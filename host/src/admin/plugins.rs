@@ -66,7 +66,7 @@ async fn list_routes(State(host): State<Arc<Services>>, Name(plugin): Name) -> J
     Ok(Json(routes.map(|route| route_status(route, &serving.config)).collect()))
 }
 
-/// Lists the components of a plugin that a rollback can publish, and the one that serves, newest first.
+/// Lists the components of a plugin that a rollback can publish, and the component that serves, newest first.
 async fn versions(State(host): State<Arc<Services>>, Name(plugin): Name) -> JsonResult<Vec<StoredVersion>> {
     host.find_plugin(&plugin).await?;
     let status = host.reloader.status().await.into_iter().find(|status| *status.name == *plugin);

@@ -60,7 +60,7 @@ async fn profile(
 
     let ended = tokio::select! {
         ended = wait_for_end(&host, &profile, Duration::from_secs(seconds)) => ended,
-        // Nobody receives this response.
+        // No client receives this response.
         () = caller.disconnected() => {
             let status = StatusCode::REQUEST_TIMEOUT;
             return Err(AdminError::new(status, "disconnected", "The client disconnected, so the profile was ended.", ""));

@@ -94,7 +94,7 @@ impl Services {
     }
 
     /// Checks that a route requires each scope. An unknown scope grants nothing, and is usually misspelled.
-    /// `override_hint` says how to accept it anyway, if possible.
+    /// `override_hint` states how to accept it anyway, if possible.
     pub fn check_scopes(&self, plugin: &str, scopes: &[String], override_hint: &str) -> Result<(), AdminError> {
         let table = self.registry.current();
         let served = table.mounted().iter().filter(|mounted| plugin == "*" || *mounted.plugin == *plugin);

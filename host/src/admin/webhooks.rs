@@ -167,7 +167,7 @@ async fn recover(
     Ok(Json(resend(&host, &row, &EndpointCommand::Recover { since: since.0 }, action, count).await?))
 }
 
-/// Applies the command, which sends that number of deliveries again.
+/// Applies the command. `deliveries` is the number of deliveries that it sends again.
 async fn resend(
     host: &Services,
     row: &EndpointRow,

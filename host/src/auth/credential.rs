@@ -1,6 +1,6 @@
 //! Extracts the credential of a request, and removes it from the query and the path.
 //!
-//! A credential is accepted in `Authorization: Bearer`, and if the manifest allows it as the user name of Basic, in a
+//! A credential is accepted in `Authorization: Bearer`, and, if the manifest allows it, as the user name of Basic, in a
 //! header or in a query parameter. Keys are not checked here. Invariant: the returned query and path contain no
 //! credential.
 
@@ -27,8 +27,8 @@ pub struct CredentialSources<'m> {
 /// Returns the credential of a request, or `None` if the request has none.
 ///
 /// # Errors
-/// `Ambiguous` if the request has two different credentials; the same credential in two sources is accepted.
-/// `Malformed` if an `Authorization` header has none of the accepted forms.
+/// `Ambiguous` if the request has two different credentials. The same credential in two sources is accepted.
+/// `Malformed` if an `Authorization` header has none of the accepted forms, or if a source is not valid text.
 pub fn find_credential(
     headers: &HeaderMap,
     raw_query: &str,
@@ -71,7 +71,8 @@ pub fn strip_credential<'q>(raw_query: &'q str, sources: CredentialSources<'_>) 
     Cow::Owned(rest.collect::<Vec<_>>().join("&"))
 }
 
-/// Returns the path with the value of parameter `name` replaced. `pattern` is the end of the path as declared.
+/// Returns the path with the value of parameter `name` replaced. `pattern` is the declared path, which matches the end
+/// of `path`.
 pub fn hide_parameter(path: &str, pattern: &str, name: &str, replacement: &str) -> String {
     let is_it = |segment: &str| segment.strip_prefix('{').and_then(|rest| rest.strip_suffix('}')) == Some(name);
     let from_end = pattern.rsplit('/').position(is_it);

@@ -1,6 +1,6 @@
 //! Limits the rate of wrong credentials from one address.
 //!
-//! Counts failures by address: a burst at once, then a fixed rate per second. An IPv6 /64 network counts as one
+//! Counts failures by address: allows a burst at once, then a fixed rate per second. An IPv6 /64 network counts as one
 //! address. The counts are in memory of this process only. Credentials are not passed to this module.
 
 use std::{
@@ -26,7 +26,7 @@ pub struct Allowance {
 pub struct Blocked {
     /// Whole seconds, at least one.
     pub retry_after_seconds: u64,
-    /// True if a log line is due: each address has one in `GUESSES_REPORTED_MS`.
+    /// True if a log line is due: an address causes at most one in `GUESSES_REPORTED_MS`.
     pub is_report_due: bool,
 }
 
@@ -39,7 +39,7 @@ pub struct GuessLimiter {
 }
 
 struct Slot {
-    /// Time at which no failure so far counts any more.
+    /// Time from which the failures so far no longer count.
     clear_at: Instant,
     reported_at: Option<Instant>,
 }
@@ -77,7 +77,7 @@ impl GuessLimiter {
         }
     }
 
-    /// Returns the time until another failure is allowed.
+    /// Returns the time until another failure is allowed, or `None` if it is allowed now.
     fn excess(&self, clear_at: Instant, now: Instant) -> Option<Duration> {
         let used = clear_at.saturating_duration_since(now) + self.period;
         used.checked_sub(self.capacity).filter(|wait| !wait.is_zero())
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn network_of_ipv6_is_one_address_and_mapped_ipv4_another() {
+    fn ipv6_network_counts_as_one_address_and_mapped_ipv4_as_its_ipv4_address() {
         let (limiter, now) = (GuessLimiter::new(Allowance { at_once: 1, per_second: 1 }), Instant::now());
         limiter.record_failure(address("2001:db8:1:2::1"), now);
         limiter.record_failure(address("10.0.0.1"), now);

@@ -64,7 +64,7 @@ pub struct KeyRow {
 }
 
 impl KeyRow {
-    /// "acme/test".
+    /// Returns the tenant: the organization and environment, "acme/test".
     pub fn tenant(&self) -> String {
         format!("{}/{}", self.organization, self.environment.name())
     }
@@ -93,7 +93,7 @@ pub(super) fn generate_secret(environment: Environment) -> Result<Zeroizing<Stri
     Ok(Zeroizing::new(format!("cs_{}_{}", environment.name(), secret.as_str())))
 }
 
-/// Generates an id: `prefix` ("key_" or "owner_") and 16 random characters.
+/// Generates an id: `prefix` (such as "key_" or "client_") and 16 random characters.
 pub(super) fn generate_id(prefix: &str) -> Result<Arc<str>, AuthAdminError> {
     Ok(Arc::from(format!("{prefix}{}", random_base62(16)?.as_str())))
 }

@@ -38,8 +38,8 @@ pub struct Keys {
     store: Arc<dyn KeyStore>,
     cache: Cache,
     signing: SigningKeys,
-    /// Limits concurrent lookups, so that keys that expire from the cache under load are queried once and not once a
-    /// request.
+    /// Limits concurrent lookups, so that a key that expires from the cache under load is queried once instead of
+    /// once per request.
     lookups: Semaphore,
     uses: Mutex<HashMap<Arc<str>, Timestamp>>,
     /// Makes counting the active keys of an owner and adding one atomic in this process.
@@ -142,7 +142,7 @@ impl Keys {
         }
     }
 
-    /// Returns all keys, oldest first, including revoked ones.
+    /// Returns all keys of operators and the newest of those that plugins issued, oldest first, including revoked ones.
     pub async fn list(&self) -> Result<Vec<KeyRow>, StoreError> {
         self.store.list_keys().await
     }
@@ -293,7 +293,8 @@ impl Keys {
     }
 }
 
-/// Checks the name of an organization. It has no slash, so that no two tenants ("organization/environment") are equal.
+/// Checks the name of an organization. It has no slash, so that the tenants ("organization/environment") of two
+/// organizations differ.
 pub(super) fn check_organization(text: &str) -> Result<(), AuthAdminError> {
     let is_valid = (1..=64).contains(&text.len())
         && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte));

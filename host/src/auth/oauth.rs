@@ -86,7 +86,8 @@ pub struct KeyRotation {
 }
 
 impl OAuth {
-    /// Loads clients and keys. Creates a key if there is none, or if the operator has chosen another algorithm.
+    /// Loads clients and keys. If the host issues tokens, creates a key if there is none or if the operator has chosen
+    /// another algorithm.
     pub async fn open(
         settings: Settings,
         store: Arc<dyn OAuthStore>,
@@ -165,7 +166,7 @@ impl OAuth {
         }))
     }
 
-    /// Returns true if a credential is a signed token. An API key contains no dots.
+    /// Returns true if a credential has the form of a signed token. An API key contains no dots.
     pub fn is_token(text: &str) -> bool {
         text.contains('.')
     }

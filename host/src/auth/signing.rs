@@ -1,8 +1,11 @@
-//! Keys that sign webhooks, if the interface declares that its API keys sign: copies of their texts, sealed under the
-//! master key, or under the sealing root of the database if a plugin issued them.
+//! Sealed copies of the API keys that sign webhooks, for interfaces that declare that their API keys sign.
+//!
+//! The copy of an operator's key is sealed under the master key. The copy of a key that a plugin issued is sealed under
+//! the sealing root of the database.
 //!
 //! The text of a key is never logged. Invariants: a copy can be opened only for its own tenant and key. A key revoked
-//! by this process stops signing at once; a key that ends otherwise stops after at most `KEY_CACHE_MS`.
+//! by this process stops signing at once. A key that expires, or that another process revokes, stops signing after at
+//! most `KEY_CACHE_MS`.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -49,8 +52,8 @@ impl SigningKeys {
         Ok(SealedRow { name, sealed })
     }
 
-    /// Returns the oldest valid signing key of operators for a plugin and tenant, or with an attribute the newest that
-    /// the plugin issued with it.
+    /// Returns the oldest valid signing key of operators for a plugin and tenant. With an attribute, returns the newest
+    /// valid signing key that the plugin issued with it.
     pub async fn find(
         &self,
         store: &dyn KeyStore,

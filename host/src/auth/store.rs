@@ -46,7 +46,7 @@ pub trait KeyStore: Send + Sync + 'static {
         attribute: &'a Attribute,
         now: Timestamp,
     ) -> BoxFuture<'a, Result<Option<SealedKey>, StoreError>>;
-    /// Sets the revocation time unless it is set, and deletes the copy of the key. Returns the row as it is then, or
+    /// Sets the revocation time unless it is set, and deletes the copy of the key. Returns the updated row, or
     /// `None` if there is no such key. `operator` is recorded in the operators' journal.
     fn revoke_key<'a>(
         &'a self,

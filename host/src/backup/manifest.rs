@@ -20,7 +20,7 @@ pub struct Manifest {
     pub format: u32,
     /// Version of the program that wrote it.
     pub tenon: String,
-    /// Time of the backup, "2026-01-02T03:04:05.678Z". It contains everything that was acknowledged before.
+    /// Time of the backup, "2026-01-02T03:04:05.678Z". The backup contains everything that was acknowledged before.
     pub made_at: String,
     /// Number of the last migration of the database.
     pub schema: u64,
@@ -46,7 +46,7 @@ pub struct Checks {
     pub journal_lines: u64,
     /// Number of assets whose balances were summed.
     pub ledger_sums: u64,
-    /// Inconsistencies, as sentences. The database that was copied has them as well.
+    /// Inconsistencies, as sentences. The database that was copied has the same inconsistencies.
     pub findings: Vec<String>,
 }
 

@@ -63,7 +63,7 @@ impl Progress {
         if self.is_cancelled() { Err(BackupError::Cancelled) } else { Ok(()) }
     }
 
-    /// Returns the check that the database calls while it reads. It returns false after a cancellation.
+    /// Returns the check that the database calls while it reads. The check returns false after a cancellation.
     pub fn continuation_check(self: &Arc<Progress>) -> ContinueFn {
         let progress = self.clone();
         Arc::new(move || !progress.is_cancelled())

@@ -84,7 +84,7 @@ pub async fn write(
     files::create_folder(&plan.part).map_err(BackupError::file(&plan.part))?;
     let written = fill(database, &plan, now, progress).await;
     match written {
-        // A cancellation causes an error in some step. The cancellation is reported instead of it.
+        // A cancellation makes the current step fail. The cancellation is reported instead of that error.
         Err(_) if progress.is_cancelled() => {
             let _removed = fs::remove_dir_all(&plan.part);
             Err(BackupError::Cancelled)

@@ -45,7 +45,7 @@ impl Host {
         })
     }
 
-    /// Returns true if a key, a client or another issuer exists, or if the keys cannot be read.
+    /// Returns true if a key, a client or an external issuer exists, or if the keys cannot be read.
     async fn has_credentials(&self) -> bool {
         let has_keys = self.subsystems.keys.list().await.map_or(true, |keys| !keys.is_empty());
         has_keys || !self.subsystems.oauth.clients().is_empty() || !self.subsystems.config.oauth.issuers.is_empty()

@@ -203,7 +203,7 @@ pub async fn check_plugins(config: &Config) -> anyhow::Result<Vec<String>> {
     Ok(found)
 }
 
-/// Creates a loader whose generations cannot sign or seal.
+/// Creates a loader without secrets: its generations sign and seal with zeroes, and their keyring has no keys.
 fn closed_loader(config: &Config) -> anyhow::Result<Loader> {
     let signing = SigningRoot::new(Default::default());
     let sealing = Arc::new(SealingRoot::new(Default::default()));

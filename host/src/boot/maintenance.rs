@@ -1,5 +1,5 @@
 //! Background tasks: retention, checks of the disk, the lock file, waiting webhooks and tasks, reloads of the
-//! certificate, the last use of keys, and the memory of an idle database.
+//! certificate, the last use of keys, the noted version of the database, and its memory while it is idle.
 //!
 //! Each is a separate task. All of them end with the shutdown signal, and no request waits for them.
 
@@ -139,7 +139,7 @@ async fn watch_lock(database: Database, stopped: watch::Receiver<bool>) {
     }
 }
 
-/// A damaged database is reported once, by `Health`.
+/// Logs an error, unless the database is damaged: `Health` reports that once.
 fn report(database: &Database, error: &DbError, message: &str) {
     database.health().record_error(error);
     if !database.health().is_damaged() {
@@ -170,8 +170,10 @@ async fn watch_tasks(database: Database, metrics: TaskMetrics, clock: Clock, sto
     }
 }
 
-/// Applies the retention rules periodically. The first run is at the start, so that a host that restarts often applies
-/// them, too.
+/// Applies the retention rules periodically. Also deletes keys and tokens of plugins that ended long ago, and
+/// orphaned deliveries.
+///
+/// The first run is at the start, so that a host that restarts often applies the rules, too.
 async fn apply_retention(database: Database, config: Arc<Config>, clock: Clock, stopped: watch::Receiver<bool>) {
     loop {
         for rule in &config.retention {

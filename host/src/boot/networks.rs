@@ -65,7 +65,7 @@ async fn has_activity(database: &Database, chains: &Chains) -> anyhow::Result<bo
     Ok(!database.list_chain_notes().await?.is_empty())
 }
 
-/// Closes the simulated networks. Accepted transactions are durable already; closing checkpoints the write-ahead log.
+/// Closes the simulated networks. Accepted transactions are durable already. Closing checkpoints the write-ahead log.
 pub async fn close(simulated: Option<&Simulated>) {
     let Some(simulated) = simulated else { return };
     if let Err(error) = simulated.close().await {

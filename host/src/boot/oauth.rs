@@ -1,4 +1,4 @@
-//! Settings of OAuth from the configuration, and its storage traits implemented with the database.
+//! Settings of OAuth from the configuration, and its storage trait implemented with the database.
 
 use std::{net::SocketAddr, sync::Arc};
 

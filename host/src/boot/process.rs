@@ -86,7 +86,7 @@ impl HostSignals {
     }
 }
 
-/// Waits for SIGINT (Control-C) or SIGTERM. Signals from before the call are not seen.
+/// Waits for SIGINT (Control-C) or SIGTERM. Signals that arrived before the call are not reported.
 pub async fn shutdown_signal() -> io::Result<()> {
     Signals::listen()?.next().await;
     Ok(())

@@ -222,7 +222,8 @@ fn open_registry() -> anyhow::Result<Arc<Registry<Table>>> {
     Ok(Arc::new(registry.map_err(|conflicts| anyhow::anyhow!(conflicts.join("; ")))?))
 }
 
-/// Opens the API keys. Keys that plugins issue are valid from their commit on.
+/// Opens the API keys. The committer reports keys that plugins issue or revoke, so that these changes take effect at
+/// the commit.
 fn open_keys(
     stores: &Stores,
     master_keys: &Arc<MasterKeys>,

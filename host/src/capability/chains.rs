@@ -168,7 +168,7 @@ impl CallState {
         let call = query.call(blockchain);
         // The key of a plugin's own question has no line break, so keys cannot collide.
         let key = format!("chains\n{blockchain}\n{}", String::from_utf8_lossy(call.content.bytes()));
-        // The adapter may have the terms in memory; then no further run is needed.
+        // If the adapter has the terms in memory, no further run is needed.
         if matches!(query, ChainQuery::Terms)
             && !self.questions().contains(&key)
             && let Some(Ok(response)) = serve(&*chain, &call, "").now_or_never()

@@ -1,7 +1,7 @@
 //! `credentials`: keys and tokens that the plugin issues, and password hashes. Checks grants and seals copies of
-//! signing keys; the draft implements the rest.
+//! signing keys. The draft implements the rest.
 //!
-//! The text of a key, token or password is never stored.
+//! The text of a key, token or password is never stored, except for the sealed copy of a signing key.
 
 use tenon_bindings::tenon::plugin::{
     credentials::{self as wit, Host},

@@ -1,7 +1,7 @@
-//! `destinations`: targets of the tenant's outgoing calls. Checks addresses and seals secrets; the draft implements the
+//! `destinations`: targets of the tenant's outgoing calls. Checks addresses and seals secrets. The draft implements the
 //! rest.
 //!
-//! Secrets are never returned; only their names are.
+//! Secrets are never returned, and neither are their names.
 
 use tenon_bindings::tenon::plugin::{
     destinations::{self as wit, Host},

@@ -1,4 +1,4 @@
-//! `effects`: outgoing calls after the commit. Converts values and checks limits; the draft implements the rest.
+//! `effects`: outgoing calls after the commit. Converts values and checks limits. The draft implements the rest.
 
 use tenon_bindings::tenon::plugin::effects::{self as wit, Host};
 

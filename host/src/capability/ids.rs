@@ -1,4 +1,5 @@
-//! `ids`: identifiers and random bytes from the call's seed, so that a call can be replayed exactly.
+//! `ids`: identifiers and random bytes from the call's seed, so that a call can be replayed exactly. Also the next
+//! number of a named sequence, which the draft reserves.
 
 use tenon_bindings::tenon::plugin::ids::Host;
 
@@ -30,7 +31,7 @@ impl Host for CallState {
         let length = id.len() + PUBLIC_ID_SUFFIX_CHARS;
         while id.len() < length {
             let [byte] = self.random_array();
-            // 252 is the largest multiple of 36 in a byte. Larger bytes would favour the first letters.
+            // 252 is the largest multiple of 36 in a byte. The other bytes would favour the first letters.
             if let (true, Some(&letter)) = (byte < 252, ALPHABET.get(usize::from(byte % 36))) {
                 id.push(char::from(letter));
             }

@@ -1,7 +1,7 @@
 //! Limits the log output of plugins: lines and bytes of one call, and of one plugin in one second.
 //!
-//! A line over a limit is counted and dropped. The first dropped line of a second is replaced by a line that reports
-//! the loss.
+//! A line over a limit is counted and dropped. The first dropped line of a call, and of a second, is replaced by a
+//! line that reports the loss.
 
 use std::time::{Duration, Instant};
 
@@ -21,7 +21,7 @@ pub struct LogShare {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Admission {
     Write,
-    /// Dropped, as the first line of its call or second. The log reports the loss once.
+    /// The first dropped line of its call or second. A line that reports the loss is logged instead.
     Announce,
     Drop,
 }
@@ -67,7 +67,7 @@ struct Second {
 }
 
 impl LogLimit {
-    /// `dropped` counts the lines that were not written.
+    /// Creates a limit. `dropped` counts the lines that were not written.
     pub fn new(each_second: LogShare, dropped: IntCounter) -> LogLimit {
         let second = Second { began: Instant::now(), budget: LogBudget::new(each_second) };
         LogLimit { each_second, second: Mutex::new(second), dropped }

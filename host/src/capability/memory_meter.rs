@@ -1,9 +1,9 @@
 //! Memory of one run: its linear memories, and the bytes that the host holds for it. Both are one charge of the budget.
 //!
-//! Wasmtime's limit applies to each memory. This one applies to their sum. The host holds the changes that a run
+//! Wasmtime's limit applies to each memory. This limit applies to their sum. The host holds the changes that a run
 //! collected, the records that it read, its questions, and the result of a host call until it is copied into the guest.
 //! These bytes have limits of their own (`CHANGE_SET_BYTES_MAX`, `host-call-bytes`) and are charged in steps. Less than
-//! one step is free, so most calls pay nothing for it.
+//! one step is free, so most calls pay nothing for them.
 
 use wasmtime::ResourceLimiter;
 
@@ -163,7 +163,7 @@ mod tests {
         assert_eq!((budget.readings()[0].used, meter.bytes()), (3_000 + HELD_STEP_BYTES, 3_000 + HELD_STEP_BYTES));
     }
 
-    /// A run of a call of the plugin "notes".
+    /// Starts a run of a call of the plugin "notes".
     fn run(bench: &Bench) -> CallState {
         let facts = Facts {
             plugin: "notes".into(),
@@ -213,7 +213,7 @@ mod tests {
         assert_eq!(budget.readings()[0].used, 10);
     }
 
-    /// A run beside a stored record of two steps, with a charge of a tenant that has room for much more.
+    /// Stores a record of two steps and starts a run. The charge of the run belongs to a tenant that has room for more.
     async fn reading(budget: &Budget, bench: &Bench) -> CallState {
         let mut writer = run(bench);
         assert!(insert(&mut writer, "one").await);
@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn list_of_endpoints_is_charged_with_what_it_takes_when_it_is_parsed() {
+    async fn list_of_endpoints_is_charged_with_its_parsed_size() {
         use tenon_bindings::tenon::plugin::subscriptions::Host as _;
 
         let bench = Bench::open().await;

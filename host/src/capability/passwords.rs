@@ -39,7 +39,8 @@ impl Passwords {
     ///
     /// # Errors
     ///
-    /// If the outcome is unknown, notes the work as pending and returns a trap that ends the run.
+    /// Fails if the outcome is an error, or if the call has used up its passwords. If the outcome is unknown, notes the
+    /// work as pending and returns a trap that ends the run.
     pub(super) fn find(&mut self, work: PasswordWork) -> wasmtime::Result<PasswordOutcome> {
         if let Some((_, outcome)) = self.outcomes.iter().find(|(other, _)| *other == work) {
             return Ok(outcome.clone()?);

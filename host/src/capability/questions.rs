@@ -74,7 +74,7 @@ impl Questions {
     ///
     /// # Errors
     ///
-    /// Fails if its key was used for a different call.
+    /// Fails if its key was used for a different call, or if the call has used up its questions.
     pub(super) fn ask(&mut self, key: &str, call: OutgoingCall) -> wasmtime::Result<()> {
         if let Some(question) = self.questions.get(key) {
             if question.call != call {

@@ -1,4 +1,4 @@
-//! `records`: the plugin's data. Only converts values; the draft tracks reads and collects writes.
+//! `records`: the plugin's data. Converts values and checks limits. The draft tracks reads and collects writes.
 
 use tenon_bindings::tenon::plugin::records::{self as wit, Host};
 

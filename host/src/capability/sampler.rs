@@ -37,7 +37,7 @@ impl Sampling {
 /// Collects samples of all calls of a generation.
 pub struct Sampler {
     began: Instant,
-    /// `None`: the profile has ended.
+    /// `None` once the profile has ended.
     samples: Mutex<Option<Samples>>,
     full: Notify,
 }
@@ -53,11 +53,11 @@ impl Sampler {
         if self.samples.lock().is_none() {
             return;
         }
-        // Outside the lock, so that guests on other threads can take their samples.
+        // The stack is captured outside the lock, so that guests on other threads can take their samples.
         let frames = frames(store.as_context().data(), &WasmBacktrace::force_capture(&store));
         let mut samples = self.samples.lock();
         let Some(samples) = samples.as_mut() else { return };
-        // Within the lock, so that times never decrease.
+        // The time is read within the lock, so that times never decrease.
         let at_us = u32::try_from(self.began.elapsed().as_micros()).unwrap_or(u32::MAX);
         samples.add(at_us, frames);
         if samples.is_full {
@@ -87,7 +87,7 @@ pub enum Frame {
     Operation(Arc<str>),
     /// Replaces outer frames that were omitted.
     LeftOut,
-    /// A function of the plugin, its name as in the component.
+    /// A function of the plugin, with its name in the component.
     Function(Box<str>),
     /// The innermost frame of a sample whose tick passed in the host.
     Host(HostWork),
@@ -95,7 +95,7 @@ pub enum Frame {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum HostWork {
-    /// The host made the instance.
+    /// The host created the instance.
     Instance,
     /// The host ran a host call, or passed arguments and results.
     Call,
@@ -119,7 +119,7 @@ impl Frame {
 /// A frame and the stack of its caller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Stack {
-    /// Index into [`Samples::stacks`], less than its own. `None`: the outermost frame.
+    /// Index into [`Samples::stacks`], less than the index of this stack. `None` for the outermost frame.
     pub caller: Option<u32>,
     /// Index into [`Samples::frames`].
     pub frame: u32,
@@ -144,8 +144,8 @@ pub struct Samples {
 }
 
 impl Samples {
-    /// Adds a sample of these frames, the outermost first. A sample that has no room is dropped, and no other is added
-    /// after it.
+    /// Adds a sample of these frames, the outermost first. A sample without room is dropped, and no later
+    /// sample is added.
     pub fn add(&mut self, at_us: u32, frames: impl IntoIterator<Item = Frame>) {
         if self.is_full {
             return;
@@ -197,7 +197,7 @@ fn frames(state: &CallState, backtrace: &WasmBacktrace) -> Vec<Frame> {
     outer.chain(functions.iter().rev().map(function)).chain(host).collect()
 }
 
-/// Returns what the host did when the tick passed. `None`: the guest computed.
+/// Returns what the host did when the tick passed, or `None` if the guest computed.
 fn host_work(state: &CallState, functions: &[FrameInfo]) -> Option<HostWork> {
     if state.has_waited() {
         return Some(HostWork::Wait);

@@ -1,7 +1,7 @@
 //! State of one running instance: the data of its `wasmtime::Store`.
 //!
-//! It is created for one run of one call and dropped with it, so no data of one tenant can reach another. Every import
-//! calls `meter` or `count` first.
+//! It is created for one run of one call and dropped with it, so no data of one tenant can reach another. Every host
+//! function of the contract calls `meter`, `count` or a variant of them first.
 
 use std::{
     collections::{BTreeMap, HashMap, HashSet},
@@ -67,14 +67,14 @@ impl Shared {
 
 /// Log output of a generation in one second.
 pub struct LogLimits {
-    /// Limit of the lines that it logs and prints.
+    /// Limit of the lines that the plugin logs and prints.
     pub lines: LogLimit,
-    /// Limit of the lines about its faults: a plugin that logs too much must not hide them.
+    /// Limit of the lines about the plugin's faults: a plugin that logs too much must not hide them.
     pub faults: LogLimit,
 }
 
 impl LogLimits {
-    /// `dropped` counts the lines of both kinds that were not written.
+    /// Creates the limits. `dropped` counts the lines of both kinds that were not written.
     pub fn new(dropped: &IntCounter) -> LogLimits {
         let share = LogShare { lines: PLUGIN_LOG_LINES_PER_SECOND_MAX, bytes: PLUGIN_LOG_BYTES_PER_SECOND_MAX };
         LogLimits { lines: LogLimit::new(share, dropped.clone()), faults: LogLimit::new(share, dropped.clone()) }
@@ -94,7 +94,7 @@ pub struct LimitReached(String);
 /// Properties of a generation that a running call needs.
 pub struct Facts {
     pub plugin: Arc<str>,
-    /// Counts the generations of this process, over all plugins; for metrics and logs.
+    /// Number of the generation, counted over all plugins of this process. For metrics and logs.
     pub generation: u64,
     pub decided_by: Arc<DecidedBy>,
     pub limits: PluginLimits,
@@ -129,7 +129,7 @@ pub struct CallState {
     ticks_left: u64,
     /// A host call waited for longer than a tick: the next counted tick is not charged to the guest.
     waited_past_tick: bool,
-    /// Its share of the processor; `None` if the processor is not shared.
+    /// The call's share of the processor. `None` if the processor is not shared.
     core: Option<CoreUse>,
     /// The guest stated that its answer depends only on its request and on the records that it read.
     repeatable: bool,
@@ -190,15 +190,15 @@ impl CallState {
         Ok(Instant::now())
     }
 
-    /// Counts a host call and the bytes of its arguments, which the draft may keep. The call ends when its share is
-    /// used up.
+    /// Counts a host call and the bytes of its arguments, which the draft may keep. Returns a trap if a limit of
+    /// the call is used up.
     pub fn count(&mut self, bytes: usize) -> wasmtime::Result<()> {
         self.reads_only = false;
         self.spend(bytes)?;
         self.charge_held(bytes)
     }
 
-    /// Like [`CallState::meter`] for a host call that only reads records.
+    /// Counts a host call that only reads records, like [`CallState::meter`].
     pub fn meter_read(&mut self, bytes: usize) -> wasmtime::Result<Instant> {
         let reads_only = self.reads_only;
         let wait_started = self.meter(bytes)?;
@@ -206,7 +206,7 @@ impl CallState {
         Ok(wait_started)
     }
 
-    /// Like [`CallState::count`] for a host call whose result is the same in every call of the generation.
+    /// Counts a host call whose result is the same in every call of the generation, like [`CallState::count`].
     pub fn count_constant(&mut self, bytes: usize) -> wasmtime::Result<()> {
         let reads_only = self.reads_only;
         self.count(bytes)?;

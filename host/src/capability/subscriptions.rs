@@ -1,4 +1,4 @@
-//! `subscriptions`: endpoints that events are delivered to. Converts values and checks URLs; the draft implements the
+//! `subscriptions`: endpoints that events are delivered to. Converts values and checks URLs. The draft implements the
 //! rest.
 
 use tenon_bindings::tenon::plugin::subscriptions::{self as wit, Host};

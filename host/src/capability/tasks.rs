@@ -1,4 +1,4 @@
-//! `tasks`: durable timers. Only names are checked here; the draft implements the rest.
+//! `tasks`: durable timers. Only names are checked here. The draft implements the rest.
 
 use tenon_bindings::tenon::plugin::tasks::Host;
 

@@ -61,7 +61,7 @@ mod tests {
         Scope::new("notes".into(), "acme/test".into()).unwrap()
     }
 
-    /// Followed until it has three confirmations.
+    /// Returns a transaction that is followed until it has three confirmations.
     fn following() -> Arc<Following> {
         Arc::new(Following {
             blockchain: "tron".into(),

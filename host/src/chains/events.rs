@@ -137,7 +137,7 @@ mod tests {
         Scope::new("notes".into(), "acme/test".into()).unwrap()
     }
 
-    /// A watch of the address that requires three confirmations.
+    /// Returns notes with a watch of the address that requires three confirmations.
     fn notes() -> Notes {
         let mut notes = Notes::default();
         let watch = Watch {
@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn followed_transaction_ends_with_its_confirmations_also_if_it_failed() {
+    fn followed_transaction_ends_with_its_confirmations_even_if_it_failed() {
         let mut notes = notes();
         follow(&mut notes);
         assert!(progress(&notes, &found(Some(transaction(10, 11))), 11).is_empty());

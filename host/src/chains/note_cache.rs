@@ -1,6 +1,6 @@
 //! In-memory cache of the chain notes of every network: watched addresses, followed transactions, seen transfers.
 //!
-//! Commit notifications keep it equal to the database. The cache makes no decisions.
+//! Commit notifications keep the cache equal to the database. It makes no decisions.
 
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
@@ -146,7 +146,7 @@ pub(super) struct CacheUpdater {
 }
 
 pub(super) async fn open(parts: &Parts) -> Result<(NoteCache, CacheUpdater), DbError> {
-    // Subscribes before it reads the database, so that no commit in between is missed.
+    // The updater subscribes before the cache reads the database, so that no commit in between is missed.
     let notifications = parts.committer.subscribe();
     let cache = NoteCache::default();
     cache.load(&parts.database).await?;

@@ -1,7 +1,7 @@
-//! Selects the transactions that a poll looks up, so that a poll need not look up all open ones. Pure.
+//! Selects the transactions that a poll looks up, instead of all open transactions. Pure.
 //!
-//! A waiting transaction is looked up once per block, an included one when it has its confirmations. All transactions
-//! are looked up in the first poll after a start and after a reorganisation.
+//! A waiting transaction is looked up once per block. An included transaction is looked up when it has its
+//! confirmations. All transactions are looked up in the first poll after a start and after a reorganisation.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -107,7 +107,7 @@ mod tests {
     use super::*;
     use crate::changes::chain::ChainNote;
 
-    /// A transaction that is followed until it has three confirmations.
+    /// Returns notes with a transaction that is followed until it has three confirmations.
     fn followed() -> Notes {
         let mut notes = Notes::default();
         let following = Following {
@@ -123,7 +123,7 @@ mod tests {
         notes
     }
 
-    /// A lookup result: waiting, or in a block.
+    /// Returns a lookup result: a waiting transaction, or one in a block.
     fn found(block: Option<u64>) -> Option<Transaction> {
         Some(Transaction {
             hash: "0x1".into(),
@@ -136,7 +136,8 @@ mod tests {
         })
     }
 
-    /// Runs one poll that finds this. Returns whether it made a lookup, and the number of lost transactions.
+    /// Runs one poll whose lookup returns `found`. Returns whether it made a lookup, and the number of lost
+    /// transactions.
     fn poll(schedule: &mut PollSchedule, notes: &Notes, height: u64, found: Option<Transaction>) -> (bool, usize) {
         let is_due = !schedule.due_hashes(notes, height).is_empty();
         let found = if is_due { [("0x1".to_owned(), found)].into() } else { HashMap::new() };

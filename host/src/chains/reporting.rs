@@ -1,4 +1,5 @@
-//! Reports events to plugins: schedules a task and updates the chain note, in one commit for each plugin and tenant.
+//! Reports events to plugins: schedules a task and updates the chain note of each event. A commit contains at most
+//! `CHAIN_EVENTS_PER_COMMIT` events, all of one plugin and tenant.
 
 use std::collections::BTreeMap;
 

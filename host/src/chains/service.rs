@@ -12,7 +12,7 @@ use crate::changes::outgoing::{OutgoingCall, OutgoingResponse};
 ///
 /// # Errors
 ///
-/// Fails if the chain does not respond. A command may have been executed all the same.
+/// Fails if the chain does not respond. A command may still have been executed.
 pub async fn serve(chain: &dyn Chain, call: &OutgoingCall, key: &str) -> Result<OutgoingResponse, ChainError> {
     match ChainRequest::read(call) {
         Some(ChainRequest::Query(query)) => run_query(chain, &query).await,

@@ -193,7 +193,7 @@ impl Watcher {
         Ok(())
     }
 
-    /// Submits transactions that no node has again. Reports those that are dropped.
+    /// Submits the lost transactions again. Reports those that are dropped.
     async fn submit_again(&mut self, lost: Vec<(Scope, Arc<Following>)>, height: u64) -> Result<(), ChainError> {
         let mut dropped = Vec::new();
         for (scope, following) in lost {

@@ -35,7 +35,7 @@ pub enum Space {
     IdempotencyRecord,
     /// A ledger transfer; `name` is its id.
     Transfer,
-    /// A ledger account; its version changes when it is opened as external, not with its balance.
+    /// A ledger account. Its version changes when it is opened as external, not with its balance.
     Account,
     /// The balance of an account in this asset; `name` is the account. Transfers are checked by amount, not by version.
     Balance(Arc<str>),
@@ -59,7 +59,8 @@ pub struct Read {
     pub seen: Version,
 }
 
-/// A value of an indexed field, as the database stores it. Booleans are 0 and 1; lists, objects and absence are null.
+/// A value of an indexed field, as the database stores it. Booleans are 0 and 1. Lists, objects and absent fields are
+/// null.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Field {
     Null,
@@ -150,14 +151,14 @@ pub enum DeliveryCommand {
     Recover { endpoint: EndpointId, since: Timestamp },
 }
 
-/// A line of the tenant's journal, chained by hash when it is applied. Refusals write it as well.
+/// A line of the tenant's journal, chained by hash when it is applied. A refusal also writes it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct JournalLine {
     /// Subject of the principal that made the call.
     pub subject: Arc<str>,
     pub operation: Arc<str>,
     pub request_id: Arc<str>,
-    /// `None`: written by a version of Tenon that did not record it.
+    /// `None` if a version of Tenon that did not record it wrote the line.
     pub decided_by: Option<Arc<DecidedBy>>,
     /// One JSON text.
     pub entry: Arc<str>,
@@ -237,7 +238,7 @@ impl ChangeSet {
         }
     }
 
-    /// Returns true if there is nothing to write. Such a call is not checked and needs no commit.
+    /// Returns true if there is nothing to write. An empty change set is not checked and needs no commit.
     pub fn is_empty(&self) -> bool {
         self.records.is_empty()
             && self.uniques.is_empty()

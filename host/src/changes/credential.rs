@@ -51,7 +51,7 @@ impl CredentialKind {
     }
 }
 
-/// A name and a value that a plugin attaches to a credential and finds it by.
+/// A name and a value that a plugin attaches to a credential in order to find it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Attribute {
     name: String,
@@ -92,7 +92,7 @@ impl Attribute {
         &self.value
     }
 
-    /// Returns the guard that every call bumps that issues or revokes a credential with this attribute.
+    /// Returns the guard that a call bumps when it issues or revokes a credential with this attribute.
     pub fn guard(&self) -> String {
         format!("host.credentials/{self}")
     }
@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn credentials_have_the_same_owner_exactly_if_scope_and_attributes_are_equal() {
+    fn credentials_have_the_same_owner_if_and_only_if_scope_and_attributes_are_equal() {
         let scope = |tenant: &str| Scope::new("notes".into(), tenant.into()).unwrap();
         let owner = |tenant: &str, texts: &[&str]| {
             owner_of(&scope(tenant), &texts.iter().map(|text| attribute(text)).collect::<Vec<_>>())

@@ -1,4 +1,4 @@
-//! A destination of a tenant: a server that calls for it may be sent to. The body of a record of
+//! A destination of a tenant: a server that the tenant's calls may be sent to. The body of a record of
 //! `host_collections::DESTINATIONS`.
 //!
 //! A plain value. Its secrets are sealed and bound to the tenant, the name, the address and the settings. A record that
@@ -25,7 +25,7 @@ pub struct Destination {
     sealed: String,
 }
 
-/// Why a stored destination cannot be used; reported to operators.
+/// Why a stored destination cannot be used. Reported to operators.
 #[derive(Debug, thiserror::Error)]
 pub enum DestinationError {
     #[error("its secrets cannot be opened: {0}")]

@@ -17,7 +17,8 @@ use crate::limits::RETRY_AFTER_MS_MAX;
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Effect {
-    /// Time of the next attempt, or of the next report of the outcome. `None`: the host has given up reporting it.
+    /// Time of the next attempt, or of the next report of the outcome. `None` once the host has given up
+    /// reporting it.
     pub due: Option<Timestamp>,
     pub call: OutgoingCall,
     /// Task that receives the outcome.
@@ -149,7 +150,8 @@ impl Effect {
         }
     }
 
-    /// Returns the pause before the next attempt. `None`: that was the last attempt.
+    /// Returns the pause before the next attempt, or `None` if no delay is left or the attempt would be
+    /// after `give_up_at`.
     fn next_delay(&self, now: Timestamp, requested_ms: u64) -> Option<u64> {
         let made = usize::try_from(self.progress.attempts).unwrap_or(usize::MAX);
         let delay = u64::from(*self.delays.get(made.saturating_sub(1))?);

@@ -1,8 +1,9 @@
 //! A webhook endpoint: its ids, the address that events of a tenant are delivered to, and their signatures. `Endpoint`
 //! is the body of a record of `host_collections::ENDPOINTS`.
 //!
-//! Plain values. Holds no secret: the signing secret is derived from the host's own root (`secrets::webhook`) and from
-//! `key`, so that no sealed secret is stored for each endpoint, or it is an API key of the tenant (`auth::keys`).
+//! Plain values without secrets. The signing secret is derived from the host's own root (`secrets::webhook`) and from
+//! `key`, so that no sealed secret is stored for each endpoint. A signature may instead use an API key of the tenant
+//! (`auth::keys`).
 
 use std::{fmt, num::ParseIntError, str::FromStr, sync::Arc};
 
@@ -63,11 +64,11 @@ impl FromStr for QueueId {
 #[serde(rename_all = "kebab-case")]
 pub struct Endpoint {
     pub url: String,
-    /// Empty: all types.
+    /// Empty means all types.
     pub event_types: Vec<String>,
-    /// Empty: all subjects of the tenant.
+    /// Empty means all subjects of the tenant.
     pub subjects: Vec<String>,
-    /// Set by the plugin. An endpoint that is not enabled keeps its deliveries until it is.
+    /// Set by the plugin. While it is false, the deliveries of the endpoint wait.
     pub enabled: bool,
     pub signatures: Vec<Signature>,
     /// Data of the plugin: stored and returned, never read by the host.

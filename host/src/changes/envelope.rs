@@ -137,7 +137,7 @@ fn quote(out: &mut String, text: &str) {
     }
 }
 
-/// "2026-05-07T08:30:00.000Z"
+/// Formats a time, such as "2026-05-07T08:30:00.000Z".
 fn rfc3339(at: Timestamp) -> String {
     let at = i64::try_from(at).ok().and_then(|ms| jiff::Timestamp::from_millisecond(ms).ok());
     at.map(|at| format!("{at:.3}")).unwrap_or_default()

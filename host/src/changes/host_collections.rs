@@ -9,7 +9,7 @@ pub const TASKS: &str = "host-tasks";
 pub const EFFECTS: &str = "host-effects";
 /// Servers that a tenant has configured.
 pub const DESTINATIONS: &str = "host-destinations";
-/// Addresses and transactions that the host watches on blockchains.
+/// Watched addresses, followed transactions and seen transfers of blockchains.
 pub const CHAIN_NOTES: &str = "host-chains";
 
 /// The field of an effect that holds the name of its destination.
@@ -24,7 +24,7 @@ pub const HOST_COLLECTIONS: [(&str, &[&str]); 5] = [
     (CHAIN_NOTES, &[]),
 ];
 
-/// Prefix of the names of all host collections. No plugin may declare such a name.
+/// Prefix of the names of all host collections. No plugin may declare a name with this prefix.
 pub const HOST_PREFIX: &str = "host-";
 
 /// Returns true if `name` is the name of a host collection.

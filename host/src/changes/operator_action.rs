@@ -5,7 +5,7 @@
 
 use crate::clock::Timestamp;
 
-// Actions whose line is written together with the change, below the operators' listener.
+// Actions whose line is written in the transaction of the change, by modules below the operators' listener.
 pub const CREATE_KEY: &str = "create-key";
 pub const REVOKE_KEY: &str = "revoke-key";
 pub const CREATE_CLIENT: &str = "create-client";
@@ -23,7 +23,7 @@ pub const OFFLINE_ACTIONS: [&str; 3] = [RESTORE, CREATE_DATABASE, ACCEPT_DATABAS
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OperatorAction {
     pub at: Timestamp,
-    /// Name that the operator's program sends; not authenticated.
+    /// Name that the operator's program sends. It is not authenticated.
     pub operator: String,
     /// "*": the host as a whole, or every plugin.
     pub plugin: String,
@@ -37,7 +37,7 @@ pub struct OperatorAction {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ActionOutcome {
     Done,
-    /// The host rejected it; nothing was changed.
+    /// The host rejected the action. Nothing was changed.
     Refused,
     /// The host or its database failed.
     Failed,

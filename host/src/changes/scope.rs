@@ -11,7 +11,7 @@ pub struct Scope {
 }
 
 impl Scope {
-    /// Returns `None` for an anonymous principal, which has no tenant and therefore no data.
+    /// Creates a scope. Returns `None` for an anonymous principal, which has no tenant and therefore no data.
     pub fn new(plugin: Arc<str>, tenant: Arc<str>) -> Option<Scope> {
         if tenant.is_empty() { None } else { Some(Scope { plugin, tenant }) }
     }

@@ -14,7 +14,7 @@ use crate::clock::Timestamp;
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Timer {
-    /// The task never runs before this time. `None`: given up.
+    /// Earliest time at which the task runs. `None` once the host has given it up.
     pub due: Option<Timestamp>,
     pub name: String,
     pub key: String,
@@ -79,7 +79,7 @@ impl TaskKey {
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct TaskQueue {
     pub scope: Scope,
-    /// Destination of the effects, by its name in the plugin. `None`: timers.
+    /// Destination of the effects, by its name in the plugin. `None` for timers.
     pub destination: Option<Arc<str>>,
 }
 
@@ -100,7 +100,7 @@ pub enum TaskKind {
 }
 
 impl TaskKind {
-    /// Returns the host collection that stores such tasks.
+    /// Returns the host collection that stores the tasks of this kind.
     pub fn collection(self) -> &'static str {
         match self {
             TaskKind::Timer => TASKS,

@@ -1,7 +1,11 @@
 //! `tenon listen`: a webhook receiver for development. Prints requests and whether their signatures are valid.
 //!
-//! The receiver stores nothing, and its response does not depend on the request. Invariants: received text cannot
-//! control the terminal; the size of a body is limited; standard output contains only requests.
+//! The receiver stores nothing. Every request with a complete body gets the configured status.
+//!
+//! Invariants:
+//! - Received text cannot control the terminal.
+//! - The size of a body is limited.
+//! - Standard output contains only requests.
 //!
 //! - `received`: verification and text output of one request.
 

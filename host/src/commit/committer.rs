@@ -5,7 +5,7 @@
 //!
 //! Invariants:
 //! - Accepted change sets are applied in the order of acceptance, whether or not their callers still wait.
-//! - `commit` returns only when the change set and everything that its call read is durable.
+//! - `commit` returns `Ok` only when the change set and everything that its call read are durable.
 //! - If an accepted change set cannot be applied, all change sets accepted after it are discarded and their calls run
 //!   again.
 
@@ -100,8 +100,8 @@ pub enum CommitError {
     Unavailable(String),
 }
 
-/// A conflict of a call, with the keys that a reservation for it must cover. Does not hold its changes, so that they
-/// are freed while the call waits for the reservation.
+/// A conflict of a call, with the keys that a reservation for the call must cover. Does not hold the changes of the
+/// call, so that they are freed while the call waits for the reservation.
 pub struct Conflict {
     pub reason: ConflictReason,
     seen: Box<SeenKeys>,
@@ -138,7 +138,7 @@ fn keys(proposal: &Proposal) -> impl Iterator<Item = Key> {
     reads.chain(proposal.ledger.iter().map(|line| line.key.clone()))
 }
 
-/// Prevents the eviction of entries that the call may have read.
+/// Prevents the eviction of entries that were accepted after the call began.
 pub(super) struct RunningCall {
     pub(super) shared: Arc<Shared>,
     pub(super) began: CallStart,
@@ -174,8 +174,8 @@ pub enum CommitNotification {
     Unknown,
 }
 
-/// Called for each issued or revoked credential, after the change is durable and before any caller is answered. Called
-/// with `None` if any credential may have changed.
+/// Called for each issued or revoked credential, after the change is durable and before any caller receives its
+/// outcome. Called with `None` if any credential may have changed.
 pub type CredentialListener = Arc<dyn Fn(Option<(&Scope, &CredentialChange)>) + Send + Sync>;
 
 struct State {
@@ -231,7 +231,7 @@ pub struct Committer {
     shared: Arc<Shared>,
 }
 
-/// Handle of the writer task. Dropping it does not stop the task; `shutdown` does.
+/// Handle of the writer task. Only `shutdown` stops the task. Dropping the handle does not.
 pub struct CommitterTask {
     shared: Arc<Shared>,
     task: JoinHandle<()>,
@@ -306,8 +306,8 @@ impl Committer {
     }
 
     /// Sets the listener for changes of credentials. Only the first listener is used.
-    pub fn set_credential_listener(&self, follower: CredentialListener) {
-        let _ = self.shared.credential_listener.set(follower);
+    pub fn set_credential_listener(&self, listener: CredentialListener) {
+        let _ = self.shared.credential_listener.set(listener);
     }
 
     /// Returns the model for changes that the host itself makes for a plugin.
@@ -321,7 +321,7 @@ impl Committer {
         RunningCall { shared: self.shared.clone(), began }
     }
 
-    /// Returns when the change set, and everything that the call read, is durable. An accepted change set is applied
+    /// Returns when the change set and everything that the call read are durable. An accepted change set is applied
     /// even if this future is dropped. Acceptance also releases the reservation. A call that is discarded afterwards
     /// needs a new one.
     pub async fn commit(&self, changes: Changes, mut reservation: Option<&mut Reservation>) -> Result<(), CommitError> {
@@ -364,8 +364,8 @@ impl Committer {
                 Attempt::Done => return Ok(()),
                 Attempt::Wait(outcome) => return settled(outcome.await),
                 Attempt::Lost(error) => return Err(error),
-                Attempt::Never(reason, rests_on) => {
-                    if let Some(outcome) = rests_on {
+                Attempt::Never(reason, dependencies) => {
+                    if let Some(outcome) = dependencies {
                         settled(outcome.await)?;
                     }
                     return Err(CommitError::Poisoned(reason));
@@ -399,15 +399,15 @@ impl Committer {
     }
 
     /// Reserves the keys that a call read, for a call with repeated conflicts. Waits until no other call of its plugin
-    /// and tenant holds a reservation. Other calls that write those keys wait until the reservation is dropped. Pass it
-    /// to every further `commit` of the same call.
+    /// and tenant holds a reservation. Other calls that write those keys wait until the reservation is released. Pass
+    /// the reservation to every further `commit` of the same call.
     pub async fn reserve(&self, conflict: &Conflict) -> Reservation {
         count(&self.shared.counts.reservations);
         Reservation::acquire(self.shared.clone(), conflict).await
     }
 
     /// Empties the cache. Accepted change sets that are not being written yet are discarded, and their calls run again.
-    /// Needed when an index becomes unique: earlier calls did not record which record holds a slot of it.
+    /// Needed when an index becomes unique: earlier calls did not record the owners of its slots.
     pub async fn clear_cache(&self) {
         let (requested, done) = oneshot::channel();
         {

@@ -22,7 +22,7 @@ pub struct LedgerLine {
     /// The balance that the call read. It is current as long as the overlay has no newer one.
     pub read: I256,
     pub delta: I256,
-    /// May go below zero.
+    /// True if the account may go below zero.
     pub external: bool,
     pub at_least: Option<I256>,
     pub at_most: Option<I256>,
@@ -36,7 +36,7 @@ pub enum ConflictReason {
     /// The balance has changed and would be out of bounds after this call: run the call again, so that the plugin reads
     /// it.
     Balance(Key),
-    /// The balance would be out of bounds even if it had not changed: a fault of the plugin.
+    /// The balance would be out of bounds although it has not changed since the call read it: a fault of the plugin.
     Never(Key),
     /// The call began before the overlay was emptied: run the call again.
     Outdated,
@@ -106,8 +106,8 @@ impl LedgerLine {
     }
 }
 
-/// Checks the balances of a refusal. How a refusal depends on a balance is known to the plugin only, so the balance
-/// must be unchanged.
+/// Checks the balances of a refusal. They must be unchanged, because the host cannot determine how the refusal depends
+/// on them.
 fn check_balances_unchanged(overlay: &Overlay, ledger: &[LedgerLine]) -> Result<Vec<(Key, I256)>, ConflictReason> {
     for line in ledger {
         if overlay.balance(&line.key).is_some_and(|now| now != line.read) {

@@ -1,7 +1,7 @@
-//! The view of one call: records its reads and collects its writes. Capabilities are thin wrappers of it.
+//! The view of one call: records its reads and collects its writes. Capabilities are thin wrappers around it.
 //!
-//! Changes nothing outside of itself, except that it fills the overlay with values that it loaded. A value that was
-//! read once stays the same for the rest of the call.
+//! Changes nothing outside of itself, except that it fills the overlay with values that it loaded and takes numbers
+//! from counters. A key that was read once has the same value for the rest of the call, except in the pages of `find`.
 //!
 //! - `records`: get, insert, replace, delete, unique slots, guards. `find`: pages and counts.
 //! - `endpoints`: webhook endpoints. `destinations`: destinations of outgoing calls. `credentials`: keys and tokens.

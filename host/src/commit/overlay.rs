@@ -9,8 +9,8 @@
 //!   since", and the committer can decide without the database. A value that a call loads may fill a gap, but never
 //!   replaces an entry.
 //! - Every write that is not durable has an entry.
-//! - Only eviction removes entries, and only those that are durable and not newer than the start of every running call.
-//!   The other entries are *pinned*. Their bytes are counted exactly and have a limit of their own.
+//! - Within an epoch, only eviction removes entries: durable ones that are not newer than the start of the oldest
+//!   running call. The other entries are *pinned*. Their bytes are counted exactly and have a limit of their own.
 //! - A new epoch begins empty. Calls of an older epoch run again, and cannot fill the overlay.
 
 use std::collections::{HashMap, HashSet};
@@ -293,8 +293,8 @@ impl Overlay {
         }
     }
 
-    /// Removes all entries, accepted or cached, and begins a new epoch. Durable values are in the database; the other
-    /// calls run again.
+    /// Removes all entries, accepted or cached, and begins a new epoch. Durable values are in the database. Running
+    /// calls and calls that are not durable run again.
     pub fn begin_epoch(&mut self) -> Garbage {
         self.epoch += 1;
         self.durable = self.latest;
@@ -354,8 +354,8 @@ impl Overlay {
         self.read_sets.remove(self.epoch, set);
     }
 
-    /// Reserves the keys, which must have one scope, in addition to those that it reserved before. Other calls cannot
-    /// write them.
+    /// Reserves the keys, which must have one scope, in addition to the keys that the reservation already has. Other
+    /// calls cannot write them.
     pub fn reserve(&mut self, reservation: ReservationId, keys: impl IntoIterator<Item = Key>) {
         for key in keys {
             let reserved = || ReservedKeys { reservation, keys: HashSet::new() };

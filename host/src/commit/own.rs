@@ -68,7 +68,7 @@ impl<'a> Host<'a> {
     /// Applies the change, and retries it after conflicts. Returns `None` if there was nothing to change.
     ///
     /// # Errors
-    /// [`OwnError::Contended`] after `RUNS_MAX` conflicts.
+    /// [`OwnError::Contended`] after `RUNS_MAX` runs that conflicted or were discarded.
     pub async fn apply<C: Change>(&self, change: &C) -> Result<Option<C::Output>, OwnError> {
         for _ in 0..RUNS_MAX {
             let mut draft = self.committer.begin(self.call.clone());

@@ -12,7 +12,8 @@ use crate::db::model::{DataModel, PrepareOptions};
 use crate::db::{Database, DbOptions};
 use crate::manifest;
 
-/// The plugin "notes" with the collection "things"; the member "title" is unique, "kind" is indexed.
+/// Returns the model of the plugin "notes" with the collection "things". The member "title" is unique, and "kind" is
+/// indexed.
 pub fn model(data_version: u32, reads_from: Option<u32>) -> Arc<DataModel> {
     let index =
         |name: &str, field: &str, unique| manifest::Index { name: name.into(), fields: vec![field.into()], unique };
@@ -61,8 +62,8 @@ impl Bench {
         self.committer.begin(call(&self.model, "acme/test"))
     }
 
-    /// Runs and commits a call like the host: runs it again after conflicts, after four of them with a reservation.
-    /// Returns the number of runs.
+    /// Runs and commits a call like the host: runs it again after a conflict. A conflict in the fourth run or
+    /// later also reserves its keys. Returns the number of runs.
     pub async fn run(&self, work: impl AsyncFn(&mut Draft) -> DraftResult<()>) -> Result<u32, CommitError> {
         self.run_with_record(async |draft| work(draft).await.map(|()| None)).await
     }
@@ -117,7 +118,7 @@ pub fn call(model: &Arc<DataModel>, tenant: &str) -> CallIdentity {
     }
 }
 
-/// Returns the generation of journal lines.
+/// Returns the version and component that journal lines name.
 pub fn decided_by() -> Arc<DecidedBy> {
     Arc::new(DecidedBy { version: "1.0.0".into(), component: "c0ffee".into() })
 }

@@ -1,7 +1,7 @@
 //! Certificate files that plugins.toml names: those of the listener, and additional roots for outgoing calls.
 //!
-//! Invariant: named files are read, unless nothing is going to be started. Each invalid file is reported as a mistake
-//! of its own.
+//! Invariant: named files are read, unless the configuration is only inspected. Each invalid file is reported as a
+//! mistake of its own.
 
 use std::path::PathBuf;
 

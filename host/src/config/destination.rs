@@ -19,7 +19,7 @@ use crate::{
     secrets::SecretText,
 };
 
-/// Values that a plugin's section is read together with.
+/// Values outside of a plugin's section that its reader requires.
 #[derive(Clone, Copy)]
 pub struct PluginContext<'a> {
     /// Folder of plugins.toml. Paths in the file are relative to it.
@@ -31,7 +31,7 @@ pub struct PluginContext<'a> {
     pub plugins: &'a [&'a str],
 }
 
-/// Checks the name of a destination, of an operator or of a tenant.
+/// Checks the name of a destination that an operator or a tenant defines.
 pub fn check_destination_name(name: &str) -> Result<(), String> {
     let letters = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte));
     if letters && (1..=DESTINATION_NAME_BYTES_MAX).contains(&name.len()) {
@@ -130,7 +130,7 @@ fn read_plugin_destination(
         let text = format!("`{path}`: there is no plugin \"{}\".{hint}", plugin.value.escape_debug());
         match context.purpose {
             Purpose::Check => section.mistakes().at(&plugin.span, text),
-            // Only its calls fail. Nothing else that the host serves depends on it.
+            // Only calls to this destination fail. Nothing else that the host serves depends on it.
             _ => section.mistakes().warn_at(&plugin.span, text),
         }
     }
@@ -190,7 +190,7 @@ fn read_server(
     Some(DestinationKind::Server { base_url: base_url.value, login })
 }
 
-/// Requires https:// for destinations of live tenants, so that nobody on the way can read what they send.
+/// Requires https:// for destinations of live tenants, so that their calls cannot be read in transit.
 fn require_https(section: &Section<'_>, base_url: &str, login: &Login) {
     let is_open = |url: &str| {
         let target = check_url(url, &AddressRule::everywhere(), Scheme::HttpOrHttps);
@@ -214,8 +214,8 @@ fn require_https(section: &Section<'_>, base_url: &str, login: &Login) {
 
 /// Reads "env:NAME" or "file:PATH". Returns `None` if the key is absent.
 ///
-/// After a mistake, returns a placeholder, so that the login is not reported as incomplete as well. If nothing is going
-/// to be started, an unreadable secret is accepted: it may be on another machine.
+/// After a mistake, returns a placeholder, so that the login is not reported as incomplete as well. If the
+/// configuration is only inspected, an unreadable secret is accepted: it may be on another machine.
 fn read_secret(section: &mut Section<'_>, key: &'static ConfigKey, context: PluginContext<'_>) -> Option<SecretText> {
     let given = section.take_string(key)?;
     let (mistakes, path) = (section.mistakes(), section.path(key.name));

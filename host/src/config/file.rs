@@ -42,8 +42,8 @@ pub struct Source<'a> {
     pub flags: &'a Flags,
     pub variables: &'a Variables,
     pub purpose: Purpose,
-    /// Number of files that the host may have open. `None` if there is no limit, or if another machine is going to
-    /// serve.
+    /// Number of files that the host may have open. `None` if there is no limit, or if the configuration is only
+    /// inspected.
     pub open_files_max: Option<u64>,
 }
 

@@ -1,5 +1,5 @@
-//! Settings that may be given as a flag, a variable, or in the file. The first one given takes effect; each one is
-//! checked.
+//! Settings that may be given as a flag, a variable, or in the file. The first value in this order takes effect. Every
+//! value is checked.
 
 use std::{
     net::SocketAddr,
@@ -34,8 +34,8 @@ impl Layer {
 }
 
 impl LayeredSetting<'_> {
-    /// Parses the value of every layer with `read` and returns the first one. `read` receives whether the value is in
-    /// the file.
+    /// Parses the value of every layer with `read` and returns the first valid one. `read` receives the value, and true
+    /// if it is in the file.
     fn resolve<T>(self, mistakes: &Mistakes<'_>, read: impl Fn(&str, bool) -> Result<T, String>) -> Option<T> {
         let named = [self.flag, self.variable].into_iter();
         let named = named.filter_map(|(name, value)| Some((Layer::Named(name), value?.to_owned())));

@@ -89,13 +89,13 @@ pub fn default_connections(machine_bytes: Option<u64>) -> u64 {
     room.map_or(CONNECTIONS_DEFAULT_MAX, |room| room.clamp(CONNECTIONS_DEFAULT_MIN, CONNECTIONS_DEFAULT_MAX))
 }
 
-/// Returns how many connections fit within a limit of open files.
+/// Returns the number of connections that fit within a limit of open files.
 pub fn connections_within(files: u64) -> u64 {
     let others = files.saturating_sub(FILES_OF_HOST);
     (others.saturating_mul(FILES_OF_CONNECTIONS_PERCENT) / 100).max(1)
 }
 
-/// Returns the smallest limit of open files that allows so many connections.
+/// Returns the smallest limit of open files that allows this number of connections.
 pub fn files_for(connections: u64) -> u64 {
     connections.saturating_mul(100).div_ceil(FILES_OF_CONNECTIONS_PERCENT).saturating_add(FILES_OF_HOST)
 }

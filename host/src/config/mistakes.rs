@@ -1,4 +1,4 @@
-//! Mistakes of a configuration. All of them are reported at once, each with its line and a remedy.
+//! Mistakes of a configuration. All mistakes are reported at once, each with its line and a remedy.
 
 use std::{cell::RefCell, fmt, ops::Range, path::PathBuf};
 

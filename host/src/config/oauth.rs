@@ -124,8 +124,8 @@ fn read_keys(section: &mut Section<'_>, source: &Source<'_>, environment: Enviro
     }
 }
 
-/// Reads the URL of the keys. Keys must be fetched over TLS or from this machine: whoever changes them on the way can
-/// forge tokens.
+/// Reads the URL of the keys. In production, keys must be fetched over TLS or from this machine, because an attacker
+/// who changes them in transit can forge tokens.
 fn read_url(section: &Section<'_>, url: Located<String>, environment: Environment) -> Option<IssuerKeys> {
     let path = section.path(keys::JWKS_URL.name);
     match check_url(&url.value, &AddressRule::everywhere(), Scheme::HttpOrHttps) {

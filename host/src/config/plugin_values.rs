@@ -48,7 +48,7 @@ pub struct PluginLimits {
     pub calls: usize,
     /// Calls that wait for a permit. Further calls get 503.
     pub queue: usize,
-    /// Percentage of both that one tenant may use.
+    /// Percentage of `calls` and of `queue` that one tenant may use.
     pub tenant_percent: u64,
     pub component_bytes: u64,
     /// Functions of the component in all of its core modules together.
@@ -99,8 +99,8 @@ pub struct WebhookConfig {
 /// How tasks of one plugin are retried.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TaskConfig {
-    /// Delays between runs that end in a fault. A task has one run more than there are delays, and the last is marked
-    /// as such. `None` uses the delays that the task declares.
+    /// Delays between runs that end in a fault. A task has one run more than there are delays, and the last run is
+    /// marked as the last. `None` uses the delays that the task declares.
     pub delays_ms: Option<Vec<u64>>,
 }
 

@@ -1,7 +1,7 @@
 //! Settings that suit development but are dangerous in production. Some are rejected, others cause a warning.
 //!
-//! A setting is rejected if it lets a tenant reach this host from within. A warning is given if the danger depends on
-//! the network around the host, which no file describes.
+//! A setting is rejected if it lets a test tenant reach a listener of this host. It causes a warning if the danger
+//! depends on the network around the host or on its tenants, which the file does not describe.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
@@ -22,7 +22,7 @@ impl OwnAddresses {
         self.environment == Environment::Production
     }
 
-    /// Warns if the operators' listener accepts connections on all addresses: it speaks plain HTTP, including its
+    /// Warns if the operators' listener accepts connections on all addresses: it uses plain HTTP, which exposes its
     /// token.
     pub fn check_admin_listen(&self, mistakes: &Mistakes<'_>) {
         if self.is_production() && self.admin_listen.ip().is_unspecified() {

@@ -80,7 +80,7 @@ impl<'a> Section<'a> {
         self.take_number_or(key, &format!("{} is the default", key.default))
     }
 
-    /// Takes a number whose default is not that of the key. `default` describes it.
+    /// Takes a number whose default differs from that of the key. `default` describes it for a mistake.
     pub fn take_number_or(&mut self, key: &NumberKey, default: &str) -> Option<u64> {
         let found = self.take(key.name)?;
         let number =
@@ -126,7 +126,7 @@ impl<'a> Section<'a> {
         value
     }
 
-    /// Takes a list of strings. Returns an empty list if the key is absent or its value is not such a list.
+    /// Takes a list of strings. Returns an empty list if the key is absent or its value is not a list of strings.
     pub fn take_strings(&mut self, key: &ConfigKey) -> Vec<Located<String>> {
         let Some(found) = self.take(key.name) else { return Vec::new() };
         let strings = found.value.as_array().and_then(|items| {

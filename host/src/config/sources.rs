@@ -27,7 +27,7 @@ pub struct Flags {
     pub data_dir: Option<PathBuf>,
 }
 
-/// Environment variables that the host knows, and those that the operator names in plugins.toml.
+/// Environment variables that the host reads, and those that the operator names in plugins.toml.
 #[derive(Clone, Default)]
 pub struct Variables {
     known: BTreeMap<String, Zeroizing<String>>,

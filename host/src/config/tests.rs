@@ -209,7 +209,7 @@ fn inspect_does_not_require_the_master_key_of_production() {
     assert!(read_for(Purpose::Inspect, text, &Flags::default(), &Variables::default()).is_ok());
 }
 
-/// Mistakes of a production file without TENON_MASTER_KEY.
+/// Returns the mistakes of a production file without TENON_MASTER_KEY.
 fn check_key_file(purpose: Purpose, data_dir: &Path) -> Vec<String> {
     let text = format!("environment = \"production\"\ndata-dir = {data_dir:?}\n");
     read_for(purpose, &text, &Flags::default(), &Variables::default()).err().unwrap_or_default()
@@ -343,7 +343,7 @@ fn each_invalid_certificate_file_is_reported() {
 proptest::proptest! {
     /// Any file gives a configuration, or mistakes with line numbers within the file.
     #[test]
-    fn reader_accepts_any_text(text in r#"(\[?(plugins|http|retention|environment|listen|x)(\.notes|\.limits|\.calls)?\]?|[ =\n"'\[\]{},.#0-9a-f-]|\PC){0,40}"#) {
+    fn any_text_gives_a_configuration_or_located_mistakes(text in r#"(\[?(plugins|http|retention|environment|listen|x)(\.notes|\.limits|\.calls)?\]?|[ =\n"'\[\]{},.#0-9a-f-]|\PC){0,40}"#) {
         let (flags, variables) = (Flags::default(), Variables::default());
         let source = file::Source { path: Path::new("plugins.toml"), flags: &flags, variables: &variables, purpose: Purpose::Inspect, open_files_max: None };
         if let Err(mistakes) = file::read(&source, &text) {

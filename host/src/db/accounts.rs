@@ -17,7 +17,7 @@ pub struct AccountRow {
     pub version: Version,
 }
 
-/// Sum of all balances of one asset, plugin and tenant. Any other value than zero is an error in the ledger.
+/// Sum of all balances of one asset, plugin and tenant. Any value other than zero is an error in the ledger.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LedgerSum {
     pub plugin: String,

@@ -7,7 +7,7 @@
 //!
 //! Invariants:
 //! - A batch is applied as a whole or not at all, and its id is written in the same transaction.
-//! - The last statements of a batch number its events.
+//! - The last statements of a batch write its events and deliveries.
 //! - After an error at COMMIT the connection is never used again.
 
 pub(super) mod credentials;
@@ -259,8 +259,8 @@ impl Writer {
         self.failed(error).await
     }
 
-    /// Handles an error. Reopens a lost connection at once, so that foreign writes are undetected for as short as
-    /// possible.
+    /// Handles an error. Reopens a lost connection at once, so that foreign writes are undetected for as short a time
+    /// as possible.
     async fn failed(&mut self, error: DbError) -> ApplyError {
         self.cache.clear();
         self.database.health().record_error(&error);

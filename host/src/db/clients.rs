@@ -65,7 +65,7 @@ impl Database {
         rows.iter().map(client_of).collect()
     }
 
-    /// Records the use of an assertion. Returns true if it was not used before. Deletes expired assertions.
+    /// Records the use of an assertion. Returns true if the assertion was not used before. Deletes expired assertions.
     pub async fn record_assertion(&self, id: &[u8; 32], ends_at: Timestamp, now: Timestamp) -> Result<bool, DbError> {
         let delete = sqlx::query("DELETE FROM assertions WHERE ends_at <= ?").bind(int(now));
         let insert = sqlx::query("INSERT OR IGNORE INTO assertions (id, ends_at) VALUES (?, ?)");

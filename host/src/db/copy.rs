@@ -16,7 +16,7 @@ use crate::limits::{CHECK_THOROUGH_BYTES_MAX, SEARCH_CANCEL_CHECK_STEPS, START_C
 /// Result of SQLite's integrity check of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PageCheck {
-    /// Whether each index was compared with its table, which is skipped for a very large file.
+    /// Whether each index was compared with its table. False for a very large file.
     pub thorough: bool,
     /// Messages of SQLite. Empty if the file is valid.
     pub problems: Vec<String>,
@@ -59,7 +59,7 @@ pub(super) async fn find_problems(
 }
 
 impl Database {
-    /// Checks pages, indexes and foreign keys of the whole file. Returns the messages of SQLite.
+    /// Checks pages, indexes and foreign keys of the whole file. Returns the problems found.
     pub async fn check_pages_thoroughly(&self) -> Result<Vec<String>, DbError> {
         self.check_whole("PRAGMA integrity_check(20)").await
     }
@@ -88,10 +88,10 @@ impl Database {
         unsigned(bytes)
     }
 
-    /// Copies the current durable state into a new file with mode 0600, which is on disk when this returns.
+    /// Copies the current durable state into a new file with mode 0600. The copy is on disk when this returns.
     ///
     /// Reads and writes continue meanwhile. Data written meanwhile stays in the log. Calls `should_continue`
-    /// periodically.
+    /// periodically, and fails once it returns false.
     pub async fn copy_into(&self, target: &Path, should_continue: ContinueFn) -> Result<(), DbError> {
         let Some(name) = target.to_str() else {
             return Err(DbError::Precondition(format!("{} is not UTF-8", target.display())));

@@ -40,7 +40,7 @@ const CARRYING: &str = "FROM key_attributes CROSS JOIN keys ON keys.id = key_att
                         AND key_attributes.ends_at > ?";
 
 impl Database {
-    /// Returns the valid credentials with the attribute, oldest first.
+    /// Returns the valid credentials with the attribute, oldest first, at most twice `CREDENTIALS_LIVE_MAX`.
     pub async fn find_credentials(
         &self,
         scope: &Scope,

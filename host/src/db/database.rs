@@ -1,16 +1,16 @@
 //! The database file: open, close, the lock, the writer's connection, the readers.
 //!
-//! Every open first inspects the files (`files`). It then checks the database on a read-only connection (`inspect`):
-//! its pages, and its identity against the recorded one (`identity`).
+//! Before `Database::open` writes, it inspects the files (`files`). It then checks the database on a read-only
+//! connection (`inspect`): its pages, and its identity against the recorded one (`identity`).
 //!
 //! Invariants:
-//! - One process has the file open (OS locks on `FILE.lock` and its folder).
+//! - One process has the file open for writing (OS locks on `FILE.lock` and its folder).
 //! - One connection writes (`write`): one transaction at a time, in a task that callers cannot interrupt.
 //! - Long queries (`search`) have their own connections.
 //! - A connection whose COMMIT or ROLLBACK failed is closed and never used again.
 //!
-//! - `slot`: the writer's connection, and whether in-memory decisions are still valid for the file. `write`: its
-//!   transactions.
+//! `slot` holds the writer's connection, and whether in-memory decisions are still valid for the file. `write` runs the
+//! transactions of that connection.
 
 mod accept;
 mod health;
@@ -75,8 +75,8 @@ impl Database {
     /// `url`: "sqlite:PATH".
     ///
     /// # Errors
-    /// `Precondition` if another process has the file open, or if the file is newer than this program, of another
-    /// program, or not the recorded database. `Damaged` if one of its files cannot be trusted.
+    /// `Precondition` if another process has the file open, if a newer Tenon or another program wrote the file, or if
+    /// it is not the recorded database. `Damaged` if one of its files cannot be trusted.
     pub async fn open(url: &str, options: &DbOptions) -> Result<Database, DbError> {
         let path = options::path_of(url)?;
         let mut lock = FileLock::take(&path).await?;
@@ -95,7 +95,7 @@ impl Database {
     /// meanwhile.
     ///
     /// # Errors
-    /// `Precondition` if the file is absent, a host runs, or it is not the recorded database.
+    /// `Precondition` if the file is absent, a host runs, or the file is not the recorded database.
     pub async fn open_unchanged(url: &str, options: &DbOptions) -> Result<Database, DbError> {
         let path = options::path_of(url)?;
         // Before the lock, so that a mistyped path creates no lock file.
@@ -150,12 +150,11 @@ impl Database {
         Ok(database)
     }
 
-    /// Like `open_read_only`, but the schema may be older. Its readers use only columns that every
-    /// schema has.
+    /// Like `open_read_only`, but the schema may be older. Callers must read only columns that every schema has.
     pub async fn open_older_read_only(url: &str, options: &DbOptions) -> Result<Database, DbError> {
         let path = options::path_of(url)?;
         options::existing(&path)?;
-        // The files of a running host change, and the host has inspected them itself.
+        // Skipped beside a running host: its files change, and the host has inspected them itself.
         if let Some(lock) = SharedLock::take(&path)? {
             refuse_empty(&path, &files::survey(&path, lock.trust)?)?;
         }

@@ -5,7 +5,7 @@
 //! no new rows.
 //!
 //! - `due`: the queries of the scheduler. `fan_out`: deliveries that exceeded the transaction of their event.
-//!   `recovery`: recoveries that exceeded theirs.
+//!   `recovery`: recoveries that exceeded the transaction of their command.
 //! - `list`: queries of tenants. `search`: queries of operators. `prune`: deletes old rows.
 
 mod due;
@@ -59,7 +59,7 @@ impl DeliveryState {
         known.ok_or_else(|| DbError::Corrupt(format!("a delivery in the state {number}")))
     }
 
-    /// "pending", "retrying", "delivered", "failed".
+    /// Returns "pending", "retrying", "delivered" or "failed".
     pub fn name(self) -> &'static str {
         match self {
             DeliveryState::Pending => "pending",
@@ -97,10 +97,11 @@ pub enum DeliveryTransition {
     GivenUp,
 }
 
-/// The health of an endpoint: the time since which all its attempts fail; `None`: the last attempt succeeded.
+/// The health of an endpoint.
 #[derive(Clone, Copy, Debug)]
 pub struct EndpointHealth {
     pub queue: QueueId,
+    /// The time since which all attempts fail. `None` if the last attempt succeeded.
     pub failing_since: Option<Timestamp>,
 }
 
@@ -127,9 +128,10 @@ static OUTCOMES: LazyLock<ChunkedSql> = LazyLock::new(|| {
 });
 
 impl Database {
-    /// Records attempts and their transitions in one transaction, at most one attempt for each delivery. Does not wait
-    /// for the disk: after a loss of power, deliveries whose outcome is lost are sent again with the same id, as after
-    /// any crash.
+    /// Records attempts and their transitions in one transaction.
+    ///
+    /// `attempts` contains at most one attempt for each delivery. Does not wait for the disk: after a power failure,
+    /// deliveries whose outcome is lost are sent again with the same id, as after any crash.
     pub async fn record_attempts(&self, attempts: &[AttemptRow], health: &[EndpointHealth]) -> Result<(), DbError> {
         if attempts.is_empty() && health.is_empty() {
             return Ok(());

@@ -30,7 +30,7 @@ pub struct DiskGauge {
 
 #[derive(Default)]
 struct FreeSpace {
-    /// The free space is below the watermark.
+    /// Whether the free space is below the watermark.
     low: AtomicBool,
     /// Bytes that each tenant may write in a period while space is scarce. 0 if it is not scarce.
     share: AtomicU64,
@@ -41,6 +41,7 @@ struct FreeSpace {
 struct Period {
     /// Number of disk checks since the period began.
     checks: u64,
+    /// Free space when the period began.
     free_bytes: u64,
     /// Bytes written by each tenant.
     written: HashMap<Arc<str>, u64>,
@@ -89,7 +90,7 @@ impl DiskGauge {
     /// Updates the free space. Called every `DISK_CHECK_MS`. Logs each change of state.
     pub fn set_free_bytes(&self, free_bytes: u64, free_bytes_min: u64) {
         let scarce = free_bytes < free_bytes_min.saturating_mul(2);
-        self.share(free_bytes, if scarce { (free_bytes_min / DISK_SHARES).max(1) } else { 0 });
+        self.set_share(free_bytes, if scarce { (free_bytes_min / DISK_SHARES).max(1) } else { 0 });
         let low = free_bytes < free_bytes_min;
         if self.space.low.swap(low, Ordering::Relaxed) == low {
             return;
@@ -105,7 +106,7 @@ impl DiskGauge {
     }
 
     /// Sets the share. Begins a period when space becomes scarce, and after every `DISK_SHARE_CHECKS` checks.
-    fn share(&self, free_bytes: u64, share: u64) {
+    fn set_share(&self, free_bytes: u64, share: u64) {
         let before = self.space.share.swap(share, Ordering::Relaxed);
         if share == 0 {
             return;

@@ -28,11 +28,11 @@ impl FeedFilter {
 /// The limits of a page.
 #[derive(Clone, Copy, Debug)]
 pub struct FeedBounds {
-    /// Events in the page.
+    /// Maximum number of events in the page.
     pub rows: usize,
-    /// Examined events, whether they match the filter or not.
+    /// Maximum number of examined events, whether they match the filter or not.
     pub examined: usize,
-    /// Total size of the examined bodies.
+    /// Maximum total size of the examined bodies.
     pub bytes: usize,
 }
 
@@ -103,7 +103,7 @@ impl Database {
         Ok(page)
     }
 
-    /// Returns the number of the newest event of all tenants; 0 if there never was one.
+    /// Returns the number of the newest event of all tenants, or 0 if there never was one.
     pub async fn newest_event(&self) -> Result<EventSeq, DbError> {
         let seq: Option<EventSeq> = sqlx::query_scalar("SELECT seq FROM sqlite_sequence WHERE name = 'events'")
             .fetch_optional(&*self.readers())

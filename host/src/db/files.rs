@@ -1,8 +1,8 @@
 //! Inspects the files of a database without opening them in SQLite.
 //!
-//! SQLite ignores the log from its first invalid frame on, and deletes a log beside an empty file. Therefore every open
-//! inspects the files first. This module never writes. Invariant: it reports only damage that a crash of the process or
-//! the machine cannot cause.
+//! SQLite ignores the log from its first invalid frame on, and deletes a log beside an empty file. Therefore a host
+//! inspects the files before it opens them. This module never writes. Invariant: it reports only damage that a crash of
+//! the process or the machine cannot cause.
 //!
 //! - `header`: the header of the file. `log`: the write-ahead log (`FILE-wal`). `index`: its index in shared memory
 //!   (`FILE-shm`).
@@ -109,7 +109,7 @@ pub fn survey(database: &Path, trust: IndexTrust) -> Result<Survey, DbError> {
     let damaged = |file: &Path, what: String| Damage { file: file.to_owned(), what, remedy: remedy() };
     let header = Header::read(database)?.map_err(|what| damaged(database, what))?;
     let (pages, page_bytes) = (bytes / header.page_bytes, header.page_bytes);
-    // Another journal mode means that it is not a database of Tenon, or is being created.
+    // Another journal mode means that the file is not a database of Tenon, or is being created.
     if !header.is_wal {
         return Ok(Survey::Database { pages, page_bytes, log_frames: 0, log_bytes });
     }

@@ -109,7 +109,7 @@ pub struct Slot<'c> {
     pub name: Arc<str>,
 }
 
-/// Returns the slot of a unique index if the query only fixes a value for each of its fields.
+/// Returns the slot of a unique index if the query consists of one equality condition for each field of that index.
 pub fn slot_of<'c>(collection: &'c Collection, query: &Query) -> Option<Slot<'c>> {
     let Query { conditions, sort, after: None, offset: 0, limit: 1..=FIND_ENTRIES_MAX } = query else { return None };
     let mut fields = vec![Field::Null; collection.columns.len()];
@@ -125,7 +125,7 @@ pub fn slot_of<'c>(collection: &'c Collection, query: &Query) -> Option<Slot<'c>
 }
 
 impl Database {
-    /// Returns a page of records. It has fewer than `limit` entries, and a `next`, if they would exceed
+    /// Returns a page of records. The page ends early, with a `next`, if the bodies of `limit` entries would exceed
     /// `FIND_BYTES_MAX` together.
     pub async fn find_page(&self, scope: &Scope, collection: &Collection, query: &Query) -> Result<Page, FindError> {
         check(collection, &query.conditions)?;

@@ -1,6 +1,6 @@
 //! Rows of API keys, those created by operators and those issued by plugins.
 //!
-//! Contains only hashes of keys. Of signing keys it also stores a sealed copy, which nothing in this module can open.
+//! Stores the hash of each key, and a sealed copy of each signing key. Nothing in this module can open the copy.
 
 use std::sync::Arc;
 
@@ -38,7 +38,7 @@ pub struct StoredKey {
     pub expires_at: Option<Timestamp>,
     pub last_used_at: Option<Timestamp>,
     pub revoked_at: Option<Timestamp>,
-    /// Whether the key can sign, so that a sealed copy of it is stored.
+    /// Whether the key can sign. If it can, a sealed copy of it is stored.
     pub signs: bool,
     pub kind: CredentialKind,
     /// Label given by the plugin that issued the key. `None` if an operator created it.

@@ -124,7 +124,7 @@ pub enum IndexField {
     Id,
     CreatedAt,
     UpdatedAt,
-    /// Position in `Collection::columns`. A unique index contains only such fields.
+    /// Position in `Collection::columns`. A unique index contains only `Column` fields.
     Column(usize),
 }
 
@@ -158,7 +158,7 @@ impl Collection {
         Collection { name, owner, columns: Vec::new(), indexes: Vec::new(), table, tree: FieldTree::default() }
     }
 
-    /// Returns true if the collection has exactly this index, not only one of the same name.
+    /// Returns true if the collection has exactly this index, not only an index with the same name.
     pub fn declares(&self, index: &Index) -> bool {
         self.indexes.iter().any(|own| own.id == index.id)
     }

@@ -44,7 +44,7 @@ impl Database {
     /// Stores a message once for each key of a destination, whatever its content, and returns the id of the stored
     /// message.
     ///
-    /// Durable when it returns.
+    /// The message is durable when this returns.
     pub async fn store_message(&self, message: &OutboxMessage<'_>) -> Result<String, DbError> {
         let store = sqlx::query_scalar(
             "INSERT INTO outbox (id, plugin, tenant, destination, method, path, media_type, body, key, at) \

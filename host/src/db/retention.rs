@@ -65,7 +65,7 @@ impl GrowingTable {
         }
     }
 
-    /// Number of newest rows that are never deleted.
+    /// Returns the number of newest rows that are never deleted.
     fn protected_rows(self) -> u32 {
         if self == GrowingTable::Batches { BATCHES_KEPT } else { 0 }
     }

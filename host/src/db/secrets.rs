@@ -45,7 +45,8 @@ impl Database {
         self.write(move |write| Box::pin(insert(write))).await
     }
 
-    /// Replaces a secret if it is still equal to `before`. Returns true if it was. For sealing under another key.
+    /// Replaces a secret if it is still equal to `before`. Returns true if it was replaced. Used to seal secrets under
+    /// another key.
     pub async fn replace_secret(&self, before: &StoredSecret, sealed: &[u8]) -> Result<bool, DbError> {
         let update = sqlx::query("UPDATE secrets SET sealed = ? WHERE name = ? AND sealed = ?");
         let update = update.bind(sealed.to_vec()).bind(before.name.clone()).bind(before.sealed.clone());

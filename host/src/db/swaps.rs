@@ -74,12 +74,12 @@ type Columns = (
 );
 
 impl Database {
-    /// Writes a line. Durable when it returns.
+    /// Writes a line, which is durable when this returns.
     pub async fn record_swap(&self, swap: &SwapRow) -> Result<(), DbError> {
         self.record_swaps(vec![swap.clone()]).await
     }
 
-    /// Writes several lines in one transaction. Durable when it returns.
+    /// Writes several lines in one transaction, which is durable when this returns.
     pub async fn record_swaps(&self, swaps: Vec<SwapRow>) -> Result<(), DbError> {
         self.write(move |write| {
             Box::pin(async move {
@@ -138,8 +138,8 @@ impl Database {
         rows.into_iter().map(swap_of).collect()
     }
 
-    /// Returns the lines of a plugin with the outcome "published", newest first. Of the lines that publish the same
-    /// component again, as after a change of settings, only the newest line of the plugin is returned.
+    /// Returns the lines of a plugin with the outcome "published", newest first. A line that publishes the same
+    /// component again, as after a change of settings, is returned only if it is the newest of these lines.
     pub async fn find_published_swaps(&self, plugin: &str, limit: u32) -> Result<Vec<SwapRow>, DbError> {
         let rows: Vec<Columns> = sqlx::query_as(
             "SELECT at, who, plugin, action, from_hash, to_hash, version, file_hash, outcome, reasons, steps_ms \

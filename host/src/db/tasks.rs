@@ -114,7 +114,7 @@ impl Database {
         Ok(first)
     }
 
-    /// Lists tasks after the key `after`, ordered by plugin, tenant and id. For operators that look for stuck tasks.
+    /// Lists tasks after the key `after`, ordered by plugin, tenant and id. Operators use it to find stuck tasks.
     pub async fn list_tasks(
         &self,
         kind: TaskKind,
@@ -176,8 +176,8 @@ impl Database {
         of(TaskKind::Timer).chain(of(TaskKind::Effect)).collect()
     }
 
-    /// Returns the table of a queue, and the SQL expression for the destination. `None` if nothing was ever written to
-    /// it.
+    /// Returns the table of a queue, and the SQL expression for the destination. Returns `None` if the table does not
+    /// exist.
     fn table_of_queue(&self, queue: &TaskQueue) -> Option<(Arc<str>, &'static str)> {
         let name = format!("{}_{}", queue.scope.plugin(), queue.kind().collection());
         let table = self.catalogue().find(&name)?;

@@ -38,7 +38,7 @@ pub struct AttemptResult {
     pub seq: EventSeq,
     pub at: Timestamp,
     pub duration_ms: u64,
-    /// "delivered", the class of the failure, or "status".
+    /// "delivered", "status", "missing", "not-made", or the class of the failure.
     pub name: &'static str,
     pub status: Option<u16>,
     /// The first bytes of the response, or a reason.
@@ -69,7 +69,8 @@ impl AttemptResult {
     }
 }
 
-/// Sends the request and returns its result within the timeout of the policy, plus the time to read the event.
+/// Sends the request and returns its result within the timeout of the policy, plus the time to read the event and the
+/// keys.
 pub async fn perform(parts: &DeliveryParts, mut job: AttemptJob) -> AttemptResult {
     let at = parts.clock.now();
     if job.event.is_none() {
@@ -137,7 +138,7 @@ async fn headers(
     let mut headers = HeaderMap::with_capacity(8);
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     headers.extend(signing::sign(&message, &secrets).map_err(|error| error_text(&error))?);
-    // A receiver may have only one key, so this header carries the signature of the newest.
+    // A receiver that checks a custom header may have only one key, so the header is signed with the newest.
     let newest = secrets.first().filter(|_| !info.endpoint.signatures.is_empty()).map(SigningSecret::text);
     for (signature, api_key) in info.endpoint.signatures.iter().zip(&api_keys) {
         let key = if signature.key == SignatureKey::Endpoint { &newest } else { api_key };

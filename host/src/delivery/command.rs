@@ -21,7 +21,7 @@ pub enum EndpointCommand {
     Disable(Disabled),
     /// Delivers an event again, now.
     Redeliver { event: Arc<str> },
-    /// Delivers again all events whose delivery was given up since then.
+    /// Delivers again all events whose delivery was given up at `since` or later.
     Recover { since: Timestamp },
 }
 
@@ -50,7 +50,8 @@ impl own::Change for AddressedCommand<'_> {
     }
 }
 
-/// Applies a command of an operator and adds an entry to the audit log. Returns false if there was nothing to change.
+/// Applies a command of an operator and adds a line to the operators' journal. Returns false if there was nothing to
+/// change.
 pub async fn apply_operator_command(
     committer: &Committer,
     scope: &Scope,

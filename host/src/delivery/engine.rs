@@ -1,8 +1,8 @@
-//! The loop around the scheduler. Commits and ended attempts are its input; it starts attempts and writes decisions.
+//! The loop around the scheduler. Commits and ended attempts are its input. It starts attempts and writes decisions.
 //!
-//! A single task that never waits for a receiver. Invariants: it passes everything that it has received to the
-//! scheduler before it starts an attempt. It reads rows only after all earlier decisions are written. Between two polls
-//! of the notifications it reads the rows of a bounded number of queues.
+//! The engine is a single task that never waits for a webhook receiver. Invariants: it passes everything that it has
+//! received to the scheduler before it starts an attempt. It reads rows only after all earlier decisions are written.
+//! Between two polls of the notifications it reads the rows of a bounded number of queues.
 //!
 //! - `follow`: notifications of commits, and catching up where some were missed.
 
@@ -50,8 +50,8 @@ pub struct Engine {
     scheduler: Scheduler,
     queues: Queues,
     event_cache: EventCache,
-    /// Queues that were reread while an attempt was in flight. They are reread after it, because the change may concern
-    /// its delivery.
+    /// Queues that were reread while an attempt was in flight. They are reread again after the attempt, because the
+    /// change may concern its delivery.
     reread_after_attempt: HashSet<QueueId>,
     recorder: Recorder,
     notifications: broadcast::Receiver<Arc<CommitNotification>>,
@@ -151,7 +151,7 @@ impl Engine {
         metrics.set_waiting(counts.held, counts.first_in_flight + counts.retries_in_flight);
     }
 
-    /// Takes the next read of rows from the scheduler; returns false if there is none.
+    /// Takes the next read of rows from the scheduler. Returns false if there is none.
     #[cfg(test)]
     pub(super) fn take_load(&mut self) -> bool {
         self.scheduler.next_load(self.parts.clock.now()).is_some()
@@ -196,7 +196,7 @@ impl Engine {
         }
     }
 
-    /// Closes idle connections and evicts old events. Reads the policies again, which plugins.toml may have changed.
+    /// Closes idle connections and evicts old events. Applies changes of plugins.toml to the policies.
     fn refresh(&mut self) {
         let now = self.parts.clock.now();
         for (queue, settings) in self.queues.change_policies(|plugin| (self.parts.policies)(plugin)) {
@@ -252,7 +252,7 @@ impl Engine {
     }
 }
 
-/// Sleeps; `None` never returns.
+/// Sleeps for this time. Never returns if it is `None`.
 async fn pause(milliseconds: Option<u64>) {
     match milliseconds {
         Some(0) => tokio::task::yield_now().await,

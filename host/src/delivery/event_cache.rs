@@ -18,7 +18,7 @@ pub struct EventCache {
 
 struct CachedEvent {
     event: Arc<StoredEvent>,
-    /// First attempts that have not ended.
+    /// Number of first attempts that have not ended.
     attempts_left: usize,
 }
 

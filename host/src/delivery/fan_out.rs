@@ -1,4 +1,5 @@
-//! Creates the deliveries that exceed the batch of their event, and continues recoveries that exceed theirs.
+//! Creates the deliveries that exceed the batch of their event, and continues recoveries that exceed the batch of their
+//! command.
 //!
 //! A single task. Each transaction handles a bounded number of deliveries of one tenant, fewer if they take long.
 //! Tenants alternate, and so do new deliveries and recoveries. After each transaction the task pauses and leaves the
@@ -27,7 +28,7 @@ use crate::{
 /// The result of one transaction, for the engine.
 pub enum FanOutResult {
     Created(CreatedDeliveries),
-    /// The queue whose deliveries are due again; `None` if none of the examined deliveries is.
+    /// The queue whose deliveries are due again. `None` if none of the examined deliveries is due again.
     Recovered(Option<QueueId>),
 }
 
@@ -61,7 +62,7 @@ impl FanOutTask {
         (FanOutEnds { wake, results }, task)
     }
 
-    /// Runs until the engine has ended. The remaining deliveries are created after the next start.
+    /// Runs until the host stops or the engine has ended. The remaining deliveries are created after the next start.
     pub async fn run(mut self, mut stopped: watch::Receiver<bool>) {
         while !*stopped.borrow() && !self.results.is_closed() {
             let pause = match self.run_part().await {
@@ -89,7 +90,7 @@ impl FanOutTask {
         }
     }
 
-    /// Runs one transaction. Returns `None` if nothing of either kind is left.
+    /// Runs one transaction. Returns `None` if neither deliveries nor recoveries remain.
     async fn run_part(&mut self) -> Result<Option<Part>, DbError> {
         for _ in 0..2 {
             self.has_recovered = !self.has_recovered;
@@ -117,7 +118,7 @@ impl FanOutTask {
         Ok(Some(Part { result: FanOutResult::Recovered(is_due.then_some(queue)), deliveries, took }))
     }
 
-    /// A damaged database is reported once, by `Health`.
+    /// Logs an error. `Health` logs damage of the database, once.
     fn report(&self, error: &DbError) {
         self.database.health().record_error(error);
         if !self.database.health().is_damaged() {

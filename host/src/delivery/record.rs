@@ -3,8 +3,9 @@
 //! After each transaction the task pauses, so that outcomes collect: a transaction writes at least one page for each
 //! endpoint, regardless of the number of outcomes.
 //!
-//! The task never gives up. While the database cannot be written, outcomes wait in the channel. When the channel is
-//! full, the engine starts no attempts. A delivery whose outcome is not written when the process ends is sent again.
+//! The task retries failed writes until the host stops. While the database cannot be written, outcomes wait in the
+//! channel. When the channel is full, the engine starts no attempts. A delivery whose outcome is not written when the
+//! process ends is sent again.
 
 use std::{collections::HashSet, sync::Arc, time::Duration};
 

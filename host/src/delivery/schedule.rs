@@ -1,20 +1,20 @@
-//! The schedule of webhook deliveries: a pure state machine. Events and the time are its input; its output is the
+//! The schedule of webhook deliveries: a pure state machine. Its input is events and the time. Its output is the
 //! attempts to start.
 //!
 //! Owns the endpoint queues with the order, pauses and retries of all deliveries. It has no body, no socket, no clock
-//! and no database. The database is the source of truth; the scheduler holds the part that is needed soon. Invariants:
+//! and no database. The database is the source of truth. The scheduler holds the part that is needed soon. Invariants:
 //!
 //! - No attempt is early, no delivery has two attempts at once, and a delivery gets exactly the attempts of its
 //!   schedule, plus those that a redelivery or a recovery writes to its row.
 //! - A delivery is delivered, exhausted, dropped with its queue, or still waiting in memory or in the database.
 //! - First attempts of one subject in one queue start in their sequence, each after the previous one has ended.
 //! - No limit is exceeded. Free slots rotate between tenants, then between the queues of a tenant.
-//! - A step costs O(log n) and a few microseconds. A waiting delivery costs about 80 bytes, a queue about 1 kB, and a
-//!   delivery beyond the horizon or the room nothing.
+//! - A step costs O(log n) and a few microseconds. A waiting delivery takes about 80 bytes and a queue about 1 kB. A
+//!   delivery beyond the horizon or the room takes no memory.
 //!
 //! # Protocol for the engine
 //!
-//! 1. Open every queue. Set `has_stored` if rows may exist; the scheduler then loads them.
+//! 1. Open every queue. Set `has_stored` if rows may exist, so that the scheduler loads them.
 //! 2. After a commit, `offer` each delivery that it created. The scheduler loads deliveries for which it has no room
 //!    later.
 //! 3. After any change, and at `wake_at`: call `next` until it returns `None`, and `next_load` until it returns `None`.
@@ -153,8 +153,8 @@ impl Scheduler {
         self.reindex(id, now);
     }
 
-    /// Loads all rows of a queue again, because they changed by a decision made elsewhere. Rows replace waiting
-    /// deliveries. Rows of running attempts are ignored; the outcome of the attempt decides.
+    /// Loads all rows of a queue again, because a decision made elsewhere changed them. Rows replace waiting
+    /// deliveries. Rows of running attempts are ignored, because the outcome of the attempt decides.
     pub fn reread(&mut self, id: QueueId, now: Timestamp) {
         if let Some(queue) = self.queues.get_mut(&id) {
             queue.reread();

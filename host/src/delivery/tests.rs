@@ -47,7 +47,7 @@ struct ReceivedRequest {
     headers: HeaderMap,
 }
 
-/// Responds to every request with the current status; 0: never.
+/// Responds to every request with the current status. If the status is 0, it never responds.
 struct Receiver {
     url: String,
     status: Arc<parking_lot::Mutex<u16>>,
@@ -145,7 +145,8 @@ impl World {
         Delivery::start(self.parts.clone(), self.stop.subscribe()).await.unwrap()
     }
 
-    /// Opens an engine that does not run yet, with its running tasks. From here on it depends on notifications.
+    /// Starts the tasks of an engine, opens the engine and runs one pass of it. The engine receives later changes only
+    /// through notifications.
     async fn engine(&self) -> (engine::Engine, QueueViews) {
         let (recorder, work) = record::Recorder::new(self.parts.database.clone());
         let (ends, fan_out) = fan_out::FanOutTask::new(self.parts.database.clone());

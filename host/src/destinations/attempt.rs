@@ -44,8 +44,8 @@ impl Attempt<'_> {
         }
     }
 
-    /// Sends the request with a token. A token that is answered with 401 is replaced once, and the second response is
-    /// returned.
+    /// Sends the request with a token. Replaces a token that the server rejects with 401 once, and returns the second
+    /// response.
     async fn send_with_token(
         &self,
         target: &Target,
@@ -122,7 +122,7 @@ fn bearer(token: &SecretText) -> Result<HeaderValue, DestinationCallError> {
     sensitive(format!("Bearer {}", token.expose()))
 }
 
-/// RFC 7617.
+/// Builds the header value of basic authentication (RFC 7617).
 pub(super) fn basic(pair: &SecretText) -> Result<HeaderValue, DestinationCallError> {
     sensitive(format!("Basic {}", BASE64_STANDARD.encode(pair.expose())))
 }

@@ -60,7 +60,7 @@ fn request(client: &OAuthClient) -> Result<(HeaderMap, Bytes), DestinationCallEr
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/x-www-form-urlencoded"));
     match client.authentication {
         ClientAuthentication::Basic => {
-            // Both are form-encoded before they are joined (RFC 6749, 2.3.1).
+            // The client id and the secret are form-encoded before they are joined (RFC 6749, 2.3.1).
             let encoded = |text: &str| byte_serialize(text.as_bytes()).collect::<String>();
             let pair = format!("{}:{}", encoded(&client.client_id), encoded(client.client_secret.expose()));
             headers.insert(header::AUTHORIZATION, basic(&SecretText::new(pair))?);

@@ -19,7 +19,7 @@ pub(super) async fn store(
     destination: &str,
     request: &Request,
 ) -> Result<OutgoingResponse, DestinationCallError> {
-    // As strict as a call to a server, so that a call that works here works there.
+    // The outbox checks the path like a call to a server, so a call that it accepts is valid for a server as well.
     let path = join("", &request.path).map_err(malformed_path)?;
     let mut id = [0; 12];
     getrandom::fill(&mut id).map_err(|error| DestinationCallError::not_sent("unavailable", error.to_string()))?;

@@ -14,12 +14,12 @@ use crate::{
 
 pub(super) struct Request {
     pub method: Method,
-    /// Path as the plugin wrote it; `outbound::join` appends it to the base URL.
+    /// Path as the plugin wrote it. `outbound::join` appends it to the base URL.
     pub path: String,
     pub headers: HeaderMap,
     pub body: Bytes,
     pub media_type: Option<String>,
-    /// Idempotency key; the outbox stores one message for each key.
+    /// Idempotency key. The outbox stores one message for each key.
     pub key: Option<String>,
 }
 

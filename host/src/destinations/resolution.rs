@@ -42,7 +42,8 @@ pub(super) async fn resolve(parts: &Parts, scope: &Scope, name: &str) -> Result<
             let tenant = target_tenant(organization.as_deref(), scope.tenant());
             Resolved::Plugin(PluginTarget { plugin: name.clone(), tenant })
         }
-        // The configuration was checked: a destination for live tenants uses HTTPS.
+        // The configuration was checked: a destination for live tenants uses HTTPS, unless it is on this machine or the
+        // operator permits plain HTTP.
         DestinationKind::Server { base_url, login } => Resolved::Server(Server {
             tenant: None,
             base_url: base_url.clone(),
@@ -54,8 +55,8 @@ pub(super) async fn resolve(parts: &Parts, scope: &Scope, name: &str) -> Result<
     })
 }
 
-/// Returns the tenant that a plugin is called for. The organization may differ from the caller's, the environment may
-/// not.
+/// Returns the tenant that a plugin is called for. The organization may differ from the caller's. The environment is
+/// always the caller's.
 fn target_tenant(organization: Option<&str>, caller: &Arc<str>) -> Arc<str> {
     match (organization, caller.rsplit_once('/')) {
         (Some(organization), Some((_, environment))) => format!("{organization}/{environment}").into(),

@@ -21,8 +21,8 @@ const HIDDEN_HEADERS: [header::HeaderName; 7] = [
     header::UPGRADE,
 ];
 
-/// Class of a response whose body was cut off. No other error has it, since a plugin may have to treat it as a
-/// response.
+/// Class of a response whose body broke off. No other error has this class, because a plugin may have to treat the
+/// error as a response.
 const INCOMPLETE: &str = "incomplete";
 
 /// Converts a response.

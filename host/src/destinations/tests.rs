@@ -52,7 +52,7 @@ impl ReceivedRequest {
     }
 }
 
-/// A server with scripted responses. Without one it responds `{}`.
+/// A server with scripted responses. When none is left, it responds 200 with `{}`.
 #[derive(Clone)]
 struct Server {
     url: String,
@@ -125,7 +125,7 @@ struct Fixture {
 }
 
 impl Fixture {
-    /// Opens a fixture in which tenants may call public addresses only; see `with_rule`.
+    /// Opens a fixture in which tenants may call only public addresses. `with_rule` permits others.
     async fn open() -> Fixture {
         Fixture::with_rule(AddressRule::default()).await
     }
@@ -205,7 +205,7 @@ fn plugin_calls(plugin_call_log: PluginCallLog) -> PluginCalls {
     plugin_calls
 }
 
-/// Configuration of a plugin of this host, for the caller's organization or for this one.
+/// Returns the configuration of a plugin of this host, called for `organization`, or for the caller's if it is `None`.
 fn plugin(name: &str, organization: Option<&str>) -> DestinationConfig {
     let kind = DestinationKind::Plugin { name: name.into(), organization: organization.map(Into::into) };
     DestinationConfig { kind, ..server("", Login::None) }

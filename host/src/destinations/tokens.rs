@@ -1,7 +1,8 @@
 //! OAuth tokens in memory. Concurrent callers that need the same token share one request.
 //!
 //! Tokens are never written to disk or to a log. Invariants: for each key at most one request is in flight. The waiting
-//! callers drive it, and it is cancelled with the last of them. A token that a server rejected is not returned again.
+//! callers drive the request, which is cancelled when the last caller stops waiting. A token that a server rejected is
+//! not returned again.
 
 use std::{collections::HashMap, future::Future, sync::Arc, time::Duration};
 
@@ -144,7 +145,7 @@ impl Entry {
         self.flight.as_ref().is_some_and(|flight| flight.upgrade().is_some())
     }
 
-    /// Returns when its token was issued, or `None` if the entry must not be evicted.
+    /// Returns the time at which the entry's token was issued, or `None` if the entry must not be evicted.
     fn idle_since(&self) -> Option<Instant> {
         self.token.as_ref().filter(|_| !self.is_in_flight()).map(|token| token.issued_at)
     }

@@ -1,15 +1,15 @@
 //! Processor time for guests that compute for longer than one tick of the engine.
 //!
-//! A call computes its first tick at once, so short calls never come here. From then on it holds one of as many permits
-//! as the runtime has threads, and requests a new one at each tick, so that plugins and tenants alternate tick by tick.
-//! Calls of one plugin and tenant run in sequence, because interleaving equal calls only makes all of them late. A call
-//! that has used `CORE_TICKS_PER_LEVEL` ticks lets the next `CORE_CALLS_PER_LEVEL` calls pass. It falls behind, and no
-//! call starves it.
+//! A call computes its first tick without a permit, so short calls never wait here. After that it holds a permit and
+//! requests a new one at each tick, so that plugins and tenants alternate tick by tick. There are as many permits as
+//! the runtime has threads. Calls of one plugin and tenant run in sequence, because interleaving equal calls only makes
+//! all of them late. A call that has used `CORE_TICKS_PER_LEVEL` ticks lets the next `CORE_CALLS_PER_LEVEL` calls pass.
+//! It falls behind, and no call starves it.
 //!
 //! A run that occupies its thread for long without a tick puts its party into debt (`slices`). Runs of a party in debt
 //! share a second set of half as many permits, and compute only while they hold one, from the beginning. Their slices
-//! compute while another thread replaces theirs in the runtime, so that the operating system shares the processor
-//! between them and everything else.
+//! run in blocking sections, in which another thread takes over the other tasks of the runtime thread. The operating
+//! system then shares the processor between the slices and everything else.
 //!
 //! Invariant: a run waits for a permit before it begins, at a tick, and at the end of a host call, but never inside a
 //! host call, where it may hold a database connection.
@@ -81,7 +81,7 @@ pub struct CoreUse(Arc<Usage>);
 struct Usage {
     cores: Arc<Cores>,
     party: Party,
-    /// Position among the runs of its party, assigned with the first request.
+    /// Sequence number, assigned with the first request. It orders the runs of a party.
     number: OnceLock<u64>,
     ticks: AtomicU64,
     held: Mutex<Option<Permit<Party>>>,
@@ -115,8 +115,8 @@ impl CoreUse {
         }
     }
 
-    /// Returns a future to await after the wait that `pause` was called for. `None` if the run needs no permit to
-    /// continue.
+    /// Returns a future to await after the wait that `pause` was called for. Returns `None` if the run needs no permit
+    /// to continue.
     pub fn resume(&self) -> Option<impl Future<Output = ()> + Send + 'static> {
         self.0.is_in_debt().then(|| self.next_permit())
     }
@@ -176,7 +176,7 @@ impl Usage {
             // The run is queued before it releases its last permit, so that it continues if no other run is ahead of
             // it.
             let (next, ()) = join(next, async { drop(last) }).await;
-            // The slice that ended here may have put its party into debt. Then the run needs the other kind of permit.
+            // The slice that ended here may have put its party into debt. Then the run needs a debt permit.
             if self.is_in_debt() == is_in_debt {
                 *self.held.lock() = next.ok();
                 return;

@@ -21,9 +21,9 @@ use crate::limits::{PACE_BURST_US, PACED_PARTIES_MAX};
 
 /// The rate limit of one party.
 pub struct Pacer {
-    /// Orders the waiting pieces. The holder of the lock waits for the time alone.
+    /// Orders the waiting pieces. The holder of the lock waits only for `busy_until`.
     queue: tokio::sync::Mutex<()>,
-    /// When the pieces counted so far would have been done at the limited rate.
+    /// Time at which the pieces counted so far would be done at the limited rate.
     busy_until: Mutex<Instant>,
     /// Number of cores that perform the pieces.
     cores: u64,
@@ -77,8 +77,8 @@ impl Pacer {
         self.count(us);
     }
 
-    /// Like `wait`, unless `waiting_max` pieces wait in this way already. Then it returns `false` at once and counts
-    /// nothing.
+    /// Waits like `wait`, unless `waiting_max` pieces wait in this way already. Then it returns `false` at once and
+    /// counts nothing.
     pub async fn wait_among(&self, us: u64, waiting_max: usize) -> bool {
         let Some(_waiting) = Waiting::begin(&self.waiting, waiting_max) else { return false };
         self.wait(us).await;
@@ -91,7 +91,7 @@ impl Pacer {
         *busy_until = (*busy_until).max(Instant::now()) + Duration::from_nanos(us.saturating_mul(1_000) / self.cores);
     }
 
-    /// Like `count`, but delays the next piece by at most `longest`.
+    /// Counts like `count`, but delays the next piece by at most `longest`.
     pub fn count_within(&self, us: u64, longest: Duration) {
         self.count(us);
         let latest = Instant::now() + longest;
@@ -99,7 +99,7 @@ impl Pacer {
         *busy_until = (*busy_until).min(latest);
     }
 
-    /// When the pieces counted so far would have been done at the limited rate.
+    /// Returns the time at which the pieces counted so far would be done at the limited rate.
     #[cfg(test)]
     pub fn busy_until(&self) -> Instant {
         *self.busy_until.lock()
@@ -126,17 +126,17 @@ impl<K: Key> Pacers<K> {
         Pacers { parties: Mutex::default(), cores }
     }
 
-    /// [`Pacer::wait`] for a party.
+    /// Calls [`Pacer::wait`] for a party.
     pub async fn wait(&self, party: &K, us: u64) {
         self.find(party).wait(us).await;
     }
 
-    /// [`Pacer::wait_among`] for a party.
+    /// Calls [`Pacer::wait_among`] for a party.
     pub async fn wait_among(&self, party: &K, us: u64, waiting_max: usize) -> bool {
         self.find(party).wait_among(us, waiting_max).await
     }
 
-    /// Returns the pacer of a party with unfinished pieces. Adds no other party.
+    /// Returns the pacer of a party if it has unfinished pieces. Never adds a party.
     pub fn find_busy(&self, party: &K) -> Option<Arc<Pacer>> {
         self.parties.lock().get(party).filter(|pacer| !pacer.is_idle()).map(Arc::clone)
     }

@@ -2,8 +2,8 @@
 //!
 //! A slice is one poll of a run. A guest ends its slice at each epoch tick, but the epoch is not checked within one
 //! instruction (`memory.fill`), during page faults, or while a guest is instantiated or dropped. The measure is
-//! processor time of the thread, not wall-clock time, because a busy machine lengthens the slices of all parties
-//! without their doing.
+//! processor time of the thread, not wall-clock time, because a busy machine lengthens the wall-clock time of every
+//! slice.
 //!
 //! Invariant: a party is in the map only while it has a debt, or until all debts are paid. The map is bounded.
 
@@ -23,7 +23,7 @@ use crate::limits::{
     SLICE_DEBT_FACTOR, SLICE_DEBT_FREE, SLICE_DEBT_MAX, SLICE_DEBTORS_MAX, SLICE_MAX, SLICE_READING_AGE_MAX,
 };
 
-/// Both clocks of a thread at one instant.
+/// The wall clock and the processor time of a thread at one instant.
 #[derive(Clone, Copy)]
 struct ClockReading {
     at: std::time::Instant,

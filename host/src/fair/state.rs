@@ -22,17 +22,17 @@ use crate::limits::{FAIR_DEBT_US, FAIR_DEPARTED_MIN, FAIR_GRANT_US};
 /// Units times microseconds.
 type Cost = u128;
 
-/// QueuePosition in the ready queue: virtual time, and the arrival of the first request.
+/// Position in the ready queue: virtual time, and the arrival number of the first request.
 type ReadyPosition = (Cost, u64);
 
-/// QueuePosition in the queue of a party: rank, and arrival number.
+/// Position in the queue of a party: rank, and arrival number.
 pub(super) type QueuePosition = (u64, u64);
 
 /// `W` wakes a waiter.
 pub(super) struct State<K, W> {
     pub used: u64,
     pub waiting: usize,
-    /// Number of requests so far, in the order of arrival.
+    /// Number of requests that were enqueued so far, which is also the arrival number of the newest one.
     arrivals: u64,
     /// Parties that hold or wait for something.
     parties: HashMap<K, Party<W>>,
@@ -127,8 +127,9 @@ impl<K: Clone + Eq + Hash, W> State<K, W> {
         }
     }
 
-    /// Adds to what a party holds, ahead of all waiters. `held`: the part of it that belongs to the growing permit. The
-    /// caller must call `grant_next` afterwards, since the party may lose its position in the queue.
+    /// Adds to what a party holds, ahead of all waiters. `held`: the amount of the growing permit. Returns false
+    /// without a change if the capacity or the share does not suffice. The caller must call `grant_next` afterwards,
+    /// since the party may lose its position in the queue.
     pub fn grow(&mut self, key: &K, held: u64, more: u64, bounds: &Bounds) -> bool {
         let used = self.used.saturating_add(more);
         let of_party = self.parties.get(key).map_or(0, |party| party.used);
@@ -272,8 +273,8 @@ impl<W> Party<W> {
         self.used == 0 || self.used.saturating_add(amount) <= bounds.share
     }
 
-    /// Adds what the party has held in this round since the last update. A virtual time is never more than
-    /// `FAIR_DEBT_US` of the whole limit ahead of the others.
+    /// Adds what the party has held in this round since the last update. It advances the virtual time to at most
+    /// `FAIR_DEBT_US` of the whole limit ahead of `Round::now`.
     fn settle<K>(&mut self, round: &Round<K>, clock_us: u128, bounds: &Bounds) {
         if self.round != round.number {
             (self.round, self.time, self.counted_us) = (round.number, 0, 0);

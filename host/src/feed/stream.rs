@@ -51,7 +51,7 @@ pub struct Stream {
     pub notifications: broadcast::Receiver<StreamNotification>,
     pub budget: Arc<Budget>,
     pub pacer: Arc<Pacer>,
-    /// The time of the next heartbeat. Every chunk postpones it; events that the filter excludes do not.
+    /// The time of the next heartbeat. Every chunk postpones it. Events that the filter excludes do not postpone it.
     pub heartbeat_at: Instant,
 }
 

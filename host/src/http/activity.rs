@@ -1,5 +1,5 @@
 //! Activity of one connection, observed from outside hyper: active requests, bytes that the peer accepts, and responses
-//! that wait for it. hyper's own timeout starts only once it knows the HTTP version, and does not detect a peer that
+//! that wait for it. hyper's own timeout starts only once the HTTP version is known, and does not detect a peer that
 //! never reads.
 
 use std::{
@@ -206,7 +206,7 @@ impl Activity {
         }
     }
 
-    /// Cuts responses without progress. Returns true if one of them is still open long after that.
+    /// Cuts responses without progress. Returns true if a response is still open long after it was cut.
     fn cut_responses(&self, now: Instant, stall_timeout: Duration) -> bool {
         let mut is_stuck = false;
         self.responses.lock().retain(|response| {
@@ -221,7 +221,7 @@ impl Activity {
     }
 }
 
-/// An active request. Ends when dropped, also when the caller disconnects.
+/// An active request. Dropping the value ends it, including when the caller disconnects.
 pub struct ActiveRequest {
     activity: Arc<Activity>,
     /// Memory charge of its stream, if one is required.
@@ -242,7 +242,7 @@ impl ActiveRequest {
         self.memory = memory;
     }
 
-    /// Closes the connection because too many of its requests were refused.
+    /// Closes the connection because too many refused requests of its peer's address are waiting.
     pub(super) fn close_connection(&self) {
         self.activity.refusals.notify_one();
     }

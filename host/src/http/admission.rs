@@ -1,8 +1,7 @@
-//! Checks that a routed request must pass before a plugin receives it: credential, transport, rate, scopes, idempotency
-//! key, body.
+//! Checks that a routed request must pass before a plugin receives it.
 //!
-//! They run in this order: authentication, transport, rate, authorization, well-formedness, content. The body is read
-//! last, so that a caller without a key cannot make the host read anything.
+//! The checks run in this order: credential, transport, rate, hops, scopes, idempotency key, query, body. The body is
+//! read last, so that no memory is used for the body of a request that another check rejects.
 
 use std::{
     net::IpAddr,
@@ -272,7 +271,7 @@ impl<C: Backend> Service<C> {
             PrincipalKind::Anonymous => {
                 anonymous_caller(self.origins.client_address(context.peer.address, &head.headers))
             }
-            // Other tenants have plugins of this name, and clients of this name at other issuers.
+            // The subject alone is ambiguous: other tenants may have a plugin or a client of the same name.
             PrincipalKind::Plugin | PrincipalKind::OAuthClient => {
                 format!("{} {}", principal.subject, principal.tenant).into()
             }
@@ -344,8 +343,8 @@ fn missing_scope<G>(mounted: &Mounted<G>, route: &Route) -> RequestError {
     }
 }
 
-/// Returns the name of an anonymous caller. An IPv6 network is one caller, because it has more addresses than can be
-/// counted.
+/// Returns the name of an anonymous caller. An IPv6 /64 network is one caller, because it has more addresses than can
+/// be counted.
 pub(super) fn anonymous_caller(address: IpAddr) -> Arc<str> {
     match address {
         IpAddr::V4(address) => Arc::from(format!("ip:{address}")),

@@ -5,7 +5,7 @@
 //! holds it. Responses of the host itself have no charge. Over HTTP/2 they are paced as well, so that the streams of
 //! slow readers are reset.
 //!
-//! Over HTTP/2, headers without a body stay in memory until the connection is read. An empty chunk behind them holds
+//! Over HTTP/2, headers without a body stay in memory until the peer reads them. An empty chunk after the headers holds
 //! their charge.
 
 use std::{

@@ -20,7 +20,8 @@ use crate::{
 pub(super) struct AnonymousBodies(Arc<Fair<Party>>);
 
 impl AnonymousBodies {
-    /// `limit`: bytes of all bodies. `share_percent`: percentage of the part that one address may hold.
+    /// Creates the limit. `limit`: bytes of memory for all bodies. `share_percent`: percentage of the part that one
+    /// address may hold.
     pub fn new(limit: u64, share_percent: u64) -> AnonymousBodies {
         let capacity = (limit / 100 * ANONYMOUS_BODIES_PERCENT).max(1);
         AnonymousBodies(Fair::new(Bounds {
@@ -58,13 +59,13 @@ impl BodyMemory {
     }
 
     /// Grows the charge to at least `needed` bytes without waiting. Doubles it, or grows it to `needed` if no more is
-    /// free.
+    /// free. Returns false without a change if `needed` bytes are not free either.
     pub fn grow_for(&mut self, needed: u64) -> bool {
         let held = self.charge.bytes();
         needed <= held || self.grow_to(needed.max(held.saturating_mul(2))) || self.grow_to(needed)
     }
 
-    /// Grows both or neither.
+    /// Grows the charge and the permit, or neither.
     fn grow_to(&mut self, bytes: u64) -> bool {
         let before = self.charge.bytes();
         if !self.charge.grow_to(bytes) {

@@ -4,7 +4,7 @@
 //! the limit. A body that arrives too slowly is rejected. Bodies of callers without a key that are still being read
 //! never take the memory of callers with a key.
 //!
-//! Never parses JSON. The SDK does, with the error bodies of the interface.
+//! This module never parses JSON. The SDK does, with the error bodies of the interface.
 
 use std::time::Duration;
 
@@ -30,7 +30,7 @@ use crate::{
     plugin::exchange::Content,
 };
 
-/// Most bytes that are allocated because of a Content-Length alone.
+/// Maximum number of bytes that are allocated because of a Content-Length alone.
 const TRUSTED_LENGTH_BYTES: u64 = 64 << 10;
 
 pub(super) struct BodyLimits<'r> {
@@ -50,8 +50,8 @@ pub(super) struct BodyLimits<'r> {
 /// Reads a body.
 ///
 /// # Errors
-/// 415 for the media type, charset or coding, 413, 408, 503 if there is no memory, and 400 for two media types, a
-/// truncated body, or JSON that is not UTF-8.
+/// 415 for the media type, charset or coding, 413 for the size, 408 if the body is too slow, 503 if there is no memory,
+/// and 400 for two media types, a truncated body, or JSON that is not UTF-8.
 pub(super) async fn read_content<B>(
     head: &request::Parts,
     body: B,

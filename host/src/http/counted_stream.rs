@@ -3,8 +3,8 @@
 //! A peer that sends as fast as the host reads could occupy a thread, so the reader yields after each
 //! `READ_YIELD_BYTES`. The stream fails if the peer floods it with control frames.
 //!
-//! hyper rejects a Content-Length of more than 2^64 - 3 as a head that is too large (431) before any code here sees the
-//! request. The correct status is 413, so the stream replaces the status line by one of the same length.
+//! hyper rejects a Content-Length of more than 2^64 - 3 as a head that is too large (431) before any code here receives
+//! the request. The correct status is 413, so the stream replaces the status line by one of the same length.
 
 use std::{
     io::{self, IoSlice},
@@ -18,7 +18,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use super::{activity::Activity, frames::Frames};
 use crate::limits::READ_YIELD_BYTES;
 
-/// Lengths that hyper cannot represent begin with these digits.
+/// The lengths that fit into 64 bits and that hyper cannot represent begin with these digits.
 const OVERSIZED_LENGTH: &[u8] = b"1844674407370955161";
 const HEAD_TOO_LARGE: &[u8] = b"HTTP/1.1 431 Request Header Fields Too Large\r\n";
 const BODY_TOO_LARGE: &[u8] = b"HTTP/1.1 413 Declared Content Much Too Large\r\n";

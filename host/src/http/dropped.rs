@@ -39,7 +39,8 @@ impl DroppedHeaders {
         if logged.len() >= DROPPED_HEADERS_TRACKED_MAX {
             logged.retain(|_, last| is_recent(last));
         }
-        // Bounds the map against a plugin that invents header names: it gets no more lines within the minute.
+        // Bounds the map against a plugin that generates header names. While the map is full, new headers of all
+        // plugins get no lines.
         if logged.len() >= DROPPED_HEADERS_TRACKED_MAX {
             return false;
         }

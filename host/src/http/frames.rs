@@ -109,7 +109,7 @@ impl Frames {
         }
     }
 
-    /// Starts the next interval. Returns true if the last one was long enough for its frames.
+    /// Starts the next interval. Returns true if the previous interval was long enough for its frames.
     fn restart_interval(&mut self) -> bool {
         let is_slow = self.since.elapsed() >= Duration::from_millis(HTTP2_CONTROL_MS);
         (self.excess, self.since) = (0, Instant::now());
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn requests_bodies_and_responses_account_for_control_frames() {
+    async fn requests_and_responses_account_for_control_frames() {
         let mut frames = frames();
         let pings = times(&frame(PING, 8), HTTP2_CONTROL_FRAMES_PER_REQUEST);
         let request = [frame(HEADERS, 30), frame(DATA, 5_000), pings].concat();
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn ping_responses_account_for_no_frames_and_elapsed_time_does() {
+    async fn ping_responses_account_for_few_frames_and_elapsed_time_resets_the_count() {
         let mut frames = frames();
         let mut ping = || {
             frames.record_written(17);

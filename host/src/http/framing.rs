@@ -1,7 +1,7 @@
 //! Checks that RFC 9112 requires of every request head: exactly one Host, and no transfer coding other than chunked.
 //! Also rejects expectations that the host does not support (RFC 9110, 10.1.1).
 //!
-//! Independent of the route. Every proxy interprets a request that passes in the same way.
+//! The checks are independent of the route. Every proxy interprets a request that passes them in the same way.
 
 use http::{HeaderValue, StatusCode, Version, header, request, uri::Authority};
 
@@ -41,7 +41,7 @@ fn malformed(reason: &'static str) -> RequestError {
     RequestError::new(HostError::MalformedRequest, reason).closing()
 }
 
-/// An empty value is a valid host (RFC 9110, 7.2). User information is not.
+/// Returns true if the value is a valid host. It may be empty (RFC 9110, 7.2), and must not contain user information.
 fn is_host(value: &HeaderValue) -> bool {
     let Ok(text) = value.to_str() else { return false };
     text.is_empty() || (!text.contains('@') && text.parse::<Authority>().is_ok())

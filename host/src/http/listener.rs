@@ -3,9 +3,9 @@
 //! Owns the accept loop (axum's own has no timeout for a request head). Serves HTTP/1.1 and HTTP/2 on one port, with or
 //! without TLS.
 //!
-//! Invariants: a connection holds one of `connections_max` slots from the handshake on. A connection that has not sent
-//! a complete first request head within the header timeout is closed, the handshake included. A connection whose peer
-//! does not read is closed. After `shutdown`, active requests finish, and those that are still active after
+//! Invariants: an accepted connection holds one of `connections_max` slots until it ends. A connection that has not
+//! sent a complete first request head within the header timeout is closed, the handshake included. A connection whose
+//! peer does not read is closed. After `shutdown`, active requests finish, and those that are still active after
 //! `shutdown_ms` are aborted.
 
 #![expect(clippy::disallowed_methods, reason = "one task for each connection; `serve` ends them")]
@@ -126,7 +126,7 @@ impl RequestHandler for axum::Router {
         response
     }
 
-    /// The operators' listener has few connections and no budget.
+    /// Charges nothing, because the operators' listener has few connections and no budget.
     async fn charge(&self, _headers: &HeaderMap, _peer: Peer) -> ChargedStream<axum::body::Body> {
         Ok(None)
     }
@@ -283,11 +283,11 @@ impl<A: RequestHandler> Connection<A> {
         }
         let head_deadline = Instant::now() + self.header_timeout;
         let Ok(address) = stream.peer_addr().map(|peer| peer.ip()) else { return };
-        // Small responses must not wait for the acknowledgement of the previous one.
+        // A small response must not wait for the acknowledgement of the previous one.
         let _ = stream.set_nodelay(true);
         // The system would buffer megabytes for a reader that accepts nothing.
         let _ = rustix::net::sockopt::set_socket_send_buffer_size(&stream, SOCKET_SEND_BYTES);
-        // A peer that accepts nothing or has disappeared must not hold a connection for ever.
+        // A peer that accepts nothing or has disappeared must not hold a connection forever.
         #[cfg(target_os = "linux")]
         let _ = rustix::net::sockopt::set_tcp_user_timeout(&stream, PEER_UNRESPONSIVE_MS);
         match self.acceptor.take() {
@@ -316,8 +316,8 @@ impl<A: RequestHandler> Connection<A> {
         }
     }
 
-    /// Returns `None` if the handshake fails or times out, the connection is evicted, or the host shuts down. No
-    /// request has been received by then, so none needs a response.
+    /// Performs the TLS handshake. Returns `None` if it fails or times out, the connection is evicted, or the host
+    /// shuts down. No request has been received by then, so none needs a response.
     async fn tls_handshake(
         &mut self,
         acceptor: &TlsAcceptor,
@@ -471,7 +471,7 @@ async fn wait_for_idle_after_eviction(activity: &Activity) {
     }
 }
 
-/// On HTTP/1.1 the header timeout also limits the idle time between two requests.
+/// Configures hyper. On HTTP/1.1 the header timeout also limits the idle time between two requests.
 fn builder(header_timeout: Duration) -> auto::Builder<TokioExecutor> {
     let mut builder = auto::Builder::new(TokioExecutor::new());
     builder.http1().timer(TokioTimer::new()).header_read_timeout(header_timeout).max_buf_size(HEAD_BYTES_MAX);

@@ -1,6 +1,6 @@
 //! Client address and transport of a request, from its connection or from the headers of a trusted proxy.
 //!
-//! Never reads the Host header. The caller controls it, so no link may be based on it. Links start with
+//! This module never reads the Host header. The caller controls it, so no link may be based on it. Links start with
 //! `Config::link_base`.
 
 use std::net::IpAddr;

@@ -20,7 +20,8 @@ pub struct PacedBody {
     _active: Option<ActiveRequest>,
 }
 
-/// State shared by the body, its chunks and the connection. The charge ends with the last of them.
+/// State shared by the body and its chunks. The charge ends when the last reference is dropped. The connection holds a
+/// weak reference.
 struct ResponseState {
     rest: Bytes,
     /// True once a chunk was taken.
@@ -108,7 +109,7 @@ impl PacedHandle {
             let mut state = state.lock();
             state.is_cut = !state.rest.is_empty();
             state.rest = Bytes::new();
-            // hyper already holds these bytes.
+            // hyper may still hold this many bytes.
             if let Some(charge) = &mut state.charge {
                 charge.shrink_to(2 * PACED_CHUNK_BYTES as u64);
             }

@@ -1,11 +1,12 @@
-//! Decodes queries and forms. Rejects what is not UTF-8.
+//! Decodes queries and forms. Rejects input that is not UTF-8.
 
 use percent_encoding::percent_decode_str;
 use zeroize::Zeroizing;
 
 use crate::limits::QUERY_PARAMETERS_MAX;
 
-/// Returns the pairs in their order. "+" is a space, as forms encode it. `None` if the query is not UTF-8 or too long.
+/// Returns the pairs in their order. "+" is a space, as forms encode it. Returns `None` if the query is not UTF-8 or
+/// has too many parameters.
 pub(super) fn parse_query(raw_query: &str) -> Option<Vec<(String, String)>> {
     parse(raw_query, decode)
 }

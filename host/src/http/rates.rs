@@ -1,7 +1,7 @@
 //! Rate limits: a token bucket for each plugin and key, or address on open routes.
 //!
-//! Buckets survive a swap as long as the configured numbers stay the same. They are in the memory of this process only,
-//! so several hosts on one database each count for themselves.
+//! Buckets survive a swap as long as the configured numbers stay the same. Each process has its own buckets, so several
+//! hosts on one database count independently.
 
 use std::{
     collections::HashMap,

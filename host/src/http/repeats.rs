@@ -57,7 +57,7 @@ struct Counted {
 pub(super) struct DueLines {
     /// Occurrences of the peer since its last line.
     pub peer: Option<u64>,
-    /// Occurrences of all kinds of peers that have no line of their own.
+    /// Occurrences, of any kind, of peers that have no line of their own.
     pub others: Option<u64>,
 }
 
@@ -117,7 +117,7 @@ mod tests {
         Ipv4Addr::from(u32::try_from(number).unwrap()).into()
     }
 
-    /// Fills the map with peers that each have one line and `unlogged` uncounted occurrences.
+    /// Fills the map with peers that each have one line and `unlogged` occurrences without one.
     fn full(start: Instant, unlogged: u64) -> PeerRepeats {
         let peers = PeerRepeats::default();
         for number in 0..REPEATING_PEERS_MAX {

@@ -1,7 +1,7 @@
 //! One request, from its head to its response: id, route, admission, call, error body.
 //!
 //! Requests without a route are answered before authentication. An unknown path, method or version reveals nothing
-//! about data, and the OpenAPI document lists all of them anyway.
+//! about data, and the OpenAPI document lists the valid ones anyway.
 
 use std::{
     net::{IpAddr, Ipv4Addr},
@@ -111,7 +111,7 @@ pub(super) struct RequestContext<G> {
     pub began: Instant,
     pub peer: Peer,
     pub rate: Option<Rate>,
-    /// The caller, for requests of the host itself.
+    /// The calling plugin, for a call from a plugin of this host.
     pub caller: Option<Arc<Principal>>,
     /// Tenant of the request, once it is authenticated.
     pub tenant: Option<Arc<str>>,
@@ -169,7 +169,7 @@ impl<C: Backend> Service<C> {
         ProgressLimits::of(&self.settings)
     }
 
-    /// Charges a stream to the address of its peer, because its key is not known yet. Never waits, since a waiting
+    /// Charges a stream to the address of its client, because its key is not known yet. Never waits, since a waiting
     /// stream costs memory as well.
     pub(super) async fn charge_stream(&self, headers: &HeaderMap, peer: Peer) -> Result<BodyMemory, AcquireError> {
         let party = anonymous_caller(self.origins.client_address(peer.address, headers));

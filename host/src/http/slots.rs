@@ -1,4 +1,4 @@
-//! Open connections: their number, their number per peer, and which of them may be evicted.
+//! Open connections: limits on their number in total and per peer, and the eviction of idle connections.
 //!
 //! Invariants: never more than `connections_max` are open, and never more than `connections_per_peer_max` of one peer
 //! that is not a trusted proxy. If all slots are taken, `Slots` evicts an idle connection: first those that never sent

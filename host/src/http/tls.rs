@@ -1,9 +1,9 @@
 //! TLS of the interfaces' listener: the handshake, and reloading the certificate while the host runs.
 //!
-//! Owns the served certificate and polls its two files. Never closes a connection because of a new certificate.
+//! Owns the served certificate and polls its two files. A new certificate closes no connection.
 //!
-//! Invariants: the served certificate and key match. Whatever happens to the files after the start, a certificate is
-//! served.
+//! Invariants: the served certificate and key match. A certificate is served regardless of changes to the files after
+//! the start.
 
 use std::{future::Future, io, sync::Arc, time::Duration};
 
@@ -121,7 +121,7 @@ impl Tls {
     }
 }
 
-/// Performs the handshake. A client that speaks plain HTTP gets a plain response, because silence or an alert would
+/// Performs the handshake. A client that sends plain HTTP receives a plain response, because silence or an alert would
 /// suggest a broken host.
 pub(super) async fn accept(acceptor: &TlsAcceptor, mut stream: TcpStream) -> io::Result<TlsStream<TcpStream>> {
     let mut first = [0];
@@ -134,7 +134,7 @@ pub(super) async fn accept(acceptor: &TlsAcceptor, mut stream: TcpStream) -> io:
 }
 
 async fn refuse_plain_http(stream: &mut TcpStream) -> io::Result<()> {
-    // Reads what the client sent. Closing with unread bytes would discard the response.
+    // Reads the request first. Closing with unread bytes would discard the response.
     let _ = stream.try_read(&mut vec![0; PLAIN_HTTP_DISCARD_BYTES]);
     let text = "This port speaks TLS: the address begins with https://\n";
     let length = text.len();

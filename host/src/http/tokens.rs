@@ -1,7 +1,7 @@
 //! The OAuth token endpoint: parses token requests and renders the responses of RFC 6749 (5.1, 5.2).
 //!
-//! Never logs a secret or a token. Invariants: a form contains no parameter twice. A client whose authentication fails
-//! gets the same response for every cause. Every response forbids caching.
+//! This module never logs a secret or a token. Invariants: a form contains no parameter twice. A client whose
+//! authentication fails gets the same response for every cause. Every response forbids caching.
 
 use std::{
     sync::{Arc, LazyLock},

@@ -31,5 +31,5 @@ pub const CHAIN_REASON_CHARS_MAX: usize = 300;
 pub const CHAIN_TIMEOUT_MS: u64 = 15_000;
 /// Maximum configurable delay of the responses of a simulated network, in milliseconds.
 pub const SIMULATED_SLOW_MS_MAX: u64 = 600_000;
-/// Bytes of a seed phrase that an operator imports: 24 words and blanks.
+/// Bytes of a seed phrase that an operator imports: 24 words and spaces.
 pub const SEED_PHRASE_BYTES_MAX: usize = 1_024;

@@ -34,8 +34,8 @@ pub const PASSWORD_PASSES_MAX: u32 = 10;
 pub const PASSWORDS_MAX: usize = 8;
 /// Concurrent password computations. The others wait, without a permit. Each holds a core and its memory.
 pub const PASSWORDS_AT_ONCE: usize = 2;
-/// Those of one plugin and tenant, and how many of them may wait. A burst of wrong passwords delays those of its own
-/// tenant, for little more than a second. On open routes each address counts as a tenant.
+/// The same for one plugin and tenant, and how many computations may wait. A burst of wrong passwords delays only the
+/// logins of its own tenant, for little more than a second. On open routes each address counts as a tenant.
 pub const TENANT_PASSWORDS_AT_ONCE: usize = 1;
 pub const TENANT_PASSWORDS_WAITING_MAX: usize = 64;
 

@@ -10,7 +10,7 @@ pub const ADMIN_COMPONENT_BYTES_MAX: usize = 256 << 20;
 /// Milliseconds in which a component must be uploaded: the largest one over 10 Mbit/s.
 pub const ADMIN_COMPONENT_READ_MS: u64 = 220_000;
 
-/// Bytes of any other body on the operators' listener, which are small JSON texts.
+/// Bytes of any other body on the operators' listener. These bodies are small JSON documents.
 pub const ADMIN_BODY_BYTES_MAX: usize = 64 << 10;
 
 /// Lines of the operators' journal in one response.
@@ -97,10 +97,10 @@ pub const PROFILE_PROGRESS_MS: u64 = 250;
 
 // Backups.
 
-/// Files up to this size are compared index by index. Of larger ones only pages and rows are checked, since the rest
+/// Files up to this size are compared index by index. For larger files, only pages and rows are checked, since the rest
 /// takes many minutes.
 pub const CHECK_THOROUGH_BYTES_MAX: u64 = 4 << 30;
-/// Time in which a start checks pages of the database: some ten thousand of them, all of a small database.
+/// Time in which a start checks pages of the database: some ten thousand pages, which is all of a small database.
 pub const START_CHECK_MS: u64 = 50;
 /// How long a host is not ready after an I/O error of its database.
 pub const IO_ERRORS_KEPT_MS: u64 = 10_000;

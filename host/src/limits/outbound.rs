@@ -24,7 +24,7 @@ pub const OUTBOUND_PACED_READ_BYTES: usize = 32 << 10;
 pub const OUTBOUND_BYTES_PER_CORE_US: u64 = 16;
 /// Headers of a response.
 pub const OUTBOUND_HEADERS_MAX: usize = 100;
-/// Idle connections to one origin: as many as an endpoint queue has concurrent calls.
+/// Idle connections to one origin: as many as an endpoint queue has concurrent first attempts.
 pub const OUTBOUND_IDLE_PER_ORIGIN_MAX: usize = 16;
 /// Idle connections to all origins together.
 pub const OUTBOUND_IDLE_MAX: usize = 512;
@@ -57,7 +57,7 @@ pub const OUTBOX_BODY_PREVIEW_BYTES: u32 = 16 << 10;
 /// Milliseconds of one attempt at a destination for which neither the call nor the operator defines a timeout.
 pub const DESTINATION_TIMEOUT_MS: u64 = 15_000;
 
-// Tokens of OAuth 2.0.
+// OAuth 2.0 tokens.
 
 /// Timeout of a token request, in milliseconds.
 pub const TOKEN_REQUEST_MS: u64 = 10_000;

@@ -10,7 +10,7 @@ pub const PLUGIN_LOG_LINES_PER_SECOND_MAX: u32 = 1_000;
 pub const PLUGIN_LOG_BYTES_PER_SECOND_MAX: usize = 256 << 10;
 /// Bytes of the output of a component, and of its backtrace, in the reason of a rejection or a fault.
 pub const REFUSAL_OUTPUT_BYTES_MAX: usize = 2_048;
-/// Frames of such a backtrace.
+/// Frames of the backtrace in such a reason.
 pub const REFUSAL_FRAMES_MAX: usize = 20;
 /// Bytes of the name of a function or module in a backtrace.
 pub const FRAME_NAME_BYTES_MAX: usize = 200;
@@ -20,7 +20,7 @@ pub const HEADER_VALUE_BYTES_MAX: usize = 8 << 10;
 pub const HEADERS_BYTES_MAX: usize = 32 << 10;
 /// Milliseconds between two log lines about one dropped header of one plugin.
 pub const DROPPED_HEADER_LINE_MS: u64 = 60_000;
-/// Headers of plugins whose last such line is tracked. Bounded, because a plugin may invent names.
+/// Headers of plugins whose last such line is tracked. Bounded, because a plugin may send arbitrary names.
 pub const DROPPED_HEADERS_TRACKED_MAX: usize = 256;
 /// Bytes of one of several reasons of a rejection, and of a single one, with the output of the component.
 pub const REFUSAL_REASON_BYTES_MAX: usize = 500;

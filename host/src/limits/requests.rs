@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::EPOCH_TICK_MS;
 
-/// Ticks that a call computes before calls of its tenant that have computed for less come first: 64 ms.
+/// Ticks that a call computes before calls of its tenant that have computed less come first: 64 ms.
 pub const CORE_TICKS_PER_LEVEL: u64 = 32;
 /// Later calls that come before a call for each of those levels. With more, a steady stream of calls would starve it.
 pub const CORE_CALLS_PER_LEVEL: u64 = 64;
@@ -14,16 +14,16 @@ pub const FAIR_GRANT_US: u64 = 1_000;
 pub const FAIR_DEBT_US: u64 = 1_000_000;
 /// Parties without permits that a round tracks before those that the round has passed are removed.
 pub const FAIR_DEPARTED_MIN: usize = 64;
-/// Processor time of one slice (one poll of a run) that is free: two ticks of the engine, for a slice that began
-/// between them.
+/// Processor time of one slice (one poll of a run) that is free: two ticks of the engine, because a slice may begin
+/// between two ticks.
 pub const SLICE_MAX: Duration = Duration::from_millis(2 * EPOCH_TICK_MS);
 /// Maximum age of a reading of a thread's processor time at the beginning of a slice: the largest error of a charge.
 pub const SLICE_READING_AGE_MAX: Duration = Duration::from_millis(1);
 /// Factor of the excess of a long slice that yields the duration of its debt: a party may use a fiftieth of a thread in
 /// this way.
 pub const SLICE_DEBT_FACTOR: u32 = 50;
-/// Debt without consequence: an excess of 10 ms. The first slice of a guest after an idle time of the host has up to 6
-/// ms (`IDLE_TICK_MS`).
+/// Debt without consequence: an excess of 10 ms. The first slice of a guest after an idle time of the host has an
+/// excess of up to 6 ms (`IDLE_TICK_MS`).
 pub const SLICE_DEBT_FREE: Duration = Duration::from_millis(500);
 /// The largest debt, as the time until it is paid.
 pub const SLICE_DEBT_MAX: Duration = Duration::from_secs(10);
@@ -52,7 +52,7 @@ pub const MEMORY_WAITING_EACH_MAX: usize = 4_096;
 pub const CONNECTION_BYTES: u64 = 48 << 10;
 /// Estimate of `config check`: bytes of the program with its compiled plugins.
 pub const PROCESS_BYTES: u64 = 128 << 20;
-/// KiB of pages that a reading connection keeps; the default of SQLite.
+/// KiB of pages that a reading connection keeps: SQLite's default.
 pub const READER_CACHE_KIB: u64 = 2_000;
 
 // Connections and what they carry.
@@ -79,7 +79,7 @@ pub const STALLS_BEFORE_CLOSE: u32 = 3;
 pub const SMALL_BODY_BYTES: u64 = 16 << 10;
 /// A body is held twice while its call runs: as received, and as the plugin receives it.
 pub const BODY_COPIES: u64 = 2;
-/// First charge of a body of unknown length; it doubles as the body grows.
+/// First charge of a body of unknown length. The charge doubles as the body grows.
 pub const BODY_STEP_BYTES: u64 = 64 << 10;
 /// Time that a body waits for memory before it is rejected with 503.
 pub const BODY_MEMORY_WAIT_MS: u64 = 5_000;
@@ -100,7 +100,7 @@ pub const HTTP2_FULL_WINDOWS: u64 = 1_024;
 /// Requests of an HTTP/2 connection that hold small heads and bodies without a charge. Further ones at the same time
 /// are charged.
 pub const HTTP2_SMALL_REQUESTS: usize = 8;
-/// Estimated bytes of the head of such a request.
+/// Maximum estimated bytes of the head of a request without a charge.
 pub const HTTP2_SMALL_HEAD_BYTES: u64 = 8 << 10;
 /// Estimated memory of a header of a request besides its name and value.
 pub const HEADER_BYTES: usize = 128;
@@ -109,17 +109,17 @@ pub const HEADER_OVERHEAD_BYTES: usize = 32;
 /// Headers of a response without a body over HTTP/2 that fit into the buffer of the connection.
 pub const HTTP2_SMALL_HEADERS_BYTES: u64 = 1 << 10;
 /// Estimated memory of an active request over HTTP/2, and of its stream while its response waits for the reader, on a
-/// connection with more than `HTTP2_SMALL_REQUESTS` of them.
+/// connection with more than `HTTP2_SMALL_REQUESTS` active requests.
 pub const HTTP2_REQUEST_BYTES: u64 = 24 << 10;
 pub const HTTP2_STREAM_BYTES: u64 = 4 << 10;
-/// Percentage of the memory of the machine for connections if the operator configures no number of them.
+/// Percentage of the memory of the machine for connections if the operator does not set `http.connections-max`.
 pub const CONNECTIONS_PERCENT: u64 = 12;
-/// Their default number, at least and at most, and if the memory of the machine is not known.
+/// Default number of connections, at least and at most. The maximum applies if the memory of the machine is not known.
 pub const CONNECTIONS_DEFAULT_MIN: u64 = 500;
 pub const CONNECTIONS_DEFAULT_MAX: u64 = 10_000;
 /// Open files that are never used for connections: the database, components, listeners, and compiler processes.
 pub const FILES_OF_HOST: u64 = 64;
-/// Percentage of the other files for `http.connections-max`. The rest is for outgoing connections and operators.
+/// Percentage of the remaining files for `http.connections-max`. The rest is for outgoing connections and operators.
 pub const FILES_OF_CONNECTIONS_PERCENT: u64 = 75;
 /// Connections that the system completes before they are accepted. It may allow fewer (`net.core.somaxconn`).
 pub const LISTEN_BACKLOG: u32 = 1_024;
@@ -148,8 +148,8 @@ pub const FAULT_CORE_US: u64 = 2_000;
 /// The same for a connection that is closed for a flood of control frames or of refused requests: five a second with
 /// two cores. It costs up to 10 ms.
 pub const FLOOD_CORE_US: u64 = 400_000;
-/// Maximum delay of the next connection of the address of such a connection, in milliseconds. Other clients may share
-/// the address.
+/// Maximum delay of the next connection from an address after a flood, in milliseconds. Other clients may share the
+/// address.
 pub const FLOOD_DELAY_MS_MAX: u64 = 5_000;
 /// Microseconds of one core that a delayed connection takes of the same pace: 1 000 a second with two cores.
 pub const CONNECTION_CORE_US: u64 = 2_000;

@@ -1,6 +1,6 @@
 //! Limits of tasks, effects, and questions.
 
-/// Bytes of the key of a task or effect. With its name it is the id of a record.
+/// Bytes of the key of a task or effect. Together with the name it is the id of a record.
 pub const TASK_KEY_BYTES_MAX: usize = 128;
 /// The latest due time of a task, in the year 10889. It stands for "never".
 pub const TASK_DUE_MAX: u64 = 1 << 48;
@@ -12,10 +12,10 @@ pub const OUTGOING_BODY_BYTES_MAX: usize = 128 << 10;
 pub const EFFECT_RESPONSE_BYTES_MAX: usize = 128 << 10;
 /// Delays between the attempts of one effect.
 pub const EFFECT_DELAYS_MAX: usize = 32;
-/// Delays between runs of a task that ended in a fault, if the settings of the plugin define none: eight of them, nine
+/// Delays between runs of a task that ended in a fault, if the settings of the plugin define none: eight delays, nine
 /// runs, four hours.
 pub const TASK_DELAYS_MS: [u64; 8] = [1_000, 5_000, 30_000, 120_000, 600_000, 1_800_000, 3_600_000, 7_200_000];
-/// Delays that an operator may configure, and the longest of them: a week.
+/// Delays that an operator may configure, and the longest delay: a week.
 pub const TASK_DELAYS_MAX: usize = 32;
 pub const TASK_DELAY_MS_MAX: u64 = 7 * 24 * 60 * 60 * 1_000;
 /// Bytes of a fault that are kept for operators.
@@ -31,7 +31,7 @@ pub const TASKS_STOP_MS: u64 = 5_000;
 pub const TASK_QUERIES_MAX: usize = 2;
 /// Concurrent runs of tasks of one plugin: half of its default permits, which it shares with requests.
 pub const TASKS_RUNNING_MAX: usize = 32;
-/// The same of one plugin and tenant.
+/// The same for one plugin and tenant.
 pub const TENANT_TASKS_RUNNING_MAX: usize = 16;
 /// Active tasks of one plugin and tenant, those that wait for replies included: the sum of those that may wait for
 /// replies at once and of those that may run.
@@ -43,13 +43,14 @@ pub const EFFECT_ATTEMPT_MS_MAX: u64 = 120_000;
 /// Concurrent outgoing calls of effects: the first to each destination of each plugin and tenant, and all others.
 pub const FIRST_EFFECTS_RUNNING_MAX: usize = 1_024;
 pub const FURTHER_EFFECTS_RUNNING_MAX: usize = 1_024;
-/// The same for one plugin and tenant: an eighth. And to one destination: a blocked one holds a quarter of that.
+/// The same for one plugin and tenant: an eighth. Then calls to one destination: a blocked destination holds a quarter
+/// of the calls of its tenant.
 pub const TENANT_FIRST_EFFECTS_RUNNING_MAX: usize = 128;
 pub const TENANT_FURTHER_EFFECTS_RUNNING_MAX: usize = 128;
 pub const DESTINATION_EFFECTS_RUNNING_MAX: usize = 32;
 /// Tenants with slots of their own in memory before idle ones are removed.
 pub const TENANT_SLOTS_KEPT: usize = 1_024;
-/// Concurrent questions, those of one plugin and tenant, and how many of the latter may wait.
+/// Concurrent questions of all tenants, concurrent questions of one plugin and tenant, and its waiting questions.
 pub const QUESTIONS_RUNNING_MAX: usize = 1_024;
 pub const TENANT_QUESTIONS_RUNNING_MAX: usize = 64;
 pub const TENANT_QUESTIONS_WAITING_MAX: usize = 4_096;

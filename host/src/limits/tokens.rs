@@ -1,6 +1,6 @@
 //! Limits of the tokens that the host itself issues and accepts.
 
-/// Clients, revoked ones included. All of them are in memory.
+/// OAuth clients, revoked ones included. All clients are in memory.
 pub const CLIENTS_MAX: usize = 10_000;
 /// How long the previous secret is valid after a rotation.
 pub const CLIENT_SECRET_OVERLAP_MS: u64 = 24 * 60 * 60 * 1_000;
@@ -22,11 +22,11 @@ pub const VERIFIED_TOKENS_MAX: usize = 50_000;
 /// Bytes of a set of public keys, and the number of its keys that are examined.
 pub const JWKS_BYTES_MAX: usize = 48 << 10;
 pub const JWKS_KEYS_MAX: usize = 32;
-/// Timeout of a request for such a set of another issuer, in milliseconds.
+/// Timeout of a request for the public keys of another issuer, in milliseconds.
 pub const JWKS_REQUEST_MS: u64 = 5_000;
-/// How long it is used before it is requested again.
+/// How long a set of public keys is used before it is requested again.
 pub const JWKS_AGE_MS_MAX: u64 = 10 * 60 * 1_000;
-/// Interval between two attempts to get it, regardless of the keys that tokens name.
+/// Interval between two requests for a set of public keys, regardless of the keys that tokens name.
 pub const JWKS_PAUSE_MS: u64 = 60_000;
 /// Keys of the host that verify at the same time: rotations within the lifetime of a token. A set of public keys stays
 /// small.

@@ -18,13 +18,14 @@ pub const ENDPOINT_SIGNATURES_MAX: usize = 4;
 pub const ENDPOINT_NOTE_BYTES_MAX: usize = 16 << 10;
 /// How long the previous secret still signs after a rotation: a day, as receivers expect.
 pub const SECRET_OVERLAP_MS: u64 = 24 * 60 * 60 * 1_000;
-/// Minimum interval between two log lines about an endpoint that no API key signs for, which is true of each attempt.
+/// Minimum interval between two log lines about an endpoint without the API key that signs for it. Each attempt would
+/// cause a line.
 pub const UNSIGNED_LOG_INTERVAL_MS: u64 = 60_000;
 /// Deliveries of one page.
 pub const DELIVERIES_LISTED_MAX: u32 = 100;
 /// Delays of one schedule.
 pub const WEBHOOK_DELAYS_MAX: usize = 32;
-/// The longest of them: a week.
+/// The longest delay of a schedule: a week.
 pub const WEBHOOK_DELAY_MS_MAX: u64 = 7 * 24 * 60 * 60 * 1_000;
 /// Tenants whose endpoints the writer caches.
 pub const SUBSCRIPTIONS_CACHED: usize = 10_000;
@@ -34,7 +35,7 @@ pub const BATCH_DELIVERIES_EACH: usize = 1_024;
 /// The same for all tenants together: some 20 ms.
 pub const BATCH_DELIVERIES_MAX: usize = 4_096;
 /// Given-up deliveries that one batch examines to create them again, for all tenants together. Later transactions
-/// examine the others, as many in one as deliveries are created in one.
+/// examine the others, with the same limit as transactions that create deliveries.
 pub const BATCH_RECOVERED_MAX: usize = 512;
 /// Commands of one call to create deliveries again: one for each endpoint of a tenant.
 pub const DELIVERY_COMMANDS_MAX: usize = 1_000;
@@ -44,12 +45,13 @@ pub const FAN_OUT_DELIVERIES_MAX: usize = 1_024;
 pub const FAN_OUT_PAUSE_MS: u64 = 1_000;
 /// Commit notifications that a subscriber may lag behind before it must read the database.
 pub const COMMIT_NOTIFICATIONS_MAX: usize = 64;
-/// Maximum duration of such a transaction, in microseconds, since nothing else is written meanwhile. Longer ones are
-/// made smaller.
+/// Target duration of a transaction that creates deliveries after their batch, in microseconds, since nothing else is
+/// written meanwhile. After a longer one, the next transaction is smaller.
 pub const FAN_OUT_PART_US: u128 = 5_000;
 /// Deliveries that are created in one transaction regardless of its duration.
 pub const FAN_OUT_DELIVERIES_MIN: usize = 128;
-/// Pause after such a transaction, as a multiple of its duration: fan-out gets a quarter of the disk time.
+/// Pause after a transaction that creates deliveries, as a multiple of its duration: fan-out gets a quarter of the disk
+/// time.
 pub const FAN_OUT_PAUSE_FACTOR: u32 = 3;
 
 // Deliveries.
@@ -61,7 +63,7 @@ pub const RETRY_DELAYS_MS: [u64; 5] = [300_000, 600_000, 1_200_000, 2_400_000, 4
 pub const RETRY_JITTER_PERCENT: u64 = 10;
 /// The longest pause that an endpoint may request (Retry-After): a day. An endpoint that needs more should be disabled.
 pub const RETRY_AFTER_MS_MAX: u64 = 86_400_000;
-/// Concurrent first attempts of all endpoints. With a timeout of ten seconds a dead endpoint holds 3 % of them.
+/// Concurrent first attempts of all endpoints. With a timeout of ten seconds a dead endpoint holds 3 % of this number.
 pub const FIRST_IN_FLIGHT_MAX: usize = 512;
 /// Concurrent retries. They have slots of their own, so that old failures never delay new deliveries.
 pub const RETRIES_IN_FLIGHT_MAX: usize = 128;
@@ -86,7 +88,7 @@ pub const RETRY_HORIZON_MS: u64 = 120_000;
 pub const DELIVERY_LOAD_PAUSE_MS: u64 = 1_000;
 /// Endpoint queues whose rows are read before notifications and outcomes are processed again.
 pub const DELIVERY_LOADS_AT_ONCE_MAX: usize = 32;
-/// Milliseconds between two times that an engine which missed notifications reads the database.
+/// Milliseconds between two reads of the database by an engine that missed notifications.
 pub const CATCH_UP_PAUSE_MS: u64 = 100;
 /// Pause of an endpoint queue after an attempt that a failure of the host prevented.
 pub const NOT_MADE_PAUSE_MS: u64 = 1_000;
@@ -104,7 +106,8 @@ pub const DISABLE_AFTER_MS: u64 = 432_000_000;
 
 /// Bodies kept in memory for their first attempt. Others are read from the database when they are sent.
 pub const DELIVERY_BODIES_BYTES_MAX: usize = 32 << 20;
-/// How long after its commit a body is kept there. Those that wait longer wait for an endpoint that is paused or slow.
+/// How long after its commit a body is kept in memory. Deliveries that wait longer wait for an endpoint that is paused
+/// or slow.
 pub const DELIVERY_BODY_KEPT_MS: u64 = 5_000;
 /// Deliveries and calls between hosts that may precede a request. Three endpoints that form a loop cause some ten
 /// thousand deliveries within it. Exchanges between two systems need three or four.
@@ -119,9 +122,9 @@ pub const ATTEMPTS_WAITING_MAX: usize = 4_096;
 pub const RECORD_COLLECT_MS: u64 = 50;
 /// Pause before outcomes that could not be written are tried again.
 pub const RECORD_PAUSE_MS: u64 = 500;
-/// Ended attempts that are processed before any other is started.
+/// Ended attempts that are processed before another attempt is started.
 pub const ENDED_AT_ONCE_MAX: usize = 256;
 /// How long an operator's request for endpoints waits for the state of the running scheduler.
 pub const QUEUE_VIEWS_WAIT_MS: u64 = 5_000;
-/// Interval between two checks for changed webhook settings in plugins.toml, and for idle connections.
+/// Interval between two checks for changed webhook settings in plugins.toml, for old bodies, and for idle connections.
 pub const POLICY_POLL_MS: u64 = 5_000;

@@ -7,7 +7,7 @@ use super::InFlight;
 /// Buckets in seconds. A small component takes a tenth, an interpreter ten.
 const COMPILE_SECONDS: [f64; 10] = [0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0];
 
-/// Cheap to clone.
+/// Metrics of compilations. Cheap to clone.
 #[derive(Clone)]
 pub struct CompileMetrics {
     running: IntGauge,
@@ -25,7 +25,7 @@ pub enum CompileOutcome {
     Limit,
     /// A newer change replaced it, or the host shut down.
     Cancelled,
-    /// The process failed.
+    /// The compiler process failed.
     Failed,
 }
 

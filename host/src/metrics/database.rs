@@ -15,7 +15,7 @@ pub struct BatchMetrics {
 }
 
 impl BatchMetrics {
-    /// `seconds`: from the beginning of the transaction until it is on disk.
+    /// Observes a batch. `seconds`: from the beginning of the transaction until it is on disk.
     pub fn observe(&self, changes: usize, seconds: f64) {
         self.seconds.observe(seconds);
         self.changes.observe(changes as f64);
@@ -50,7 +50,7 @@ pub struct CommitterResets {
     pub swaps: u64,
 }
 
-/// Bytes of the files.
+/// Bytes of the database file and its log, and of the free disk space.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DatabaseReading {
     pub file_bytes: u64,
@@ -125,8 +125,8 @@ impl DatabaseMetrics {
         })
     }
 
-    /// Updates the metrics. The committer counts in atomics of its own, so that it does not depend on metrics, and a
-    /// scrape raises the counters to them.
+    /// Updates the metrics. The committer counts in atomics of its own, so that it does not depend on metrics. A scrape
+    /// raises the counters to these values.
     pub(super) fn update(&self, committer: CommitterReading, database: DatabaseReading) {
         let raise = |counter: &IntCounter, to: u64| counter.inc_by(to.saturating_sub(counter.get()));
         raise(&self.batches, committer.batches);

@@ -4,7 +4,7 @@ use prometheus::{Histogram, HistogramOpts, IntCounterVec, IntGauge, Opts, Regist
 
 use super::LATENCY_SECONDS;
 
-/// Cheap to clone.
+/// Metrics of webhooks. Cheap to clone.
 #[derive(Clone)]
 pub struct DeliveryMetrics {
     attempts: IntCounterVec,
@@ -38,7 +38,8 @@ impl DeliveryMetrics {
         Ok(DeliveryMetrics { attempts, seconds, held, in_flight, oldest })
     }
 
-    /// Counts an attempt. `outcome` is one of a fixed set. `milliseconds`: time since the commit.
+    /// Counts an attempt, and observes the time of a delivery. `outcome` is one of a fixed set. `milliseconds`: time
+    /// since the commit.
     pub fn attempt(&self, outcome: &str, milliseconds: u64, is_delivered: bool) {
         self.attempts.with_label_values(&[outcome]).inc();
         if is_delivered {

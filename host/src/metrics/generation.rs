@@ -1,7 +1,6 @@
-//! The metrics of one generation, resolved before its first call, so that counting a request is a lookup and an
-//! addition.
+//! The metrics of one generation. Each series is resolved once, so that counting a request is a lookup and an addition.
 //!
-//! Invariant: every series created here is removed when the value is dropped.
+//! Invariant: every series with the label `generation` is removed when its [`GenerationMetrics`] is dropped.
 
 use std::{
     collections::HashMap,
@@ -103,7 +102,7 @@ impl GenerationMetrics {
         }
     }
 
-    /// Counts an answered request. `operation` is one of the manifest; anything else counts as "none".
+    /// Counts an answered request. An `operation` that is not in the manifest counts as "none".
     pub fn observe(&self, operation: Option<&str>, status: u16, seconds: f64) {
         let known = operation.and_then(|name| self.operations.get_key_value(name));
         let (name, classes) = known.map_or((NO_OPERATION, &self.no_operation), |(name, classes)| (name, classes));
@@ -127,7 +126,7 @@ impl GenerationMetrics {
         self.commits.inc();
     }
 
-    /// Counts a run that was discarded because another call committed first.
+    /// Counts a run that was discarded, for example because another call committed first.
     pub fn count_rerun(&self) {
         self.reruns.inc();
     }

@@ -45,7 +45,7 @@ impl ProcessMetrics {
         })
     }
 
-    /// `started_at`: milliseconds since 1970.
+    /// Updates all values. `started_at`: milliseconds since 1970.
     pub(super) fn read(&self, started_at: u64) {
         self.start.set(started_at as f64 / 1_000.0);
         let time = clock_gettime(ClockId::ProcessCPUTime);

@@ -37,17 +37,17 @@ impl TaskMetrics {
         Ok(metrics)
     }
 
-    /// `outcome` is one of a fixed set.
+    /// Counts a run. `outcome` is one of a fixed set.
     pub fn count_run(&self, outcome: &str) {
         self.runs.with_label_values(&[outcome]).inc();
     }
 
-    /// `outcome` is one of a fixed set.
+    /// Counts an attempt. `outcome` is one of a fixed set.
     pub fn count_attempt(&self, outcome: &str) {
         self.attempts.with_label_values(&[outcome]).inc();
     }
 
-    /// `kind`: "timer" or "effect".
+    /// Sets the gauges of a kind. `kind`: "timer" or "effect".
     pub fn set_counts(&self, kind: &str, counts: TaskReading) {
         let TaskReading { waiting, given_up, late_ms } = counts;
         for (gauge, value) in [(&self.waiting, waiting), (&self.given_up, given_up), (&self.late, late_ms / 1_000)] {

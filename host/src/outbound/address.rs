@@ -1,7 +1,7 @@
 //! Addresses that may be called: public ones, and the networks that the operator allows. Pure.
 //!
 //! Owns the table of special addresses: the registries of special-purpose IPv4 and IPv6 addresses, and the metadata
-//! addresses of clouds. An IPv6 address that embeds an IPv4 address is checked by the embedded one.
+//! addresses of clouds. An IPv4-mapped, NAT64 or ISATAP address is checked as the IPv4 address that it embeds.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -69,7 +69,7 @@ const SPECIAL_V4: &[(Ipv4Net, AddressError)] = &[
     (v4([240, 0, 0, 0], 4), AddressError::Reserved),
 ];
 
-/// Special IPv6 networks. An address that is neither here nor in `GLOBAL_V6` is reserved.
+/// Special IPv6 networks. An address outside of this table, `NAT64` and `GLOBAL_V6` is reserved.
 const SPECIAL_V6: &[(Ipv6Net, AddressError)] = &[
     (v6([0, 0, 0, 0, 0, 0, 0, 0], 128), AddressError::Unspecified),
     (v6([0, 0, 0, 0, 0, 0, 0, 1], 128), AddressError::Loopback),

@@ -29,7 +29,7 @@ pub fn check_base_url(text: &str, rule: &AddressRule, scheme: Scheme) -> Result<
     if text.contains('?') { Err(UrlError::Query) } else { Ok(target) }
 }
 
-/// Appends `path` to `base`. The path may begin with a slash and contain a query. The result is still to be checked.
+/// Appends `path` to `base`. The path may begin with a slash and contain a query. The caller must check the result.
 pub fn join(base: &str, path: &str) -> Result<String, PathError> {
     if path.len() > OUTBOUND_URL_BYTES_MAX {
         return Err(PathError::TooLong);

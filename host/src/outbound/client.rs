@@ -1,8 +1,8 @@
 //! Makes one call, on an idle connection or on a new one.
 //!
 //! Calls are not retried, with one exception: if a reused connection turns out to be closed before a byte of the
-//! response arrived, the request is sent again on a new one. The server may then receive it twice; every call carries
-//! an id.
+//! response arrived, the request is sent again on a new one. The server may then receive it twice. Webhooks and effects
+//! carry an id, so that a receiver can detect the repetition.
 
 use std::{
     net::SocketAddr,
@@ -42,7 +42,7 @@ use crate::fair::pace::Pacers;
 /// A request to an external server.
 #[derive(Clone, Debug)]
 pub struct OutboundCall {
-    /// Party whose share of lookups the name of the target uses, and whose rate limit the response counts against.
+    /// Party whose share of lookups and whose rate limit for responses the call uses.
     pub party: Party,
     pub target: Target,
     pub method: Method,
@@ -87,7 +87,7 @@ impl Client {
         Ok(Client { connector, pool: Pool::new(), pacers: Pacers::of_machine() })
     }
 
-    /// Sets the listeners of the host itself. No call connects to them from now on.
+    /// Sets the listeners of the host that this client blocks. No call connects to them from now on.
     pub fn block_listeners(&self, listeners: Vec<SocketAddr>) {
         self.connector.own_listeners.set(listeners);
     }

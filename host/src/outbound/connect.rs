@@ -1,8 +1,8 @@
 //! Opens a connection: looks up the name, checks the addresses, connects, and negotiates TLS.
 //!
 //! Invariant: only addresses that were checked are connected to, so that a name that changes its address gains nothing.
-//! None of them is a listener of the host itself. One forbidden address disqualifies the name: receivers have no such
-//! names, attackers do.
+//! None of them is a blocked listener of the host. One forbidden address disqualifies the name: attackers use names
+//! with public and forbidden addresses, receivers do not.
 
 use std::{net::IpAddr, sync::Arc, time::Duration};
 
@@ -27,7 +27,7 @@ use crate::limits::{OUTBOUND_ADDRESSES_MAX, OUTBOUND_ADDRESSES_TRIED, OUTBOUND_C
 pub(super) struct Connector {
     pub(super) tls: TlsConnector,
     pub(super) resolver: Arc<dyn Resolve>,
-    /// Listeners of the host, which are never connected to.
+    /// Listeners of the host that are never connected to.
     pub(super) own_listeners: OwnListeners,
 }
 
@@ -90,8 +90,8 @@ impl Connector {
     }
 }
 
-/// Connects to the first address that accepts. Each address gets its share of the time, so that a silent one does not
-/// use up that of the others.
+/// Connects to the first address that accepts. Each address gets its share of the time, so that a silent address does
+/// not use up the time of the other addresses.
 async fn connect_first(
     target: &Target,
     found: &[IpAddr],

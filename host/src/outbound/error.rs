@@ -22,7 +22,7 @@ pub struct OutboundError {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum OutboundErrorClass {
-    /// The name has no address, or the lookup failed.
+    /// The name has no address or too many of them, or the lookup failed.
     Dns,
     /// The server refused the connection.
     Refused,
@@ -30,9 +30,10 @@ pub enum OutboundErrorClass {
     Reset,
     /// The time was up.
     Timeout,
-    /// The certificate is not valid, or there is no common protocol.
+    /// The TLS handshake failed, for example because the certificate is not valid.
     Tls,
-    /// The address is neither public nor allowed by the operator. Nothing was sent.
+    /// The address is neither public nor allowed by the operator, or it is a blocked listener of the host. Nothing was
+    /// sent.
     AddressNotAllowed,
     /// The head of the response is too large.
     TooLarge,

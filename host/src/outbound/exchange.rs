@@ -31,7 +31,7 @@ use crate::{
 pub enum BodyEnd {
     /// The body is complete.
     Whole,
-    /// The body is longer than the limit of the call. The rest was not read.
+    /// The body, or the body with its framing, is longer than its limit. The rest was not read.
     Cut,
     /// The connection broke, or the time was up.
     Broken(OutboundErrorClass),

@@ -1,8 +1,8 @@
 //! Count of the deliveries and calls between Tenon hosts that led to a request: a header that ends loops.
 //!
-//! Every webhook and every call to a destination carries the count of the request that caused it and one more. A host
-//! that receives a count above the limit rejects the request, so that every loop through a host ends. A caller that
-//! forges a high count has its own request rejected; a caller that removes the header starts a new request.
+//! Every webhook and every call to a destination carries the count of the request that caused it, plus one. A host that
+//! receives a count above the limit rejects the request, so that every loop through a host ends. A caller that forges a
+//! high count has its own request rejected. A caller that removes the header starts again at 0.
 
 use http::{HeaderMap, HeaderName, HeaderValue};
 
@@ -17,7 +17,7 @@ pub enum HopsError {
     Malformed,
 }
 
-/// Returns the count of a request. It is 0 without the header.
+/// Returns the count of a request: the highest value of the header, or 0 without the header.
 pub fn read_hops(headers: &HeaderMap) -> Result<u8, HopsError> {
     let mut highest = 0;
     for value in headers.get_all(HOPS_HEADER) {
@@ -30,7 +30,7 @@ pub fn read_hops(headers: &HeaderMap) -> Result<u8, HopsError> {
     if highest > HOPS_MAX { Err(HopsError::TooMany) } else { Ok(highest) }
 }
 
-/// Returns the header of a delivery or call that a request with this count caused.
+/// Returns the value of the header for a delivery or call that a request with this count caused.
 pub fn next_hops(hops: u8) -> HeaderValue {
     HeaderValue::from(u16::from(hops) + 1)
 }

@@ -1,4 +1,5 @@
-//! The host's own listeners. No call reaches them, even if the rule of the call allows their addresses.
+//! Listeners of the host that a client blocks. No call of the client reaches them, even if the rule of the call allows
+//! their addresses.
 //!
 //! The address that is connected to is checked, so that neither a name nor another address of this machine leads there.
 //! A port that a proxy or a router forwards to the host cannot be detected here: the hop count ends such a loop.

@@ -65,7 +65,7 @@ impl Reason {
 }
 
 impl fmt::Display for Reason {
-    /// A sentence without its full stop.
+    /// Writes a sentence without its full stop.
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(match self {
             Reason::CertificateExpired => "the certificate has expired",

@@ -6,7 +6,8 @@ use http::{HeaderMap, header};
 
 use crate::limits::RETRY_AFTER_MS_MAX;
 
-/// Returns the milliseconds from `now_ms` that the server requests to wait. `None` without a valid header.
+/// Returns the pause in milliseconds that the server requests, counted from `now_ms` and at most `RETRY_AFTER_MS_MAX`.
+/// Returns `None` without a valid header.
 pub fn retry_after_ms(headers: &HeaderMap, now_ms: u64) -> Option<u64> {
     let text = headers.get(header::RETRY_AFTER)?.to_str().ok()?.trim();
     let wait = if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) {

@@ -99,7 +99,7 @@ pub fn check_url(text: &str, rule: &AddressRule, scheme: Scheme) -> Result<Targe
 }
 
 /// Returns the text between `//` and the path. The URL parser is more lenient: it accepts backslashes and any number of
-/// slashes. Another checker of such a URL may have seen another host in it.
+/// slashes. Another program may find another host in such a URL.
 fn authority(text: &str) -> Option<&str> {
     let (_, rest) = text.split_once("://")?;
     let authority = rest.split(['/', '?', '#']).next()?;

@@ -65,7 +65,7 @@ fn allow(networks: &[&str]) -> AddressRule {
     AddressRule { allow: networks.iter().map(|network| network.parse().unwrap()).collect() }
 }
 
-/// A rule as in a test environment.
+/// Returns a rule like that of a test environment.
 fn loopback() -> AddressRule {
     allow(&["127.0.0.0/8", "::1/128"])
 }

@@ -45,7 +45,7 @@ impl Roots {
         Roots(RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.to_vec() })
     }
 
-    /// Adds all certificates of a PEM text.
+    /// Adds all certificates in `pem`.
     pub fn add(&mut self, pem: &[u8]) -> Result<(), RootError> {
         let mut count = 0;
         for certificate in CertificateDer::pem_slice_iter(pem) {

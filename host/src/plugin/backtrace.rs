@@ -1,8 +1,8 @@
 //! Formats errors of the engine in bounded size: their causes and the backtrace of the component.
 //!
-//! Names of functions come from the component. The engine's own format of a backtrace decodes C++ names, whose size and
-//! time double with every few bytes of a name. This module never uses that format, and no other code may print an error
-//! that the engine returned from a call.
+//! Names of functions come from the component. The engine's own format of a backtrace decodes C++ names. The size of a
+//! decoded name and the time to decode it double with every few bytes. This module never uses that format, and no other
+//! code may print an error that the engine returned from a call.
 
 use std::fmt::{self, Write};
 
@@ -25,7 +25,7 @@ pub fn causes(error: &wasmtime::Error) -> String {
     BoundedText::write(REFUSAL_REASON_BYTES_MAX, |out| out.write_str(&causes))
 }
 
-/// Returns the frames of an error's backtrace, the innermost first. `None` if it has none.
+/// Returns the frames of an error's backtrace, the innermost first. Returns `None` if the error has no frames.
 pub fn frames(error: &wasmtime::Error) -> Option<String> {
     let frames = error.downcast_ref::<WasmBacktrace>()?.frames();
     let named: Vec<String> = frames.iter().take(REFUSAL_FRAMES_MAX).enumerate().map(frame).collect();

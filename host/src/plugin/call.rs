@@ -111,7 +111,7 @@ struct RequestCall<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CallError {
     Failed(HostError),
-    /// Like `Failed`, but caused by a fault. The fault is already reported and must not be logged again.
+    /// Like `Failed`, but the cause, such as a fault, is already logged as an error and must not be logged again.
     Broken(HostError),
     /// Another generation has written data that this one cannot read, or cannot read data that this one would write.
     /// The request must be performed on that generation. Nothing was applied.
@@ -125,7 +125,8 @@ impl From<HostError> for CallError {
 }
 
 impl Calls {
-    /// Must be called within the runtime that performs the calls: the number of its threads bounds the cores.
+    /// Creates the instance of a host. Must be called within the runtime that performs the calls: the number of its
+    /// threads bounds the cores.
     pub fn new(parts: Parts) -> Calls {
         let Parts { committer, clock, disk, slots, budget, destinations } = parts;
         let cores = Cores::of_runtime();
@@ -151,10 +152,10 @@ impl Calls {
         }
     }
 
-    /// Performs an admitted request and returns its answer once its effects are durable.
+    /// Performs an admitted request and returns its answer once its changes are durable.
     ///
-    /// The returned error must not be logged again. If the route declares a follow-up task for it, that task is
-    /// durable, unless it cannot be committed. That failure is logged.
+    /// The returned error must not be logged again. If the route declares a follow-up task for the error, that task is
+    /// durable. A failure to commit the task is logged.
     pub async fn perform(
         &self,
         admitted: &Admitted<Arc<Generation>>,

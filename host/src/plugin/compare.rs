@@ -12,7 +12,8 @@ use crate::manifest::{Manifest, Route};
 pub enum Severity {
     /// Reported; does not prevent the swap.
     Note,
-    /// Existing callers may fail. Prevents the swap unless the operator allows it.
+    /// Existing callers or scheduled tasks may fail, access widens, or stored data may be unreadable. Prevents the swap
+    /// unless the operator allows it.
     Breaking,
 }
 

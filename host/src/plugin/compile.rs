@@ -72,8 +72,8 @@ pub enum CompileError {
 }
 
 impl CompileError {
-    /// Returns the retry policy. `Time` includes the time spent waiting for a processor, so the machine may be its
-    /// cause. `Computing` does not include it.
+    /// Returns the retry policy. `Time` includes the time spent waiting for a processor, so the machine may be the
+    /// cause. `Computing` counts only processor time.
     pub fn retries(&self) -> RetryPolicy {
         match self {
             CompileError::Process(_) | CompileError::Time(_) => RetryPolicy::Unlimited,
@@ -267,7 +267,8 @@ impl Compiler {
     }
 }
 
-/// Returns the memory limit: half of the maximum, plus an amount proportional to the size of the component.
+/// Returns the memory limit: half of the maximum or `COMPILE_MEMORY_BYTES`, whichever is greater, plus an amount
+/// proportional to the size of the component, but at most the maximum.
 fn memory_bytes(bytes_max: u64, component_bytes: u64) -> u64 {
     let base = (bytes_max / 2).max(limits::COMPILE_MEMORY_BYTES);
     base.saturating_add(component_bytes.saturating_mul(limits::COMPILE_MEMORY_FACTOR)).min(bytes_max)
@@ -288,11 +289,11 @@ async fn run_in_process(request: CompileRequest, component: Bytes) -> ProcessRes
 }
 
 /// Stores the machine code of functions. An error is only logged, because it only slows down the next compilation.
-fn keep_functions(written: &Path, place: &Path) {
-    if let Err(error) = fs::rename(written, place)
+fn keep_functions(written: &Path, path: &Path) {
+    if let Err(error) = fs::rename(written, path)
         && error.kind() != io::ErrorKind::NotFound
     {
-        tracing::warn!(file = %place.display(), %error, "failed to store the machine code of functions");
+        tracing::warn!(file = %path.display(), %error, "failed to store the machine code of functions");
     }
 }
 

@@ -76,8 +76,8 @@ pub fn is_ready(data_dir: &Path) -> bool {
     is_own("components") && is_own("compiled")
 }
 
-/// Returns the bytes of a component from a data folder. `None` if they are missing or damaged. Changes nothing: the
-/// folder may belong to a host of another user.
+/// Returns the bytes of a component from a data folder. Returns `None` if they are missing or damaged. Changes nothing,
+/// because the folder may belong to a host of another user.
 pub fn read_kept(data_dir: &Path, hash: &str) -> Option<Vec<u8>> {
     let path = data_dir.join("components").join(format!("{hash}.wasm"));
     let bytes = regular_file::read(&path, ADMIN_COMPONENT_BYTES_MAX).ok()?;
@@ -134,7 +134,8 @@ impl ComponentStore {
         hash_file(&self.path_of(hash), ADMIN_COMPONENT_BYTES_MAX).is_ok_and(|found| *found == *hash)
     }
 
-    /// Returns the stored bytes of a component. `None` if they are missing or damaged.
+    /// Returns the stored bytes of a component. Returns `None` and removes the file if they are damaged. Returns `None`
+    /// if they are missing.
     pub fn find(&self, hash: &str) -> Option<Vec<u8>> {
         let path = self.path_of(hash);
         let bytes = regular_file::read(&path, ADMIN_COMPONENT_BYTES_MAX).ok()?;
@@ -146,7 +147,7 @@ impl ComponentStore {
         None
     }
 
-    /// Returns the compiled code of a component. `None` if this engine has none, or it is damaged.
+    /// Returns the compiled code of a component. Returns `None` if this engine has none, or if the code is damaged.
     pub fn find_compiled(&self, engine: &ServingEngine, hash: &str) -> Option<LoadedCode> {
         let path = self.compiled_path(engine, hash);
         let digest = regular_file::read(&digest_path(&path), DIGEST_BYTES_MAX).ok()?;
@@ -178,7 +179,7 @@ impl ComponentStore {
         Ok(loaded)
     }
 
-    /// Removes all files except those of `needed` components and of `plugins`, and code of other engines.
+    /// Removes all files except those of `needed` components and of `plugins`. Code of other engines is always removed.
     pub fn prune(
         &self,
         engine: &ServingEngine,
@@ -266,7 +267,7 @@ fn prune_folder(folder: &Path, is_needed: impl Fn(&str) -> bool) -> io::Result<(
     result
 }
 
-/// Removes a file that is not needed. Keeps anything but regular files, because the host did not write it.
+/// Removes a file that is not needed. Keeps everything except regular files, because the host writes only those.
 fn remove_unless(path: &Path, is_needed: impl FnOnce(&str) -> bool) -> io::Result<()> {
     let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     let is_being_written = name.strip_suffix(".part").is_some_and(is_being_written);
@@ -292,7 +293,7 @@ fn is_being_written(name: &str) -> bool {
     }
 }
 
-/// Returns true if a process runs. The unfinished files of other processes are left from a crash.
+/// Returns true if a process runs. The unfinished files of a process that has ended are left from a crash.
 fn is_running(process: Pid) -> bool {
     !matches!(test_kill_process(process), Err(Errno::SRCH))
 }
@@ -312,8 +313,8 @@ fn load_code(engine: &ServingEngine, path: &Path) -> wasmtime::Result<LoadedCode
 #[allow(unsafe_code)]
 fn map_code(engine: &Engine, path: &Path) -> wasmtime::Result<Component> {
     // SAFETY: `engine::precompile` created the file in a process that this host started, in a folder that only its user
-    // can enter. Both callers have compared its content with its digest, or written both together. The file is replaced
-    // by rename and never written in place, so that the mapping cannot change.
+    // can enter. Both callers of `load_code` have compared its content with its digest. The file is replaced by rename
+    // and never written in place, so that the mapping cannot change.
     unsafe { Component::deserialize_file(engine, path) }
 }
 

@@ -33,8 +33,9 @@ pub struct ServingEngine {
     engine: Engine,
     trial: Engine,
     slots: Arc<Semaphore>,
-    /// Calls that the plugins may run, and slots of the pool.
+    /// Number of calls that all plugins may run at the same time.
     calls: usize,
+    /// Number of slots of the pool.
     pool: usize,
     fingerprint: Arc<str>,
     pooled: bool,
@@ -68,27 +69,27 @@ impl ServingEngine {
         &self.engine
     }
 
-    /// Runs the code of [`ServingEngine::engine`] for a component that is tried out. It has no pool: `describe` writes
-    /// half a megabyte, and a slot of the pool would reset that much memory after each later call.
+    /// Returns the engine that runs `describe`, with the code settings of [`ServingEngine::engine`]. It has no pool:
+    /// `describe` writes half a megabyte, and a slot of the pool would reset that much memory after each later call.
     pub fn trial(&self) -> &Engine {
         &self.trial
     }
 
-    /// Returns one permit for each slot of the pool. A run that instantiates in it holds [`Generation::slots`] of them,
-    /// because an exhausted pool fails, whereas a semaphore waits.
+    /// Returns a semaphore with one permit for each slot of the pool. A run that instantiates in the pool holds
+    /// [`Generation::slots`] permits, because an exhausted pool fails, whereas a semaphore waits.
     ///
     /// [`Generation::slots`]: super::generation::Generation
     pub fn slots(&self) -> &Arc<Semaphore> {
         &self.slots
     }
 
-    /// Returns the slots of the pool that a plugin with so many calls may hold. The parts of all plugins fit into the
-    /// pool.
+    /// Returns the number of slots of the pool that a plugin with `calls` calls may hold. The parts of all plugins fit
+    /// into the pool.
     pub fn part(&self, calls: usize) -> usize {
         part_of_pool(calls, self.calls, self.pool)
     }
 
-    /// Returns sixteen hex digits. They are equal if compiled code of one engine runs in the other.
+    /// Returns sixteen hex digits. Two engines with equal digits accept the compiled code of each other.
     pub fn fingerprint(&self) -> &Arc<str> {
         &self.fingerprint
     }
@@ -128,7 +129,7 @@ fn code_config() -> Config {
     let mut config = Config::new();
     config
         .wasm_component_model(true)
-        .concurrency_support(false) // calls are five times cheaper, and most advisories of the line are in there
+        .concurrency_support(false) // calls are five times cheaper, and most advisories of its release line concern it
         .epoch_interruption(true)
         .max_wasm_stack(limits::WASM_STACK_BYTES)
         .wasm_backtrace_max_frames(NonZeroUsize::new(limits::PROFILE_FRAMES_MAX)) // of profiles, and of errors

@@ -120,7 +120,7 @@ impl CompiledTemplate {
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
         for (name, value) in &source.headers {
             let lower = name.to_ascii_lowercase();
-            // An interface may set the content type of its error bodies, as application/problem+json.
+            // An interface may set the content type of its error bodies, for example to application/problem+json.
             if is_host_header(&lower) && lower != "content-type" {
                 return Err(format!("the header \"{name}\" is reserved for the host"));
             }
@@ -133,7 +133,7 @@ impl CompiledTemplate {
         Ok(CompiledTemplate { status, headers, pieces: split(&source.body.to_string()) })
     }
 
-    /// Returns a body by RFC 9457 with a stable `code`.
+    /// Returns a template with a body in the format of RFC 9457 and a stable `code`.
     fn generic(failure: HostError) -> CompiledTemplate {
         let status = StatusCode::from_u16(failure.default_status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         let body = serde_json::json!({
@@ -148,7 +148,7 @@ impl CompiledTemplate {
         CompiledTemplate { status, headers, pieces: split(&body.to_string()) }
     }
 
-    /// Adds the headers that RFC 9110 requires with a status.
+    /// Adds `WWW-Authenticate`, which RFC 9110 requires with status 401, and `Retry-After` for `Unavailable`.
     fn with_defaults(mut self, failure: HostError) -> CompiledTemplate {
         if self.status == StatusCode::UNAUTHORIZED && failure == HostError::Unauthenticated {
             self.headers.entry(header::WWW_AUTHENTICATE).or_insert(HeaderValue::from_static("Bearer"));

@@ -11,8 +11,8 @@ use crate::{
     limits::{CALL_MEMORY_BYTES_MIN, MEMORY_ESTIMATES, MEMORY_STEP_BYTES},
 };
 
-/// Moving averages in bytes; each call moves one by an eighth of the difference. Payers are spread over them by hash,
-/// so that large calls of one tenant do not raise what others are charged.
+/// Moving averages in bytes. Each call moves one average by an eighth of the difference. Parties are spread over the
+/// averages by hash, so that large calls of one tenant raise the charges of few others.
 #[derive(Debug)]
 pub struct MemoryEstimate {
     averages: [AtomicU64; MEMORY_ESTIMATES],

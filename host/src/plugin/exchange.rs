@@ -72,7 +72,7 @@ impl Content {
     }
 }
 
-/// Response of a call to HTTP.
+/// Result of a call, for `http`.
 pub enum CallResponse {
     /// A complete answer, and the charge of its bytes until they are sent.
     Whole(Answer, Option<Charge>),

@@ -71,7 +71,8 @@ impl Generation {
         self.manifest.tasks.iter().find(|task| task.name == name)
     }
 
-    /// Returns the delays between runs that end in a fault: those of the configuration, else those of the declaration.
+    /// Returns the delays between runs that end in a fault: those of the configuration, else those of the declaration,
+    /// else the default.
     pub fn task_delays_ms(&self, name: &str) -> &[u64] {
         let declared = || self.find_task(name)?.delays_ms.as_deref();
         self.config.tasks.delays_ms.as_deref().or_else(declared).unwrap_or(&TASK_DELAYS_MS)
@@ -88,7 +89,7 @@ impl Generation {
         self.calls.running.load(Ordering::Acquire)
     }
 
-    /// Returns when no call runs on the generation. A request that took the old table just before a publish may still
+    /// Waits until no call runs on the generation. A request that took the old table just before a publish may still
     /// enter afterwards and is served: a drained generation is parked and not destroyed.
     pub async fn drained(&self) {
         loop {

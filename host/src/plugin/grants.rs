@@ -36,7 +36,7 @@ pub fn supports(version: &str) -> bool {
     version == CONTRACT || version.strip_prefix(CONTRACT).is_some_and(|rest| rest.starts_with('.'))
 }
 
-/// Returns the reason why `plugin` may not import `import`, with a remedy. `None` if it may.
+/// Returns the reason why `plugin` may not import `import`, with a remedy. Returns `None` if it may.
 pub fn check_import(plugin: &str, import: &str, grants: &[String]) -> Option<String> {
     let name = parse_name(import);
     match name.package {
@@ -70,8 +70,8 @@ fn check_contract_import(plugin: &str, name: &ImportName<'_>, grants: &[String])
 }
 
 /// Returns true if the error is about an interface without a grant: the component may be that of another plugin.
-pub fn is_ungranted(error_for: &str) -> bool {
-    error_for.contains(WITHOUT_GRANT)
+pub fn is_ungranted(error: &str) -> bool {
+    error.contains(WITHOUT_GRANT)
 }
 
 /// Returns the error about an interface of another version of the contract.

@@ -57,7 +57,7 @@ fn check_memory(bytes: u64, config: &PluginConfig) -> Option<String> {
     (bytes > max).then(|| format!("starts with {bytes} bytes of memory, {max} are the limit (limits.memory-bytes)"))
 }
 
-/// Summarizes a component. Returns a sentence if the bytes are none.
+/// Summarizes a component. The error is a sentence that states why the bytes are not a component.
 fn summarize(bytes: &[u8]) -> Result<ComponentSummary, String> {
     if bytes.is_empty() {
         return Err("is empty".into());
@@ -129,7 +129,8 @@ pub fn count_slots(component: &Component) -> u32 {
     component.resources_required().map_or(1, |required| slots(required.num_memories, required.num_tables))
 }
 
-/// A slot holds one memory and a few tables; an instance with more of them takes several slots.
+/// Returns the number of slots. A slot holds one memory and a few tables. An instance with more memories or tables
+/// takes several slots.
 fn slots(memories: u32, tables: u32) -> u32 {
     memories.max(tables.div_ceil(limits::TABLES_PER_CALL)).max(1)
 }

@@ -2,7 +2,7 @@
 //! rules with native tools. The `tenon` program has none. A component of the same name must still pass the whole
 //! pipeline, and only its code is replaced.
 //!
-//! Not isolated: errors of such a plugin affect the whole host.
+//! Native plugins are not isolated: their errors affect the whole host.
 
 use std::{collections::BTreeMap, sync::Arc};
 

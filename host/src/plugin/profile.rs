@@ -53,7 +53,7 @@ impl RunningProfile {
         &self.generation
     }
 
-    /// Returns when there is no room for another sample.
+    /// Waits until there is no room for another sample.
     pub async fn full(&self) {
         self.sampler.full().await;
     }

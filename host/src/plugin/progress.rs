@@ -19,7 +19,7 @@ pub fn reasons(plugins: &[PluginStatus], compiling: &[Arc<str>]) -> Vec<String> 
     absent.map(reason).collect()
 }
 
-/// Logs the start of each compilation. Returns when each plugin has served or was refused once.
+/// Logs the start of each compilation until each plugin has served or was refused once.
 pub async fn follow(reloader: &Reloader, compiling: &Compiling) {
     let mut changes = compiling.subscribe();
     let mut before: Vec<Arc<str>> = Vec::new();
@@ -49,7 +49,7 @@ fn sentence(plugins: &[PluginStatus], compiling: &[Arc<str>], plugin: &str) -> S
     format!("compiling {plugin} ({number} of {})", plugins.len())
 }
 
-/// True if the plugin was neither published nor refused since the start.
+/// Returns true if the plugin does not serve, and either has no result since the start or is being prepared.
 fn is_pending(plugin: &PluginStatus) -> bool {
     plugin.serving.is_none() && (plugin.reasons.is_empty() || plugin.state == PluginState::Preparing)
 }

@@ -20,7 +20,7 @@ pub type Configured = Arc<ArcSwap<BTreeMap<Arc<str>, PluginConfig>>>;
 /// Builds the table of all serving generations. The error contains all conflicts between plugins.
 pub type BuildTable<T> = fn(&[Arc<Generation>]) -> Result<T, Vec<String>>;
 
-/// `T` is the table of routes. It is a parameter so that tests of swaps need no routes.
+/// Holds the serving table. `T` is the table of routes. It is a parameter so that tests of swaps need no routes.
 pub struct Registry<T> {
     table: ArcSwap<T>,
     build: BuildTable<T>,

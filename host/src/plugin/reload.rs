@@ -2,7 +2,7 @@
 //!
 //! One task performs all swaps of a host, one after the other. Preparations (settle … compare) run beside it, for
 //! several plugins at once. `compile` limits how many components are compiled at once. The newest change of a plugin
-//! wins, and an overtaken preparation is dropped. New settings drop no deploy and no rollback. They restart its
+//! wins, and an overtaken preparation is dropped. New settings never drop a deploy or a rollback, but restart its
 //! preparation. Invariants: nothing is published that is not in the journal. A failed change leaves the serving
 //! generations unchanged and reports its reasons. Settings take effect, or the reasons why they were refused are
 //! reported, whatever change overtook them.
@@ -95,7 +95,7 @@ pub struct DeployOptions {
     pub allowed: AllowedChanges,
 }
 
-/// A version of a plugin: its name for people, and its hash.
+/// A version of a plugin: its version number, and its hash.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Version {
     pub version: String,
@@ -122,7 +122,7 @@ pub enum PluginState {
     Serving,
     /// Serving, while calls still run on an older generation.
     Draining,
-    /// The next generation is being prepared. The current one keeps serving.
+    /// The next generation is being prepared. The current one, if any, keeps serving.
     Preparing,
     /// No generation serves.
     Down,
@@ -145,13 +145,13 @@ pub struct PluginStatus {
     pub name: Arc<str>,
     pub mount: String,
     pub state: PluginState,
-    /// Reasons why the last change was refused; empty if it was published.
+    /// Reasons why the last change was refused, or why the file cannot be read. Empty if neither applies.
     pub reasons: Vec<String>,
     pub serving: Option<ServingStatus>,
     /// The parked version that a rollback would publish without loading.
     pub parked: Option<Version>,
-    /// Hash of the component that a rollback would load from the data folder. Present if no version is parked, as after
-    /// a restart.
+    /// Hash of the component that a rollback would load from the data folder. Present only if no version is parked, as
+    /// after a restart.
     pub kept: Option<Arc<str>>,
 }
 

@@ -1,9 +1,9 @@
 //! Routes requests to operations of plugins. A table is built from the manifests and replaced as a whole by a swap.
 //!
 //! Owns the matching of paths. Does not authenticate, and does not render errors. Rules:
-//! - Paths are matched as they were sent: no slash at the end is added or removed, two slashes in a row and "." or ".."
-//!   match nothing, a percent-encoded letter is not the letter. A path has one spelling, so that the path that was
-//!   signed, or that an idempotency record covers, is the path that was routed.
+//! - Paths are matched as they were sent. No slash at the end is added or removed. Two slashes in a row, and the
+//!   segments "." and "..", match nothing. A percent-encoded letter is not the letter. A path has one spelling, so that
+//!   the path that was signed, or that an idempotency record covers, is the path that was routed.
 //! - A parameter is one segment, percent-decoded once; `%2F` becomes a slash within it. A parameter that is empty, "."
 //!   or "..", not UTF-8, or contains control characters matches nothing.
 //! - No path matches routes of two plugins, whatever the methods.
@@ -47,7 +47,7 @@ pub struct Route {
     /// Declaration in the manifest.
     pub declared: manifest::Route,
     pub method: Method,
-    /// Request headers that the plugin sees.
+    /// Request headers that the plugin receives.
     pub headers: Vec<HeaderName>,
     pub context: Vec<ContextValue>,
     /// Names of the parameters, in the order of the path.
@@ -118,7 +118,7 @@ pub enum RouteMatch<'t, G> {
     UnsupportedVersion {
         owner: &'t Arc<Mounted<G>>,
     },
-    /// The plugin whose error body applies, if one is nearest.
+    /// No route matches. `owner`: the plugin whose error body applies, if one is nearest.
     NotFound {
         owner: Option<&'t Arc<Mounted<G>>>,
     },
@@ -129,7 +129,7 @@ pub struct RouteTable<G> {
     mounted: Vec<Arc<Mounted<G>>>,
     paths: matchit::Router<Path<G>>,
     versions: Vec<Versions<G>>,
-    /// Static prefixes of routes. `None` if several plugins have the prefix.
+    /// Static prefixes of routes, of two segments or more. `None` if several plugins have the prefix.
     prefixes: HashMap<String, Option<Arc<Mounted<G>>>>,
     /// Pages of the host about the table.
     pub rendered: Rendered,
@@ -222,7 +222,7 @@ impl<G> RouteTable<G> {
     }
 
     /// Returns the plugin with the longest static prefix of two segments or more, else the only plugin of the longest
-    /// mount in front of the path. `None` if several plugins qualify.
+    /// mount in front of the path. Returns `None` if no plugin or several plugins qualify.
     fn find_nearest(&self, path: &str) -> Option<&Arc<Mounted<G>>> {
         // Not beyond the longest prefix: a path of 60 000 slashes must be cheap.
         let longest = self.prefixes.keys().map(String::len).max().unwrap_or_default();
@@ -263,7 +263,7 @@ fn decode_parameters<'p>(names: &[String], values: impl Iterator<Item = &'p str>
     names.iter().zip(values).map(|(name, value)| Some((name.clone(), decode(value)?))).collect()
 }
 
-/// Decodes a segment once. Returns `None` if no id can have the value.
+/// Decodes a segment once. Returns `None` if a parameter cannot have the value.
 fn decode(segment: &str) -> Option<String> {
     let text = percent_decode_str(segment).decode_utf8().ok()?;
     let valid = !text.is_empty() && text != "." && text != ".." && !text.chars().any(char::is_control);

@@ -29,7 +29,7 @@ use tokio::{
 
 use crate::limits;
 
-/// Maximum depth of a component below the first folder that exists.
+/// Maximum rounds in which `set_files` watches folders that have appeared since the last round.
 const FOLDERS_APPEARING_MAX: usize = 32;
 
 /// Remedy for missing watches, for operators.
@@ -70,7 +70,7 @@ struct WatchedFile {
     stamp: Option<Stamp>,
 }
 
-/// Metadata of a file that differ once its content was replaced. Links are followed.
+/// Metadata of a file. They differ after the content was replaced. Links are followed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Stamp {
     device: u64,
@@ -132,7 +132,7 @@ impl Watch {
         if self.watcher.is_none() {
             return;
         }
-        // A folder may appear between the lookup and the watch. The next loop finds the one below it.
+        // A folder may appear between the lookup and the watch. The next round finds it.
         for _ in 0..FOLDERS_APPEARING_MAX {
             let folders: HashMap<PathBuf, FolderId> =
                 files.iter().filter_map(|file| nearest_folder(&resolve(file))).collect();
@@ -143,7 +143,7 @@ impl Watch {
         }
     }
 
-    /// The poller finds the changes in folders that cannot be watched.
+    /// Replaces the watched folders. The poller finds the changes in a folder that cannot be watched.
     fn watch_folders(&mut self, folders: HashMap<PathBuf, FolderId>) {
         let Some(watcher) = &mut self.watcher else { return };
         for (gone, _) in self.folders.iter().filter(|(path, id)| folders.get(*path) != Some(*id)) {
@@ -197,7 +197,7 @@ impl Changes {
         }
         let mut state = self.state.lock();
         let State { watched, changed } = &mut *state;
-        // An event of a parent folder counts as one of the file: the file may have appeared with it.
+        // An event of a parent folder counts as an event of the file, because the file may have appeared with it.
         let is_touched = |file: &WatchedFile| event.paths.iter().any(|path| file.resolved.starts_with(path));
         changed.extend(watched.iter().filter(|(_, file)| is_touched(file)).map(|(path, _)| path.clone()));
         if !changed.is_empty() {

@@ -41,7 +41,7 @@ pub fn open(sealed: &[u8], key: &KeyBytes, bound: &[u8]) -> Result<Zeroizing<Vec
     cipher.decrypt(XNonce::from_slice(nonce), payload).map(Zeroizing::new).map_err(|_| SecretError::CannotOpen)
 }
 
-/// Concatenates strings, each with its length as prefix, so that no two lists give the same bytes.
+/// Concatenates strings, each with its length as prefix, so that different lists give different bytes.
 pub fn bind(parts: &[&str]) -> Vec<u8> {
     let mut out = Vec::with_capacity(parts.iter().map(|part| part.len() + 8).sum());
     for part in parts {

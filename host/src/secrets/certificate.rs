@@ -1,7 +1,7 @@
 //! The certificate of a listener and its private key, from PEM files.
 //!
-//! Reads both and checks that they belong together. Callers decide when. No error contains any part of a key. Expiry is
-//! not checked: it is reported to the operator.
+//! Reads both files, and checks that the key belongs to the certificate when it is converted for TLS. Callers decide
+//! when to read. No error contains any part of a key. Expiry is not checked: it is reported to the operator.
 
 use std::{
     io::Read,

@@ -16,7 +16,7 @@ pub fn base62<E>(characters: usize, mut fill: impl FnMut(&mut [u8]) -> Result<()
     let mut bytes = Zeroizing::new([0u8; 64]);
     while text.len() < characters {
         fill(bytes.as_mut_slice())?;
-        // 248 is the largest multiple of 62 in a byte: higher values would favour the first characters.
+        // 248 is the largest multiple of 62 in a byte: values from 248 would favour the first characters.
         let unbiased = bytes.iter().filter(|byte| **byte < 248);
         let characters_left = characters - text.len();
         text.extend(
@@ -29,7 +29,7 @@ pub fn base62<E>(characters: usize, mut fill: impl FnMut(&mut [u8]) -> Result<()
     Ok(text)
 }
 
-/// Hashes a text with enough randomness that its plain SHA-256 cannot be searched.
+/// Hashes a string with SHA-256. The string must be too random to be guessed from its hash.
 pub fn hash_text(text: &str) -> [u8; 32] {
     Sha256::digest(text.as_bytes()).into()
 }

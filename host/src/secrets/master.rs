@@ -23,7 +23,7 @@ pub(super) const KEY_ID_BYTES: usize = 8;
 pub(super) type KeyId = [u8; KEY_ID_BYTES];
 
 pub(super) struct MasterKey {
-    /// Derived from the key, reveals nothing about it, and precedes everything that the key sealed.
+    /// Derived from the key without revealing anything about it. Stored in each secret that the key sealed.
     pub id: KeyId,
     pub seals: KeyBytes,
 }
@@ -72,7 +72,8 @@ impl MasterKeys {
     /// Returns the keys of the file, or `None` if there is no file.
     ///
     /// # Errors
-    /// The file cannot be read, others than its owner can read it, or it holds no keys. The error names the file.
+    /// The file cannot be read, its mode gives permissions to users other than its owner, or it holds no valid keys.
+    /// The error names the file.
     pub fn read(file: &Path) -> Result<Option<MasterKeys>, SecretError> {
         let Some(text) = private_file::read(file)? else { return Ok(None) };
         MasterKeys::parse(&text).map(Some).map_err(|error| invalid_keys(file.display().to_string(), error))
@@ -110,7 +111,7 @@ impl MasterKeys {
         sealed::open(key, name, bytes)
     }
 
-    /// Returns true if the current key has sealed it.
+    /// Returns true if the current key sealed the secret.
     pub fn is_current(&self, bytes: &[u8]) -> bool {
         sealed::key_id(bytes).is_ok_and(|id| id == self.current.id)
     }

@@ -1,7 +1,8 @@
 //! Password hashing with argon2id. A computation uses a core for about 20 ms.
 //!
 //! Callers decide where the computation runs. A password is wiped with its work, which lives as long as the call it
-//! belongs to. Invariant: verification for an unknown user takes as long as for a known one.
+//! belongs to. Invariant: verification for an unknown user takes as long as against a hash that [`PasswordWork`]
+//! computed.
 
 use argon2::{
     Algorithm, Argon2, Params, Version,
@@ -26,7 +27,7 @@ pub enum PasswordError {
     Broken(String),
 }
 
-/// A computation on a password. Two are equal if their outcomes would be.
+/// A computation on a password. Equal computations have equal outcomes.
 #[derive(PartialEq, Eq)]
 pub struct PasswordWork {
     password: Zeroizing<String>,
@@ -55,10 +56,11 @@ impl PasswordWork {
         PasswordWork::new(password, Operation::Hash { salt })
     }
 
-    /// Prepares verification against a hash. `None` takes as long and is false.
+    /// Prepares verification against a hash. Without a hash, the computation takes as long and its outcome is
+    /// `Verified(false)`.
     ///
     /// # Errors
-    /// `TooLong`; `Hash` if `hash` did not make the hash, or if verification would cost more than for its hashes.
+    /// `TooLong`, or `Hash` if the hash is not an argon2id hash or its cost parameters exceed the limits.
     pub fn verify(password: String, hash: Option<String>) -> Result<PasswordWork, PasswordError> {
         let work = PasswordWork::new(password, Operation::Verify { hash })?;
         if let Operation::Verify { hash: Some(hash) } = &work.operation {

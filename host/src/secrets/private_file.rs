@@ -1,6 +1,6 @@
 //! Files that only their owner may read: keys and tokens (mode 0600) in the data folder (0700).
 //!
-//! Invariant: a file that exists is complete, because it is written to a temporary file and renamed. Only the process
+//! Invariant: a file that exists is complete, because a temporary file is written and then renamed. Only the process
 //! that holds the database creates these files, so two processes do not race.
 
 use std::{
@@ -20,7 +20,8 @@ pub fn create_folder(path: &Path) -> Result<(), SecretError> {
     DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(|source| failed(path, source))
 }
 
-/// Returns the content, or `None` if there is no file. Fails if others than the owner can read it.
+/// Returns the content, or `None` if there is no file. Fails if its mode gives any permission to users other than the
+/// owner.
 pub fn read(path: &Path) -> Result<Option<Zeroizing<String>>, SecretError> {
     let file = match regular_file::open(path) {
         Ok(file) => file,

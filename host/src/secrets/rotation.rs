@@ -16,7 +16,7 @@ pub struct SealedRow {
 pub trait SealedRows: Sync {
     fn list(&self) -> impl Future<Output = Result<Vec<SealedRow>, SecretError>> + Send;
 
-    /// Stores `sealed` unless the row has changed since it was read. A changed secret is under the current key anyway.
+    /// Stores `sealed` unless the row has changed since it was read. A changed secret is sealed under the current key.
     fn replace(&self, row: &SealedRow, sealed: &[u8]) -> impl Future<Output = Result<(), SecretError>> + Send;
 }
 
@@ -24,12 +24,13 @@ pub trait SealedRows: Sync {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Rotation {
     pub sealed_again: usize,
-    /// Secrets that were already under the current key.
+    /// Secrets that were already sealed under the current key.
     pub current: usize,
     /// Row keys of secrets that no key of this host opens.
     pub left: Vec<String>,
 }
 
+/// Re-seals all secrets that an older key of `keys` sealed.
 pub async fn rotate(keys: &MasterKeys, rows: &impl SealedRows) -> Result<Rotation, SecretError> {
     let mut rotation = Rotation::default();
     for row in rows.list().await? {

@@ -1,4 +1,5 @@
-//! A sealed secret: format (1 byte), id of the master key (8), nonce (24), ciphertext with tag (16 more than the text).
+//! A sealed secret: format (1 byte), id of the master key (8), nonce (24), ciphertext with tag (16 bytes more than the
+//! plaintext).
 //!
 //! Invariant: format, key id and full name are authenticated, so a row that is moved to another tenant, purpose or name
 //! does not open.
@@ -15,7 +16,7 @@ const FORMAT: u8 = 1;
 /// Owner, purpose and name of a secret.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct SecretName {
-    /// "organization/environment". Empty for a secret of the operator.
+    /// "organization/environment". Empty for a secret of the host.
     pub tenant: String,
     /// "webhook", "destination", "seed", …
     pub purpose: String,
@@ -55,7 +56,7 @@ pub(super) fn open(key: &MasterKey, name: &SecretName, bytes: &[u8]) -> Result<Z
     aead::open(sealed, &key.seals, &name.bound(header))
 }
 
-/// Returns the id of the master key that sealed it.
+/// Returns the id of the master key that sealed the secret.
 pub(super) fn key_id(bytes: &[u8]) -> Result<KeyId, SecretError> {
     match bytes.split_first() {
         Some((&FORMAT, rest)) => rest.first_chunk::<KEY_ID_BYTES>().copied().ok_or(SecretError::CannotOpen),

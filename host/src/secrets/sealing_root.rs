@@ -21,7 +21,7 @@ impl SealingRoot {
         SealingRoot(bytes)
     }
 
-    /// Seals a secret: format (1 byte), nonce (24), ciphertext with tag (16 more than the text).
+    /// Seals a secret: format (1 byte), nonce (24), ciphertext with tag (16 bytes more than the plaintext).
     pub fn seal(&self, name: &SecretName, plain: &[u8]) -> Result<Vec<u8>, SecretError> {
         let bound = bound(name);
         let mut out = Vec::with_capacity(1 + aead::NONCE_BYTES + plain.len() + 16);

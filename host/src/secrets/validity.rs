@@ -1,7 +1,7 @@
 //! Reads the expiry date of a certificate from its DER (RFC 5280, 4.1).
 //!
-//! Parses only as much ASN.1 as precedes that date. TLS validates certificates; the date is only shown to operators.
-//! Any bytes give a date or `None`, without an error.
+//! Parses only the ASN.1 that precedes the date. TLS validates certificates. The date is only reported to operators.
+//! Any bytes give a date or `None`.
 
 use jiff::{civil::DateTime, tz::TimeZone};
 use rustls::pki_types::CertificateDer;
@@ -36,7 +36,7 @@ fn take(bytes: &[u8]) -> Option<(u8, &[u8], &[u8])> {
     let (first, rest) = rest.split_first()?;
     let (length, rest) = match *first {
         short @ 0..=0x7f => (usize::from(short), rest),
-        // Four bytes of length exceed the size of any certificate.
+        // Four bytes can hold the length of any certificate.
         long @ 0x81..=0x84 => {
             let (bytes, rest) = rest.split_at_checked(usize::from(long & 0x7f))?;
             (bytes.iter().fold(0, |length, byte| length << 8 | usize::from(*byte)), rest)

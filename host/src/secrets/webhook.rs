@@ -46,7 +46,7 @@ impl SigningRoot {
         self.derive(signer, signer.number)
     }
 
-    /// Returns all secrets that sign at this time, the newest first.
+    /// Returns all secrets that sign at `now`, the newest first.
     pub fn secrets(&self, signer: &Signer<'_>, now: u64) -> Result<Vec<Zeroizing<[u8; 32]>>, SecretError> {
         let mut secrets = vec![self.secret(signer)?];
         let overlaps = signer.previous_until.is_some_and(|until| now < until);

@@ -57,8 +57,8 @@ pub(crate) mod tests {
         bytes.iter().map(|byte| byte ^ MASK).collect()
     }
 
-    /// Counts the copies of a text in the memory of this process. `needle` is masked, so that the search does not find
-    /// itself.
+    /// Counts the copies of a secret in the memory of this process. `needle` is masked, so that the search does not
+    /// find itself.
     pub(crate) fn count_copies(needle: &[u8]) -> usize {
         let memory = File::open("/proc/self/mem").unwrap();
         let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
@@ -79,7 +79,7 @@ pub(crate) mod tests {
                 }
                 at += (read - needle.len() + 1) as u64;
             }
-            // The next search must not find this buffer.
+            // A later read of this memory must not find the bytes that were copied here.
             chunk.fill(0);
         }
         found

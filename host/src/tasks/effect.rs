@@ -1,7 +1,7 @@
 //! One attempt of an outgoing call, or the report of its outcome to its task.
 //!
-//! The start of an attempt is on disk before the attempt is made. After a crash, such an attempt counts as one that may
-//! have happened. Its outcome is on disk before anything follows from it, or in the same commit.
+//! The start of an attempt is on disk before the attempt is made. After a crash, an attempt without an outcome counts
+//! as one that may have happened. The outcome is on disk before anything follows from it, or in the same commit.
 
 use std::{sync::atomic::Ordering, time::Duration};
 
@@ -31,6 +31,7 @@ use crate::{
     plugin::call::SettledEffect,
 };
 
+/// Takes the next step of an effect: makes an attempt, or reports the outcome.
 pub(super) async fn work(shared: &Shared, slots: &TenantSlots, task: &TaskKey, rank: Rank) -> WorkOutcome {
     let free = slots.effects.try_acquire(rank).and_then(|own| Some((own, shared.slots.try_acquire(rank)?)));
     let (own, slot) = match free {
@@ -66,7 +67,8 @@ pub(super) async fn work(shared: &Shared, slots: &TenantSlots, task: &TaskKey, r
 }
 
 /// Records the end of the attempt. If the effect is settled, its task runs at once, and the commit of that run writes
-/// the outcome as well. If the run does not end the task, the outcome is written first.
+/// the outcome as well. If that run does not end the task, the outcome is written in its own commit, and the task runs
+/// again.
 async fn record_end(
     shared: &Shared,
     slots: &TenantSlots,

@@ -1,8 +1,8 @@
 //! The loop around the agenda. It receives commit notifications and starts workers for the task queues that have
 //! something due.
 //!
-//! The engine is one Tokio task, and each queue with due records has a worker task. The loop itself never waits for a plugin or a
-//! remote server.
+//! The engine is one Tokio task, and each queue with due records has a worker task. The loop itself never waits for a
+//! plugin or a remote server.
 
 use std::{
     collections::HashMap,

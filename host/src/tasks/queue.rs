@@ -34,14 +34,14 @@ use state::QueueState;
 pub(super) enum WorkOutcome {
     /// The outcome is written to the database.
     Settled,
-    /// The record was gone, or not due by the clock of the run. Its due time is in the database.
+    /// The record was gone, or not due by the clock of the run. A record that exists has its due time in the database.
     NotDue,
-    /// The record could not be processed now, for a reason that lies outside of it.
+    /// The record could not be processed now, for a reason outside of the record.
     Postponed,
 }
 
-/// Processes the records that the inbox reports. Returns the time of the next work. `None`: the queue has no stored
-/// records.
+/// Processes the due records of the queue until none is due. Returns the time of the next work, or `None` if the queue
+/// has no stored records.
 pub(super) async fn work(shared: Arc<Shared>, queue: &TaskQueue, inbox: &Inbox) -> Option<Timestamp> {
     let clock = &shared.parts.clock;
     if (shared.parts.serving)(queue.scope.plugin()).is_none() {
@@ -102,7 +102,7 @@ async fn work_on_record(
         TaskKind::Effect => effect::work(&shared, &slots, &task, rank).await,
     };
     if let (WorkOutcome::Postponed, false) = (&outcome, shared.stopping.load(Ordering::Relaxed)) {
-        // Waits while it still counts as running: its obstacle may affect the next record as well.
+        // The record counts as running during the pause, because its obstacle may affect the next record as well.
         sleep(Duration::from_millis(TASK_PAUSE_MS)).await;
     }
     (task.id, outcome)

@@ -9,7 +9,7 @@ use crate::bindings::exports::tenon::plugin::handler::{Answer as WireAnswer, Fee
 use crate::bindings::tenon::plugin::types::{Blob, Content, Pair, Response};
 use crate::host::{LedgerRefusal, RecordRefusal, SubscriptionRefusal};
 
-/// Result of a handler. `Ok` applies the changes, also with an error status, unless the answer is a stream. `Err`
+/// Result of a handler. `Ok` applies the changes, even with an error status, unless the answer is a stream. `Err`
 /// changes nothing but the journal.
 pub type Outcome = Result<Answer, Stop>;
 
@@ -129,7 +129,7 @@ impl From<Refusal> for Stop {
     }
 }
 
-/// Turns a refusal of the host into a fault. A handler that expects a refusal matches it instead.
+/// Converts a refusal of the host to a fault. A handler that expects a refusal matches it instead.
 impl From<RecordRefusal> for Stop {
     fn from(refusal: RecordRefusal) -> Stop {
         Stop::Fault(["records: ", refusal_message(&refusal).as_str()].concat())

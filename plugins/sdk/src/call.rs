@@ -169,8 +169,8 @@ impl<'a> Call<'a> {
         Records::new(self.host, collection)
     }
 
-    /// Serializes this call with other calls that name the same guard: they commit one at a time, and each of them
-    /// reads the changes of the previous one.
+    /// Serializes this call with other calls that name the same guard: they commit one at a time, and each call
+    /// reads the changes of the previous call.
     pub fn guard(&self, name: &str) {
         self.host.records_guard(name);
     }
@@ -242,7 +242,8 @@ impl<'a> Call<'a> {
     }
 
     /// Returns the attribute of this name that the plugin attached when it issued the credential. If the caller is a
-    /// plugin that acts for another organization than its own, the attribute "organization" is the caller's own one.
+    /// plugin that acts for another organization than its own, the attribute "organization" is the caller's own
+    /// organization.
     pub fn attribute(&self, name: &str) -> Option<&'a str> {
         value_of(&self.request.principal.attributes, name)
     }
@@ -267,7 +268,7 @@ impl<'a> Call<'a> {
         self.host.ids_next(name)
     }
 
-    /// Appends an entry, one JSON text, to the tenant's journal. The entry is kept also if the handler refuses.
+    /// Appends an entry, one JSON text, to the tenant's journal. The entry is kept even if the handler refuses.
     pub fn journal(&self, entry: &str) {
         self.host.journal_append(entry);
     }

@@ -17,8 +17,8 @@ impl<'a> Destinations<'a> {
         Destinations { host }
     }
 
-    /// Creates the destination, or replaces the one with its name. Its secrets are never returned, and every change has
-    /// to contain them again.
+    /// Creates the destination, or replaces the destination with the same name. The host never returns its secrets, so
+    /// every change must contain them.
     pub fn put(&self, destination: &Destination) -> Result<(), DestinationRefusal> {
         self.host.destinations_put(destination)
     }

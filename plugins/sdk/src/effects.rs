@@ -87,7 +87,7 @@ impl<'a> Effects<'a> {
         self.host.effects_start(effect)
     }
 
-    /// Cancels an effect. Returns false if an attempt has begun or if there is no such effect.
+    /// Cancels an effect. Returns false if an attempt has begun or if the effect does not exist.
     pub fn cancel(&self, then: &str, key: &str) -> bool {
         self.host.effects_cancel(then, key)
     }

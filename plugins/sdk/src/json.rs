@@ -85,8 +85,8 @@ pub fn nests_within(text: &str, levels: usize) -> bool {
     true
 }
 
-/// Returns true if an object in the text, at any depth, repeats a member or has more than [`MEMBERS_MAX`] members.
-/// Recurses as deep as the text nests: check [`nests_within`] first.
+/// Returns true if an object in the text, at any depth, repeats a member or has more than [`MEMBERS_MAX`] members, or
+/// if an object or array is not valid JSON. Recurses as deep as the text nests: check [`nests_within`] first.
 pub fn is_ambiguous(text: &str) -> bool {
     match text.trim_start().as_bytes().first() {
         Some(b'{') => !Object::parse(text)
@@ -271,7 +271,7 @@ impl<'de> Visitor<'de> for ObjectVisitor {
     }
 }
 
-/// Name of a member. Serde deserializes `Cow` as owned always; this type borrows a name without escapes.
+/// Name of a member. Serde always deserializes a `Cow` as owned. This type borrows a name without escapes.
 struct Name<'a>(Cow<'a, str>);
 
 impl<'de> Deserialize<'de> for Name<'de> {

@@ -1,4 +1,5 @@
-//! Blockchain keys. A handler names a key by blockchain and index, and never gets the key itself.
+//! Blockchain keys. A handler identifies a key by blockchain and index. It gets the private key itself only if the
+//! operator has allowed it.
 
 pub use crate::host::{Account, ChainTransfer, Signed, Terms};
 

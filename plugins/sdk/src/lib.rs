@@ -17,8 +17,8 @@
 //! }
 //! ```
 //!
-//! A plugin is a `static`, built at compile time. A fresh instance serves every call, so that any work at startup would
-//! be repeated for each call.
+//! A plugin is a `static`, built at compile time. A fresh instance serves every call, so any work at startup would be
+//! repeated for each call.
 
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing))]
 

@@ -1,7 +1,7 @@
 //! The manifest as JSON, made from the plugin's tables. Its schema is `docs/manifest.schema.json`.
 //!
-//! Owns the wire form of the manifest in the guest. Runs in `describe` only, never while a request is served. Empty and
-//! default values are omitted.
+//! Owns the wire form of the manifest in the guest. Runs in `describe` only, never while a request is served. Most
+//! members are omitted if they are empty or have their default value.
 
 use std::collections::BTreeMap;
 
@@ -162,7 +162,7 @@ pub(crate) fn to_json(plugin: &Plugin) -> String {
         failures: error_template_entries(plugin),
         openapi: plugin.openapi.and_then(raw),
     };
-    // Serialization cannot fail, because every key is a string. The host would refuse an empty manifest.
+    // Serialization cannot fail, because every key is a string. The host would reject an empty manifest.
     serde_json::to_string(&manifest).unwrap_or_default()
 }
 

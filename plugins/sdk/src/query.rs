@@ -1,4 +1,4 @@
-//! Check of a query before its handler runs: the route declares each parameter, and the query contains it once.
+//! Checks a query before the handler runs: the route must declare each parameter, and the query must not repeat one.
 
 use crate::answer::Stop;
 use crate::bindings::tenon::plugin::types::Pair;

@@ -17,7 +17,7 @@ impl<'a> Subscriptions<'a> {
         Subscriptions { host }
     }
 
-    /// Creates the endpoint, or replaces the one with its id. Enables an endpoint that the host has disabled.
+    /// Creates the endpoint, or replaces the endpoint with the same id. Enables an endpoint that the host has disabled.
     pub fn put(&self, endpoint: &Endpoint) -> Result<(), SubscriptionRefusal> {
         self.host.subscriptions_put(endpoint)
     }

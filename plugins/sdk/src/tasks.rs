@@ -13,7 +13,7 @@ use crate::host::HostRef;
 /// Result of a task.
 ///
 /// `Ok(Verdict::Done)` applies the changes of the run. `Ok(Verdict::Later(at))` changes nothing and runs the task again
-/// at that time. `Err` is a fault, also for a refusal: the host retries with growing delays, then sets the task aside
+/// at that time. `Err` is a fault, even for a refusal: the host retries with growing delays, then sets the task aside
 /// for the operator.
 pub type TaskOutcome = Result<Verdict, Stop>;
 
@@ -62,7 +62,7 @@ impl<'a> Tasks<'a> {
         Tasks { host }
     }
 
-    /// Schedules a task at `at` (milliseconds since 1970), and replaces a waiting one of the same name and key.
+    /// Schedules a task at `at` (milliseconds since 1970), and replaces a waiting task with the same name and key.
     /// `payload` is one JSON text.
     pub fn schedule(&self, name: &str, key: &str, at: u64, payload: &str) {
         self.host.tasks_schedule(name, key, at, payload);

@@ -1,8 +1,8 @@
 //! Native test kit of a plugin: a host in memory, requests and answers.
 //!
-//! No part of it is in a component. It enforces the rules of the real host: a refusal changes nothing, `find` does not
-//! see the call's own writes, undeclared names fail the test. It runs one call at a time, so conflicts of concurrent
-//! calls need a test against the real host.
+//! No part of it is in a component. It enforces the rules of the real host: a refusal changes only the journal, `find`
+//! does not see the call's own writes, and undeclared names fail the test. It runs one call at a time, so conflicts of
+//! concurrent calls need a test against the real host.
 
 #![allow(clippy::panic, clippy::expect_used, reason = "a test kit fails tests")]
 
@@ -138,7 +138,7 @@ impl TestCall {
         self
     }
 
-    /// Calls with a token instead of a key.
+    /// Authenticates the call with a token instead of a key.
     pub fn token(mut self) -> TestCall {
         self.kind = "token";
         self
@@ -151,7 +151,8 @@ impl TestCall {
         self
     }
 
-    /// Calls as a plugin that acts for another organization than its own. `organization` is its own one.
+    /// Calls as a plugin that acts for another organization than its own. `organization` is its own
+    /// organization.
     pub fn plugin_for_organization(self, name: &str, organization: &str) -> TestCall {
         self.plugin(&[name, "@", organization].concat()).attribute("organization", organization)
     }
@@ -187,7 +188,7 @@ impl TestCall {
 #[derive(Clone, Debug)]
 pub struct TestAnswer {
     pub status: u16,
-    /// Whether the plugin refused the call, so that nothing changed.
+    /// Whether the plugin refused the call. A refusal changes only the journal.
     pub refused: bool,
     /// Headers of the plugin, and the content type of a body that is not JSON.
     pub headers: Vec<(String, String)>,

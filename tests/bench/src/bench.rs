@@ -34,7 +34,7 @@ pub struct BenchPlan {
     pub warmup_seconds: f64,
     /// Number of drivers and of orders that exist before the load starts.
     pub records: usize,
-    /// Deploys while load runs.
+    /// Minimum number of deploys while load runs.
     pub swaps: usize,
     /// Webhooks with a pending retry.
     pub retries: usize,
@@ -93,7 +93,7 @@ pub const SCENARIOS: &[Scenario] = &[
     Scenario { name: "read", work: Work::Read, connections: 64 },
 ];
 
-/// Runs everything. Progress goes to standard error.
+/// Runs all measurements. Progress goes to standard error.
 pub async fn run(plan: &BenchPlan) -> anyhow::Result<BenchReport> {
     disk::reject_memory(&plan.folder)?;
     let mut report = BenchReport::new(plan)?;

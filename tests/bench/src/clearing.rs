@@ -103,7 +103,7 @@ impl Pair {
         Ok(())
     }
 
-    /// Kills one side as a power failure does, and starts it again on the same data at the same address.
+    /// Kills one side with SIGKILL, and starts it again on the same data at the same address.
     pub async fn restart(self, side: Side) -> anyhow::Result<Pair> {
         let Pair { hub, bank } = self;
         Ok(match side {
@@ -119,7 +119,7 @@ impl Pair {
     }
 }
 
-/// Starts the bank alone, with its customers. `platform` is a line of its section with the destination of its
+/// Starts the bank alone, with its customers. `platform` is the TOML line that defines the destination of the bank's
 /// responses.
 pub async fn start_bank(binary: &Path, folder: &Path, platform: &str) -> anyhow::Result<Host> {
     let bank =

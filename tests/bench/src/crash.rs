@@ -2,7 +2,7 @@
 //!
 //! Owns the parts that all scenarios share. Each actor sends one request after another, each with its own idempotency
 //! key. A request without a response is repeated after the restart with the same key. An external service that the
-//! program calls runs through all kills and checks each call (`attempts`). A scenario defines its requests and its
+//! program calls is never killed and checks each call (`attempts`). A scenario defines its requests and its
 //! invariants.
 //!
 //! - `drivers`: changes, their events and webhooks. `effects`: tasks and outgoing calls. `payments`: two hosts that

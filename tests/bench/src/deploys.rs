@@ -55,9 +55,9 @@ pub struct DeploysPlan {
 pub struct DeploysReport {
     pub deploys: usize,
     pub published: usize,
-    /// Deploys that a newer one overtook before they were compiled.
+    /// Deploys that a newer deploy overtook before they were compiled.
     pub overtaken: usize,
-    /// Responses to all other deploys.
+    /// Responses to the deploys that were neither published nor overtaken.
     pub refused: Vec<String>,
     pub newest_serves_after_ms: u128,
     /// Maximum number of concurrently compiling processes.

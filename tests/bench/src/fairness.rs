@@ -24,7 +24,7 @@ pub mod slow;
 /// Number and size of the listed orders: a list takes 6 MB.
 const LISTED: usize = 100;
 const ORDER_BYTES: usize = 60_000;
-/// Size of each file that the crowd uploads, and its connections.
+/// Size of each file that the crowd uploads, and the number of uploading connections.
 const FILE_BYTES: usize = 4_000_000;
 const UPLOADING: usize = 12;
 /// A JPEG in base64. Data may follow after its end marker.
@@ -80,7 +80,7 @@ pub struct FairnessHost {
     writes: LoadPlan,
 }
 
-/// Runs everything. Progress goes to standard error.
+/// Runs all measurements. Progress goes to standard error.
 pub async fn run(plan: &FairnessPlan) -> anyhow::Result<FairnessReport> {
     let host = FairnessHost::start(plan).await?;
     let alone = host.measure("alone", &host.reads, plan.seconds).await?;
@@ -157,7 +157,7 @@ impl FairnessHost {
         let [lists, uploads, small] =
             ["lists", "uploads", "small"].map(|name| plan.folder.join(format!("{name}.jsonl")));
         let read = create_order(&mut crowd, json!({})).await?;
-        // The position of the driver depends on the time, so each read is a call.
+        // The ETA depends on the time, so the answer is not cached and each read is a call.
         fs::write(&small, serde_json::to_string(&get(format!("/v1/orders/{read}?with_eta=true")))?)?;
         fs::write(&lists, serde_json::to_string(&get(format!("/v1/orders?limit={LISTED}")))?)?;
         let file = json!({ "data": format!("{PICTURE}{}", "A".repeat(FILE_BYTES / 3 * 4)), "type": "licence" });

@@ -67,10 +67,10 @@ pub fn chameleon_version(version: &str) -> anyhow::Result<Vec<u8>> {
 }
 
 const MARKER: &[u8] = b"TENON-GUEST-MANIFEST:";
-/// Size of marker and text together, as in the guest.
+/// Size of marker and manifest together, as in the guest.
 const REGION_BYTES: usize = 32 * 1024;
 
-/// Returns `chameleon` with this text as its manifest. A text that begins with "!" makes `describe` misbehave:
+/// Returns `chameleon` with this string as its manifest. A string that begins with "!" makes `describe` misbehave:
 /// "!panic", "!trap", "!loop", "!allocate", "!recurse", "!huge", "!import".
 pub fn chameleon(manifest: &str) -> anyhow::Result<Vec<u8>> {
     let mut bytes = component("chameleon")?;
@@ -84,7 +84,7 @@ pub fn chameleon(manifest: &str) -> anyhow::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Returns an equivalent component with other bytes, so with another hash: a custom section is appended.
+/// Returns an equivalent component with other bytes and therefore another hash: a custom section is appended.
 pub fn stamped(component: &[u8], note: &str) -> Vec<u8> {
     let mut section = vec![5];
     section.extend_from_slice(b"stamp");

@@ -1,7 +1,7 @@
 //! Load generator, peer servers and crash scenarios around the real program: driven by `make bench`, `make soak`,
 //! `make demo-swap` and the tests.
 //!
-//! Talks to Tenon only as its users do: over HTTP and through its command line. It reads the database file only to
+//! Accesses Tenon only as its users do: over HTTP and through its command line. It reads the database file only to
 //! prove that nothing was lost. It links neither the host nor the engine.
 
 // The bans of clippy.toml are for the host: a load generator spawns tasks of its own.

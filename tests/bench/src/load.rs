@@ -1,7 +1,8 @@
-//! Closed-loop load: N connections, each of which sends its next request after the response to the last one.
+//! Closed-loop load on N connections. Each sends its next request after the response to the previous request.
 //!
-//! Owns what is counted and what counts as failed. Measurements run it in a process of its own (`bench-load`), tests
-//! inside the test process. Requests are built before the clock starts.
+//! Owns what is counted and what counts as failed. `bench-load` runs it in a process of its own. Tests, `demo-swap`
+//! and the measured neighbour of `fairness` run it inside their own process. Requests are built before the clock
+//! starts.
 
 use std::{
     collections::BTreeMap,
@@ -33,7 +34,7 @@ pub struct LoadPlan {
     /// Complete requests. Each connection selects among them at random.
     pub requests: Arc<Vec<Vec<u8>>>,
     pub connections: usize,
-    /// Requests of the warm-up are not counted, so that caches and connections are warm.
+    /// Time in which caches and connections become warm. Its responses are not counted.
     pub warmup: Duration,
     pub duration: Duration,
 }
@@ -70,7 +71,7 @@ pub struct LoadReport {
 }
 
 impl LoadReport {
-    /// Counts every request that a user would call failed: no response, or a status other than 2xx.
+    /// Returns the number of failed requests: requests without a response, or with a status other than 2xx.
     pub fn failed(&self) -> u64 {
         let refused: u64 =
             self.statuses.iter().filter(|(status, _)| !(200..300).contains(*status)).map(|(_, n)| n).sum();
@@ -141,7 +142,7 @@ async fn exchange(idle: &mut Option<Connection>, address: SocketAddr, request: &
     Ok(response.status)
 }
 
-/// xorshift64: selects the next request, the same in every run.
+/// Returns the next state of xorshift64, which selects the next request. The sequence is the same in every run.
 fn next_random(mut state: u64) -> u64 {
     state ^= state << 13;
     state ^= state >> 7;

@@ -2,8 +2,8 @@
 //!
 //! Written as a careful engineer would, one transaction for each request: one writer connection (SQLite has one
 //! writer, and a pool of writers would only wait), a few readers, prepared statements, WAL with `synchronous=FULL`,
-//! and keys found by their hash and kept in memory. Writes the same rows as the plugin: the driver's record and an
-//! event.
+//! and keys found by their hash and kept in memory. A driver update writes the same rows as the plugin: the driver's
+//! record and an event.
 
 use std::{collections::HashMap, path::Path, sync::Arc, time::Duration};
 
@@ -312,7 +312,7 @@ fn now_text() -> String {
     format!("{:013}", now_ms())
 }
 
-/// Returns a random suffix that is good enough for a benchmark: the hash of the text, the time and a counter.
+/// Returns a random suffix that is good enough for a benchmark: the hash of the salt, the time and a counter.
 fn random_suffix(salt: &str) -> String {
     use std::sync::atomic::{AtomicU64, Ordering};
     static COUNT: AtomicU64 = AtomicU64::new(0);

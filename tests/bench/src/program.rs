@@ -1,5 +1,4 @@
-//! The real `tenon` program as a child process: its own folder and free ports; it is started, called, stopped or
-//! killed.
+//! The real `tenon` program as a child process with its own folder and free ports. Starts, calls, stops and kills it.
 //!
 //! Owns the process and nothing of the data that it serves. The folder outlives the process, so that the program can
 //! be started again on the same data. Dropping a running program kills it.
@@ -25,7 +24,7 @@ const STOP_SECONDS_MAX: u64 = 60;
 const POLL: Duration = Duration::from_millis(2);
 /// Development environment, because receivers of webhooks run on the same machine.
 const CONFIG_HEAD: &str = "environment = \"development\"\n[outbound]\nallow-test = [\"127.0.0.0/8\"]\n";
-/// Linux counts CPU time in hundredths of a second.
+/// Duration of one tick of `/proc/PID/stat`: Linux counts CPU time in hundredths of a second.
 const TICK_MS: u64 = 10;
 
 /// A `[plugins.NAME]` section.
@@ -135,7 +134,7 @@ impl Program {
         self.data_dir().join("tenon.db")
     }
 
-    /// Everything that it printed, in this process and in earlier ones on the same folder.
+    /// Returns everything that the program printed, in this process and in earlier processes on the same folder.
     pub fn log(&self) -> String {
         fs::read_to_string(self.plan.folder.join("tenon.log")).unwrap_or_default()
     }
@@ -167,12 +166,12 @@ impl Program {
         Ok(key.to_owned())
     }
 
-    /// Client of the public listener.
+    /// Returns a client of the public listener.
     pub fn client(&self, key: &str) -> Client {
         Client::new(self.public, key)
     }
 
-    /// Client of the operators' listener.
+    /// Returns a client of the operators' listener with the operators' token.
     pub fn operator(&self) -> anyhow::Result<Client> {
         let token = fs::read_to_string(self.data_dir().join("admin.token")).context("reading admin.token")?;
         Ok(Client::new(self.admin, token.trim()))
@@ -185,14 +184,14 @@ impl Program {
         Ok(self.operator()?.send("PUT", &path, &headers, component).await?)
     }
 
-    /// Resident memory in KiB.
+    /// Returns the resident memory in KiB.
     pub fn resident_kib(&self) -> anyhow::Result<u64> {
         let status = fs::read_to_string(format!("/proc/{}/status", self.child.id()))?;
         let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).context("no VmRSS")?;
         Ok(line.trim().trim_end_matches("kB").trim().parse()?)
     }
 
-    /// CPU time of all its threads so far, user and system.
+    /// Returns the CPU time of all threads of the process so far, user and system, in milliseconds.
     pub fn cpu_time_ms(&self) -> anyhow::Result<u64> {
         let stat = fs::read_to_string(format!("/proc/{}/stat", self.child.id()))?;
         // The name, in brackets, may contain spaces. User and system time are the 12th and 13th field after it.
@@ -201,7 +200,7 @@ impl Program {
         Ok(ticks?.iter().sum::<u64>() * TICK_MS)
     }
 
-    /// Returns the ids of its child processes that compile a component now.
+    /// Returns the ids of the child processes that compile a component now.
     pub fn compiling(&self) -> BTreeSet<u32> {
         let threads = fs::read_dir(format!("/proc/{}/task", self.child.id())).into_iter().flatten().flatten();
         let children = threads.filter_map(|thread| fs::read_to_string(thread.path().join("children")).ok());
@@ -227,7 +226,7 @@ impl Program {
         Ok(KillHandle(self.pid()?))
     }
 
-    /// Stops the program as an operator's Ctrl-C does: running calls finish. Returns the plan, for a restart.
+    /// Stops the program with SIGTERM, as a service manager does: running calls finish. Returns the plan for a restart.
     pub async fn stop(mut self) -> anyhow::Result<ProgramPlan> {
         rustix::process::kill_process(self.pid()?, Signal::TERM)?;
         let until = Instant::now() + Duration::from_secs(STOP_SECONDS_MAX);
@@ -238,7 +237,7 @@ impl Program {
         Ok(self.plan.clone())
     }
 
-    /// Kills the process as a power failure does: nothing finishes. Returns the plan, for a restart.
+    /// Kills the process without notice: nothing finishes. Returns the plan for a restart.
     pub fn kill(mut self) -> anyhow::Result<ProgramPlan> {
         self.child.kill()?;
         self.child.wait()?;
@@ -260,7 +259,7 @@ pub fn is_compiling(id: u32) -> bool {
     fs::read_to_string(format!("/proc/{id}/cmdline")).is_ok_and(|line| line.contains("compile-component"))
 }
 
-/// Kills one process as `kill -9` does. Valid while its [`Program`] exists, which has not waited for the process yet.
+/// Kills one process as `kill -9` does. Valid while its [`Program`] exists and has not waited for the process.
 pub struct KillHandle(Pid);
 
 impl KillHandle {

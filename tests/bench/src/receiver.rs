@@ -87,12 +87,12 @@ impl Receiver {
         Ok(Receiver { addresses, connections, stop: Some(stop), thread: Some(thread) })
     }
 
-    /// URLs of the endpoints, in their order.
+    /// Returns the URLs of the endpoints, in the order of their indexes.
     pub fn urls(&self) -> impl Iterator<Item = String> {
         self.addresses.iter().map(|address| format!("http://{address}/hook"))
     }
 
-    /// Number of open connections.
+    /// Returns the number of open connections.
     pub fn connections(&self) -> usize {
         self.connections.load(Ordering::SeqCst)
     }

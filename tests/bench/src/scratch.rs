@@ -8,8 +8,8 @@ use std::{
 
 use crate::guests::workspace_root;
 
-/// Fills `folder`: `plugins/` is a copy, every other entry a symbolic link. Build output goes to `built`, which can be
-/// reused for the next copy.
+/// Fills `folder`: `plugins/` is a copy, and the other entries are symbolic links. `.git`, `data` and build output are
+/// left out. Builds in the copy write to `built`, which the next copy can reuse.
 pub fn copy_repository(folder: &Path, built: &Path) -> io::Result<()> {
     let root = workspace_root();
     for entry in fs::read_dir(&root)? {

@@ -41,8 +41,8 @@ const PROVIDERS_GRANTS: [&str; 10] =
     ["records", "ledger", "tasks", "effects", "destinations", "ids", "config", "log", "keyring", "chains"];
 const KINDS: [&str; 6] = ["payout", "liquidity", "gateway", "rates", "screening", "virtual-accounts"];
 
-/// Returns the sections of the providers and of the wallet interface. A block is produced every `block_ms`. Refused
-/// webhooks are retried soon.
+/// Returns the sections of the providers and of the wallet interface. A block is produced every `block_ms`. Failed
+/// webhooks are retried after 100 to 3 200 ms.
 pub fn plugins(block_ms: u64) -> Vec<PluginSection> {
     let mut providers = PluginSection::new(PROVIDERS, &guests::component_path("sandbox_providers"), &PROVIDERS_GRANTS);
     providers.mount = format!("/{PROVIDERS}");

@@ -2,7 +2,7 @@
 //! persistent connection, messages with a length.
 //!
 //! Owns one socket and its buffer. This is not a general client or server: a message without Content-Length is an
-//! error.
+//! error, except a 204 or 304 response and the chunked responses of `events`.
 
 use std::{io, net::SocketAddr, time::Duration};
 

@@ -16,8 +16,8 @@ pub struct Screenshot {
 /// Roles that need an accessible name.
 const NAMED_ROLES: [&str; 9] = ["button", "link", "textbox", "checkbox", "combobox", "radio", "image", "img", "region"];
 
-/// Script that returns all visible texts whose contrast with their background is below that of WCAG 2.2, 1.4.3 for
-/// small texts.
+/// Script that returns all visible strings whose contrast with their background is below 4.5, the minimum of WCAG 2.2,
+/// 1.4.3 for small text.
 const LOW_CONTRAST: &str = r#"(() => {
   const channels = (colour) => colour.match(/[\d.]+/g).map(Number);
   const light = (colour) => {
@@ -89,7 +89,8 @@ impl Tab<'_> {
         roles.filter(|role| NAMED_ROLES.contains(role)).map(str::to_owned).collect()
     }
 
-    /// Returns the elements that the Tab key focuses, in order, until the focus leaves the page.
+    /// Returns at most 100 elements that the Tab key focuses, in order, until the focus leaves the page or returns to
+    /// the first element.
     pub fn tab_stops(&mut self) -> Vec<String> {
         let mut stops = Vec::new();
         while stops.len() < 100 {

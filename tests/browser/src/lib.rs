@@ -1,7 +1,7 @@
 //! A headless Chromium for tests of pages. Owns its process, its tabs, and the accessibility checks of a page.
 //!
-//! One process serves all tests of a program, one after another, because starting it is expensive. It speaks the
-//! DevTools protocol over two pipes and ends when they close. It connects only to this machine.
+//! One Chromium process serves all tests of a test binary, one after another, because starting it is expensive. The
+//! process uses the DevTools protocol over two pipes and ends when they close. It connects only to this machine.
 //!
 //! ```no_run
 //! let Some(browser) = tenon_browser::acquire() else { return };
@@ -43,7 +43,8 @@ pub struct Browser {
     last_id: u64,
 }
 
-/// Locks the browser for one test. Returns `None` if Chromium is not installed: the test is skipped with a message.
+/// Locks the browser for one test. Prints a message and returns `None` if Chromium cannot be started. The caller then
+/// skips its test.
 pub fn acquire() -> Option<MutexGuard<'static, Browser>> {
     let browser = BROWSER.as_ref();
     if browser.is_none() {

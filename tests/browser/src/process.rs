@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-/// Chromium reads from descriptor 3 and writes to 4. The folder of its profile is removed after it has ended. It ends
-/// when the pipes close, so also after a test has failed.
+/// Chromium reads from descriptor 3 and writes to 4. It ends when the pipes close, even after a failed test. The
+/// folder of its profile is then removed.
 const START: &str = r#"
 program=$(command -v chromium || command -v chromium-headless-shell || command -v chromium-browser || command -v google-chrome) || exit 0
 profile=$(mktemp -d) || exit 0
@@ -36,7 +36,7 @@ pub struct Process {
 }
 
 impl Process {
-    /// Starts Chromium. Returns `None` if it is not installed.
+    /// Starts Chromium. Returns `None` if it is not installed or does not respond.
     pub fn start() -> Option<Process> {
         let mut command = Command::new("sh");
         command.args(["-c", START, "chromium"]).args(FLAGS).stdin(Stdio::piped()).stdout(Stdio::piped());
@@ -67,7 +67,7 @@ impl Process {
         self.commands.write_all(&bytes).and_then(|()| self.commands.flush()).ok()
     }
 
-    /// Returns the next message, or `None` after the timeout.
+    /// Returns the next message, or `None` after the timeout or after Chromium has ended.
     pub fn read(&mut self, timeout_ms: u64) -> Option<Value> {
         self.messages.recv_timeout(Duration::from_millis(timeout_ms)).ok()
     }

@@ -1,4 +1,5 @@
-//! Minimal HTTP server for pages on its own port. The test provides the responses. It ends with the program.
+//! Minimal HTTP server for pages on its own port. The test provides the responses. The server runs until the test
+//! binary ends.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Write};

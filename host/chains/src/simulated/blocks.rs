@@ -223,7 +223,7 @@ async fn write_movement(
     Ok(())
 }
 
-/// Schedules the sender's unscheduled transactions for `height`, since its balance has grown.
+/// Schedules the unscheduled transactions of `address` for block `height`, because its balance has grown.
 async fn retry_waiting(ledger: &mut Ledger<'_>, address: &str, height: u64) -> Result<(), StoreError> {
     sqlx::query(
         "UPDATE transactions SET ready = ? WHERE net = ? AND sender = ? AND state = 0 AND ready IS NULL AND fault <> 2",
@@ -236,7 +236,8 @@ async fn retry_waiting(ledger: &mut Ledger<'_>, address: &str, height: u64) -> R
     Ok(())
 }
 
-/// Reverts all transactions in blocks above `height`. All waiting transactions are then scheduled for block `next`.
+/// Reverts all transactions in blocks above `height`, and returns their number. Schedules all waiting transactions that
+/// are not stuck for block `next`.
 pub(super) async fn revert_blocks(
     ledger: &mut Ledger<'_>,
     height: u64,
@@ -258,7 +259,7 @@ pub(super) async fn revert_blocks(
 }
 
 async fn revert(ledger: &mut Ledger<'_>, row: &Included, orphans: Orphans, faucet: &str) -> Result<(), StoreError> {
-    // Returns the fee first: it was burnt between the movements, and reverting a movement may need it.
+    // Credits the fee first: it was burnt between the movements, and reverting a movement may need it.
     let (fee, cost) = (amount(&row.fee)?, amount(&row.cost)?);
     change(ledger, &row.sender, None, |held| held.checked_add(fee)).await?;
     for (sender, recipient, token, moved) in movements_reversed(ledger, row.id).await? {

@@ -149,7 +149,7 @@ impl SimulatedChain {
         Ok(undone)
     }
 
-    /// Sets all faults; `Faults::default()` ends them. Stuck transactions stay stuck until they are released.
+    /// Sets all faults. `Faults::default()` ends them. Stuck transactions stay stuck until they are released.
     pub fn set_faults(&self, faults: Faults) {
         *self.net.faults.lock() = faults;
     }
@@ -158,7 +158,7 @@ impl SimulatedChain {
         self.net.faults.lock().clone()
     }
 
-    /// Releases all stuck transactions into the next block. Returns their number.
+    /// Releases all stuck transactions into the next block, and makes no further ones stuck. Returns their number.
     pub async fn release(&self) -> Result<u64, ChainError> {
         self.net.faults.lock().stick_next = 0;
         let mut writer = self.shared.writer.lock().await;
@@ -184,7 +184,7 @@ impl SimulatedChain {
         self.net.changes.notify_waiters();
     }
 
-    /// Returns the totals of every asset by the token's address; "" is the coin. Scans the whole network.
+    /// Returns the totals of every asset by the token's address. The key "" is the coin. Scans the whole network.
     pub async fn totals(&self) -> Result<BTreeMap<String, Total>, ChainError> {
         self.advance().await?;
         Ok(self.read_totals().await?)

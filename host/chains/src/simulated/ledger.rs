@@ -1,7 +1,7 @@
 //! Balances, senders and token accounts of one network, within one database transaction.
 //!
-//! Only stores: `draft` computes the changes. Invariant: changed balances and senders are held in the cache, are read
-//! from it, and are each written once when the database transaction commits.
+//! This module only stores. `draft` computes the changes. Invariant: changed balances and senders are held in the
+//! cache, are read from it, and are each written once when the database transaction commits.
 
 use std::collections::HashMap;
 

@@ -114,7 +114,7 @@ pub(super) fn derived_address(family: Family, name: &str) -> String {
     }
 }
 
-/// Returns the gas price. With a coin of few decimals it is the smallest unit.
+/// Returns the gas price. If the coin has fewer than 18 decimals, base fee and tip are one base unit each.
 pub(super) fn gas_price(facts: &Facts) -> GasPrice {
     match facts.decimals {
         18.. => GasPrice { base: 1_000_000_000, tip: 100_000_000 },

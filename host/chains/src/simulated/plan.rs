@@ -5,7 +5,8 @@
 use ethnum::U256;
 use serde::{Deserialize, Serialize};
 
-/// Stored with the transaction, also after it is in a block, since a reorganisation may return it to the waiting ones.
+/// Stored with the transaction, even after it is in a block, because a reorganisation may return it to the waiting
+/// transactions.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Plan {
     /// Fee that is burnt whether the transaction succeeds or fails.

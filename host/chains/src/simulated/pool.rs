@@ -53,12 +53,12 @@ pub(super) enum Admission {
 }
 
 impl Admission {
-    /// Rejected at present.
+    /// Returns the admission of a transaction that is not valid at present.
     pub fn rejected(reason: impl Into<String>) -> Admission {
         Admission::Error(SubmissionError::Rejected(reason.into()))
     }
 
-    /// Permanently invalid.
+    /// Returns the admission of a transaction that is permanently invalid.
     pub fn invalid(reason: impl Into<String>) -> Admission {
         Admission::Error(SubmissionError::Invalid(reason.into()))
     }
@@ -120,8 +120,8 @@ impl Ledger<'_> {
         Ok(replaced)
     }
 
-    /// Adds a transaction that is tried for block `next`. If the network counts sequences, a sequence above the next
-    /// one waits for the ones before.
+    /// Adds a transaction that is tried for block `next`. On a network that counts sequences, a transaction with a
+    /// later sequence waits for the transactions before it.
     pub async fn add_waiting(&mut self, incoming: &Incoming, fault: Fault, next: u64) -> Result<(), StoreError> {
         let sender = self.sender(&incoming.sender).await?;
         let is_next = incoming.sequence.is_none_or(|sequence| sequence == sender.sequence);

@@ -1,7 +1,7 @@
 //! The database file: connections and number encodings.
 //!
-//! A single connection writes, the others read committed data. A commit survives a crash of the process, but not always a
-//! crash of the machine (`synchronous = NORMAL`).
+//! A single connection writes. The other connections read committed data. A commit survives a crash of the process, but
+//! not always a crash of the machine (`synchronous = NORMAL`).
 
 use std::path::Path;
 

@@ -194,7 +194,7 @@ impl NetworkState {
     }
 }
 
-/// Opens the recipient's token account without charging rent.
+/// Returns the effect that opens the recipient's token account without charging rent.
 fn token_account(owner: &str, token: &str) -> Option<Effect> {
     let account = crate::solana::token_account_of(&owner.parse().ok()?, &token.parse().ok()?).ok()?;
     Some(Effect::Open { account: account.to_string(), owner: owner.to_owned(), token: token.to_owned(), rent: 0 })

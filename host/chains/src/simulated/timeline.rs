@@ -7,7 +7,7 @@ use sha2::{Digest, Sha256};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Timeline {
-    /// Unique name of this network, also among networks of other files.
+    /// Name of this network that is unique across files.
     pub label: String,
     /// Height of the reference block. Later blocks follow every `block_time_ms`.
     pub base_height: u64,

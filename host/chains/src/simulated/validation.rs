@@ -1,6 +1,6 @@
 //! Decodes submitted bytes into a plan and validates them.
 //!
-//! Checks only what does not depend on balances. `pool` checks the rest.
+//! This module checks everything that does not depend on balances. `pool` checks the rest.
 
 use ethnum::U256;
 use tenon_keyring::{Family, solana::Address};

@@ -108,8 +108,8 @@ impl Instruction {
         let read = match program {
             SYSTEM_PROGRAM => read_transfer(accounts, data),
             ASSOCIATED_TOKEN_PROGRAM => match (accounts, data) {
-                // Data 1 makes the instruction idempotent. The other forms fail if the account exists, and create the
-                // same one.
+                // Data 1 makes the instruction idempotent. The other forms create the same account, and fail if it
+                // exists.
                 ([party, account, owner, mint, ..], [] | [0 | 1]) => Some(Instruction::CreateTokenAccount {
                     party: *party,
                     account: *account,

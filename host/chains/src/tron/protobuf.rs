@@ -6,7 +6,7 @@ use crate::SignError;
 
 const VARINT: u64 = 0;
 const BYTES: u64 = 2;
-/// Maximum number of fields of one message; none of Tron's messages has as many.
+/// Maximum number of fields of one message. None of Tron's messages has as many.
 const FIELDS_MAX: usize = 16;
 
 const BROKEN: SignError = SignError::Transaction("not the bytes of a Tron transaction");

@@ -50,7 +50,7 @@ fn transaction_of_another_sender_is_not_signed() {
     assert_eq!(sign_transaction(&facts, &seed(), &path(1), &unsigned), Err(SignError::OtherSender));
 }
 
-/// A node might decode these differently: repeated and unknown fields, over-long numbers, trailing bytes.
+/// A node might decode these encodings differently: repeated and unknown fields, over-long numbers, trailing bytes.
 #[test]
 fn raw_data_has_one_valid_encoding() {
     let facts = facts("tron", Network::Test);
@@ -103,7 +103,7 @@ proptest! {
     }
 
     #[test]
-    fn arbitrary_bytes_are_no_signed_transaction(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
+    fn arbitrary_bytes_are_not_a_signed_transaction(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
         prop_assert!(read(&hex::encode(&bytes)).is_err());
         if let Ok(raw_data) = RawData::from_bytes(&bytes) {
             prop_assert_eq!(raw_data.to_bytes(), bytes);

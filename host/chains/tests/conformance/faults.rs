@@ -170,7 +170,7 @@ async fn state_survives_a_restart() {
 }
 
 #[tokio::test]
-async fn stuck_tron_transaction_expires_and_one_in_a_block_does_not() {
+async fn tron_transaction_expires_while_stuck_and_not_in_a_block() {
     let simulation = Simulation::open().await;
     let (testbed, chain) = (simulation.testbed("tron"), simulation.chain("tron"));
     testbed.control.fund(&testbed.address(0), None, testbed.coin()).await;

@@ -120,7 +120,7 @@ impl Testbed {
         self.chain.facts().family.address(&self.seed, &self.path(index)).unwrap()
     }
 
-    /// One whole coin.
+    /// Returns one whole coin in base units.
     pub fn coin(&self) -> U256 {
         U256::new(10).pow(self.chain.facts().decimals.into())
     }

@@ -35,7 +35,7 @@ fn signatures_match_rfc_8032_vectors() {
     }
 }
 
-/// For a key of small order, a signature of zeros is valid for every message.
+/// For a key of small order, the signature with the identity as `R` and zero as `s` is valid for every message.
 #[test]
 fn small_subgroup_key_is_rejected() {
     let mut identity = [0; 32];

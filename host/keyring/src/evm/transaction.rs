@@ -1,6 +1,6 @@
 //! Transactions with a priority fee (EIP-1559, type 2): encoding, signing and decoding.
 //!
-//! Fees, nonce and balance are not checked here; the caller and the chain do that.
+//! The caller and the chain check fees, nonce and balance.
 //! Decoding is strict: canonical encoding only, no trailing bytes, the low `s`.
 
 use alloy_rlp::{Decodable, Encodable, Header};

@@ -1,7 +1,8 @@
 //! Typed data that an EVM key signs (EIP-712): a JSON document that declares its types and its contract.
 //!
-//! The meaning of a document is not checked; the caller displays it. Parsing is strict, so that a document has only one
-//! interpretation: every name occurs once, every given field is signed, and every type is spelled as in the standard.
+//! This module does not check the meaning of a document. The caller displays it. Parsing is strict, so that a document
+//! has only one interpretation: every name occurs once, every given field is signed, and every type is spelled as in
+//! the standard.
 
 mod json;
 mod schema;
@@ -31,7 +32,8 @@ const PREFIX: [u8; 2] = [0x19, 1];
 
 const DOMAIN: &str = "EIP712Domain";
 
-/// Fields of a domain in their order. A domain has at least one of them, and its type consists of the given ones.
+/// Fields of a domain in the order of the standard. A domain has at least one of these fields. Its type consists of the
+/// fields that it has.
 const DOMAIN_FIELDS: [(&str, &str); 5] = [
     ("name", "string"),
     ("version", "string"),
@@ -40,7 +42,7 @@ const DOMAIN_FIELDS: [(&str, &str); 5] = [
     ("salt", "bytes32"),
 ];
 
-/// A parsed document.
+/// The digest of a parsed document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TypedData {
     digest: [u8; 32],
@@ -81,8 +83,8 @@ impl TypedData {
     }
 }
 
-/// Adds the type of the domain, which follows from the domain's fields. A declaration in the document must be equal to
-/// it.
+/// Adds the type of the domain, which follows from the domain's fields. A declaration in the document must equal that
+/// type.
 fn declare_domain(
     types: &mut BTreeMap<String, Vec<Field>>,
     domain: &BTreeMap<String, Value>,

@@ -11,7 +11,7 @@ fn key(digits: &str) -> Key {
     Key::from_bytes(&bytes(digits)).unwrap()
 }
 
-/// Replaces `s` by the high one, which is valid for the same message: the order of the curve minus the low `s`.
+/// Replaces `s` by the high `s`, which is valid for the same message: the order of the curve minus the low `s`.
 fn with_high_s(signature: [u8; 65]) -> [u8; 65] {
     let ecdsa = Ecdsa::from_slice(&signature[..64]).unwrap();
     let high = -*ecdsa.s().as_ref();

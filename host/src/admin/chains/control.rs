@@ -34,7 +34,7 @@ struct ControlOutcome {
     transactions: Option<u64>,
 }
 
-/// Runs the control request, then records it, so that the journal contains only completed actions.
+/// Runs the control request, then records it, so that the journal lists only completed actions as done.
 pub async fn control(
     State(host): State<Arc<Services>>,
     operator: Operator,

@@ -70,7 +70,7 @@ pub fn swap_report(report: SwapReport) -> wire::SwapReport {
     }
 }
 
-/// `serving` is the hash of the component that serves.
+/// Converts a stored version. `serving` is the hash of the component that serves.
 pub fn stored_version(version: PublishedVersion, serving: Option<&str>) -> wire::StoredVersion {
     wire::StoredVersion {
         serving: serving == Some(&*version.hash),

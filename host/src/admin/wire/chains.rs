@@ -54,7 +54,7 @@ pub struct AssetStatus {
 pub struct FaultStatus {
     /// Number of upcoming transactions that fail in their block.
     pub fail_next: u32,
-    /// Number of upcoming transactions that stay pending until they are released.
+    /// Number of upcoming transactions that wait until they are released.
     pub stick_next: u32,
     pub slow_ms: u64,
     pub silence: Silence,
@@ -95,7 +95,7 @@ pub struct TransactionStatus {
     pub sender: String,
     /// "waiting", "done", "failed".
     pub state: String,
-    /// `None` while it is pending.
+    /// Height of its block. `None` while it waits.
     pub block: Option<u64>,
     /// Number of blocks from its own block to the newest, inclusive.
     pub confirmations: u64,
@@ -138,7 +138,7 @@ pub enum Control {
     Mine {
         blocks: u64,
     },
-    /// Replaces the last blocks. `drop` removes their transactions; otherwise they become pending again.
+    /// Replaces the last blocks. `drop` removes their transactions. Without it, their transactions wait again.
     Reorganise {
         depth: u64,
         #[serde(default)]
@@ -148,7 +148,7 @@ pub enum Control {
     Fail {
         count: u32,
     },
-    /// Keeps the next transactions pending.
+    /// Makes the next transactions wait until they are released.
     Stick {
         count: u32,
     },

@@ -16,7 +16,7 @@ pub struct JournalLine {
     /// Hex SHA-256 of the components.
     pub from: Option<String>,
     pub to: Option<String>,
-    /// "published" or "refused" for swaps, otherwise "done".
+    /// "published", "refused" or "overtaken" for swaps. "done", "refused" or "failed" for other actions.
     pub outcome: String,
     /// Reasons of a failure, or the target of the action.
     pub reasons: Vec<String>,

@@ -29,7 +29,7 @@ pub enum PluginState {
     Draining,
     /// A new generation is being prepared. The previous one, if any, serves.
     Preparing,
-    /// No version serves; `reasons` has the causes.
+    /// No version serves. `reasons` has the causes.
     Down,
 }
 
@@ -67,7 +67,7 @@ pub struct RouteStatus {
     pub key_parameter: Option<String>,
     /// Scopes that the key or token must have.
     pub scopes: Vec<String>,
-    /// Milliseconds of one call: declared by the route, or else the limit of the plugin.
+    /// Deadline of a call in milliseconds. The route declares it, or else the limit of the plugin applies.
     pub deadline_ms: u64,
 }
 
@@ -136,7 +136,7 @@ pub struct CheckReport {
 pub struct CompileReport {
     pub plugin: String,
     pub source: CompileSource,
-    /// Hex SHA-256 of the component; empty if it cannot be read.
+    /// Hex SHA-256 of the component. Empty if the component cannot be read.
     pub hash: String,
     pub version: Option<String>,
     pub outcome: CompileOutcome,

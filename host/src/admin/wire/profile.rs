@@ -29,7 +29,7 @@ pub enum ProfileEnd {
     Time,
     /// Another generation was published.
     Swapped,
-    /// The sample buffer was full.
+    /// The profile reached its maximum number of samples or stacks, or its maximum size of names.
     Full,
     /// The host is stopping.
     Stopping,

@@ -8,6 +8,6 @@ pub struct RotationReport {
     pub key: String,
     pub sealed_again: usize,
     pub current: usize,
-    /// Names of secrets that no master key of the host can unseal.
+    /// Names of secrets that no master key of the host can open.
     pub left: Vec<String>,
 }

@@ -110,7 +110,7 @@ impl ClientRow {
     }
 }
 
-/// A hash of which no preimage is known.
+/// A hash without a known preimage.
 const NO_HASH: [u8; 32] = [0; 32];
 
 /// Returns true if `text` is a valid secret of the client. Takes constant time, so that neither the position of a

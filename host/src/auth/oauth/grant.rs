@@ -40,9 +40,10 @@ pub struct ProvenClient {
 #[derive(Debug, Default)]
 pub struct TokenRequest {
     pub grant_type: Option<String>,
-    /// Scopes separated by blanks. `None` requests all scopes of the client.
+    /// Scopes separated by spaces. `None` requests all scopes of the client.
     pub scope: Option<String>,
-    /// "resource" (RFC 8707) or "audience": the audience of the client, or its plugin. `None` means the same.
+    /// "resource" (RFC 8707) or "audience": the audience of the client, or its plugin. `None` means the
+    /// audience of the client.
     pub audience: Option<String>,
 }
 
@@ -54,7 +55,7 @@ pub struct IssuedToken {
     pub scope: String,
 }
 
-/// Errors of RFC 6749, 5.2 (and RFC 8707). The reasons are for the log.
+/// Errors of RFC 6749 (5.2 and 4.1.2.1) and of RFC 8707. The reasons are for the log.
 #[derive(Debug, thiserror::Error)]
 pub enum GrantError {
     #[error("invalid_request: {0}")]
@@ -87,7 +88,7 @@ impl GrantError {
 }
 
 impl OAuth {
-    /// Authenticates a client. Its assertion is used only by [`use_proof`](OAuth::use_proof).
+    /// Authenticates a client. Its assertion is not recorded as used before [`use_proof`](OAuth::use_proof).
     pub fn verify_client(&self, proof: &Proof, now: Timestamp) -> Result<ProvenClient, GrantError> {
         let issuer = self.issuer().ok_or(GrantError::Client("the host issues no tokens"))?;
         match proof {
@@ -113,7 +114,7 @@ impl OAuth {
         }
     }
 
-    /// Stores that an assertion was used; a second use is rejected. Must not be called for a request that is rejected
+    /// Records the use of an assertion, and rejects a second use. Must not be called for a request that is rejected
     /// for another reason, so that its client can repeat it.
     pub async fn use_proof(&self, proven: ProvenClient, now: Timestamp) -> Result<Arc<ClientRow>, GrantError> {
         if let Some(assertion) = proven.assertion {

@@ -2,8 +2,8 @@
 //!
 //! The keys of a URL are fetched when a token first needs them. They are fetched again when they are old or do not
 //! include the key of a token, but only once in `JWKS_PAUSE_MS`. A separate task fetches them, so that a caller that
-//! hangs up does not end the request. A token with a known key does not wait for it. If the request fails, the known
-//! keys stay.
+//! hangs up does not end the request. A token with a known key does not wait for the request. If the request fails,
+//! the known keys stay.
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
@@ -31,7 +31,7 @@ pub struct Issuer {
     pub issuer: String,
     pub plugin: Arc<str>,
     pub audience: String,
-    /// The `typ` of its tokens: "at+jwt".
+    /// The `typ` of its tokens, in lower case, such as "at+jwt".
     pub token_type: String,
     pub keys: KeySource,
     /// Claim that holds the tenant: "acme/test".
@@ -56,7 +56,7 @@ pub(super) struct IssuerKeyCache {
     settings: Issuer,
     outbound: Arc<Client>,
     keys: RwLock<FetchedKeys>,
-    /// Held by the task that fetches the keys. Callers that need them wait for its end.
+    /// Held by the task that fetches the keys. Callers that need the keys wait until it ends.
     renewing: Arc<tokio::sync::Mutex<()>>,
 }
 

@@ -60,7 +60,7 @@ struct Jwks {
 }
 
 impl KeySet {
-    /// Parses a JWKS. Keys of other types are skipped; at least one key must be supported.
+    /// Parses a JWKS. Keys of other types are skipped. At least one key must be supported.
     ///
     /// # Errors
     /// The message is a sentence without its subject.

@@ -1,6 +1,6 @@
 //! Parser of a compact JWS (RFC 7515) and its claims (RFC 7519). The content is unverified.
 //!
-//! Pure. Supports three algorithms; a header with "none" or a symmetric algorithm is rejected. Keys in a header (jwk,
+//! Pure. Supports three algorithms. A header with "none" or a symmetric algorithm is rejected. Keys in a header (jwk,
 //! jku, x5c) are never read.
 
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};

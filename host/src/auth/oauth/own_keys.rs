@@ -51,7 +51,8 @@ impl Drop for StoredKey {
 }
 
 impl OwnKeys {
-    /// Loads the keys. Creates a key if there is none, or if the operator has chosen another algorithm.
+    /// Loads the keys. If the host issues tokens, creates a key if there is none or if the operator has chosen another
+    /// algorithm.
     pub async fn open(store: &dyn OAuthStore, settings: &Settings, now: Timestamp) -> Result<OwnKeys, OAuthError> {
         let stored: Vec<StoredKey> = match store.load_keys().await? {
             Some(text) => serde_json::from_slice(&text).map_err(|_| OAuthError::Key("cannot be read"))?,

@@ -1,7 +1,7 @@
 //! Validation of an access token for one plugin.
 //!
-//! A verified token is cached until it expires; that its client is not revoked is checked every time. Rejected tokens
-//! are not cached, so that a flood of wrong tokens uses no memory.
+//! A verified token is cached until it expires. Each use of a token of the host checks that its client is not revoked.
+//! Rejected tokens are not cached, so that a flood of wrong tokens uses no memory.
 
 use std::{collections::HashMap, sync::Arc};
 

@@ -20,7 +20,7 @@ pub struct Report {
 pub struct ReportedChain {
     #[serde(flatten)]
     pub chain: ChainStatus,
-    /// `None` if nothing was compared.
+    /// `None` if nothing was compared, or if the chain has a flaw.
     #[serde(default)]
     pub compared: Option<Compared>,
 }
@@ -116,7 +116,7 @@ async fn find_hash(chain: &ChainStatus, seq: i64, source: &Source<'_>) -> Result
     Ok(found.filter(|line| line.seq == seq).map(|line| line.hash))
 }
 
-/// Returns the entry of a chain of which nothing is stored, not even the position up to which retention deleted it.
+/// Returns the entry of a chain that is not stored at all, not even the position up to which retention deleted it.
 fn missing_chain(then: &ChainStatus) -> ReportedChain {
     let flaw = Some(ChainFlaw { seq: 1, kind: FlawKind::CutOff });
     let (lines, first, last, deleted) = (0, None, 0, 0);
@@ -126,7 +126,7 @@ fn missing_chain(then: &ChainStatus) -> ReportedChain {
     ReportedChain { chain, compared: None }
 }
 
-/// Sort key of the chains in a report.
+/// Returns the sort key of a chain in a report.
 fn name(chain: &ChainStatus) -> (&str, &str) {
     (&chain.plugin, &chain.tenant)
 }

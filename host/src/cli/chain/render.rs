@@ -47,7 +47,7 @@ pub fn networks(networks: &[NetworkStatus]) -> String {
     render_table(&columns, &rows.collect::<Vec<_>>())
 }
 
-/// Returns `None` if no fault is active.
+/// Describes the active faults. Returns `None` if no fault is active.
 fn describe_faults(faults: &FaultStatus) -> Option<String> {
     let mut all = Vec::new();
     if faults.fail_next > 0 {

@@ -1,7 +1,6 @@
 //! A received request: its content, the check of its signature, and its text output.
 //!
-//! Invariant: the output contains no control characters except the line feeds of this module, and no bidirectional
-//! controls.
+//! Invariant: the output contains no control characters except line feeds, and no bidirectional controls.
 
 use http::{HeaderMap, StatusCode, request::Parts};
 use serde::Serialize;
@@ -88,8 +87,8 @@ impl<'a> ReceivedRequest<'a> {
         }
     }
 
-    /// Marks the body as incomplete, because it was too large or the connection broke. Its signature cannot be checked
-    /// then.
+    /// Marks the body as incomplete, because it was too large, it took too long, or the connection broke. The signature
+    /// of an incomplete body cannot be checked.
     pub fn set_incomplete(&mut self, status: StatusCode) {
         self.signature = SignatureCheck::Unchecked;
         self.incomplete = Some(status);
@@ -168,7 +167,7 @@ fn one_line(text: &str) -> String {
     text.replace('\n', "\\n")
 }
 
-/// Escapes control characters and bidirectional controls by their code points. In JSON they occur only in strings.
+/// Escapes all invisible characters except line feeds. In JSON they occur only in strings.
 fn escaped(text: &str, layout: Layout) -> String {
     let is_json = matches!(layout, Layout::Json | Layout::JsonHead);
     let mut out = String::with_capacity(text.len());

@@ -63,7 +63,7 @@ mod tests {
     use crate::admin::wire::TimestampText;
 
     #[test]
-    fn table_shows_the_serving_version_and_what_ended_the_others() {
+    fn table_shows_the_serving_version_and_the_end_of_earlier_versions() {
         let publication = |at, operator: &str, action: &str| Publication {
             at: TimestampText(at),
             operator: operator.to_owned(),

@@ -23,7 +23,7 @@ impl State {
         if version <= self.overlay.durable() { Attempt::Done } else { Attempt::Wait(self.queue.wait(version)) }
     }
 
-    /// Returns a receiver for the time at which all accepted change sets are durable. `None` if they are already.
+    /// Returns a receiver of the outcome of all accepted change sets. `None` if all of them are durable already.
     fn wait_for_all(&mut self) -> Option<oneshot::Receiver<Outcome>> {
         let latest = self.overlay.latest();
         (latest > self.overlay.durable()).then(|| self.queue.wait(latest))
@@ -62,8 +62,8 @@ impl Shared {
                 Attempt::Large(ticket)
             }
             Ok(accepted) => self.accept(state, *ticket, accepted),
-            // A call that holds memory must not wait for a reservation, because the call that holds it may wait for
-            // memory.
+            // A call that holds memory must not wait for a reservation, because the call that holds the reservation may
+            // wait for memory.
             Err(ConflictReason::Reserved(_)) if !ticket.holds_memory => {
                 // Created under the lock, so that no later release is missed.
                 let released = self.released.notified();
@@ -71,12 +71,12 @@ impl Shared {
                 Attempt::Reserved(ticket, released)
             }
             Err(ConflictReason::Never(key)) => {
-                let rests_on = state.wait_for_all();
+                let dependencies = state.wait_for_all();
                 drop(state);
                 let account = &key.name;
                 let reason =
                     format!("the balance of {account} that this call requires never held, not even when it began");
-                Attempt::Never(reason, rests_on)
+                Attempt::Never(reason, dependencies)
             }
             Err(reason) => {
                 if let Some(held) = reservation.filter(|reservation| reservation.is_held()) {

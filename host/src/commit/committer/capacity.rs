@@ -6,8 +6,9 @@
 //! that holds a reservation of the committer precedes the other calls of its tenant. A small change set never waits
 //! here.
 //!
-//! Invariants: a call that holds capacity waits for no other call. All change sets that wait for or hold capacity have
-//! at most `LargeBounds::held_bytes` in total, and each plugin and tenant leaves as much free as it holds.
+//! Invariants: a call that holds capacity waits for no other call. All change sets that wait for or hold capacity
+//! exceed `LargeBounds::held_bytes` by at most one change set, and each plugin and tenant adds one only while it holds
+//! less than is free.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -26,7 +27,8 @@ pub struct LargeBounds {
     pub from_bytes: usize,
     /// Limit of the large change sets that are accepted and not durable. A larger change set is accepted alone.
     pub writing_bytes: usize,
-    /// Limit of those and of the large change sets that wait for capacity.
+    /// Limit of the large change sets that wait for capacity, or are accepted and not durable. One change set may
+    /// exceed it.
     pub held_bytes: usize,
 }
 
@@ -103,7 +105,7 @@ struct HeldBytes {
 }
 
 impl HeldSum {
-    /// Adds bytes if the plugin and tenant holds less than is still free, which is the rule of the queue as well.
+    /// Adds bytes if the plugin and tenant holds less than is still free. The queue has the same rule.
     fn add(self: &Arc<Self>, scope: &Scope, bytes: usize) -> Option<HeldBytes> {
         let mut sums = self.sums.lock();
         let own = sums.each.get(scope).copied().unwrap_or_default();

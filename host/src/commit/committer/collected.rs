@@ -35,8 +35,8 @@ pub struct Changes {
 }
 
 impl Changes {
-    /// Sets the deadline of the wait for another call's reservation or for capacity. An accepted change set is waited
-    /// for without a deadline.
+    /// Sets the deadline of the wait for another call's reservation or for capacity. The wait for an accepted change
+    /// set has no deadline.
     pub fn until(mut self, deadline: Instant) -> Changes {
         self.deadline = Some(deadline);
         self

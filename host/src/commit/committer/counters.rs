@@ -1,5 +1,5 @@
-//! Numbers for `ids.next`, each returned at most once. Blocks of numbers are reserved in the database, so that calls
-//! wait neither for each other nor for a commit.
+//! Numbers for `ids.next`, each returned at most once. Blocks of numbers are reserved in the database, so that a call
+//! does not wait for the commits of other calls.
 
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -108,7 +108,7 @@ impl Queue {
         batch
     }
 
-    /// Removes and returns all change sets and waiting callers, because nothing of them will be applied.
+    /// Removes and returns all change sets and waiting callers, because no queued change set will be applied.
     pub(super) fn take_all(&mut self) -> (VecDeque<Queued>, Vec<oneshot::Sender<Outcome>>) {
         self.bytes = 0;
         self.shares.clear();

@@ -1,6 +1,6 @@
 //! Reads that are observed after their call has ended, for cached answers.
 //!
-//! Never runs a call and never holds an answer; `plugin::call` does.
+//! Never runs a call and never holds an answer: `plugin::call` does both.
 
 use std::sync::Arc;
 
@@ -34,7 +34,7 @@ impl Drop for RegisteredReads {
 
 impl Committer {
     /// Commits a call that changed nothing, like [`Committer::commit`], and registers its reads. Returns `None` if a
-    /// read value has changed since, or if the call belongs to no tenant.
+    /// value that it read has or may have changed, if it has too many reads, or if it belongs to no tenant.
     pub async fn register_reads(&self, changes: Changes) -> Result<Option<RegisteredReads>, CommitError> {
         let Changes { running, set, searches, waits_for, .. } = changes;
         self.wait_until_durable(&running, waits_for).await?;

@@ -25,7 +25,7 @@ fn on_a_thread<F: Future<Output = ()>>(work: impl FnOnce() -> F + Send + 'static
     tokio::task::spawn_blocking(move || runtime.block_on(work()))
 }
 
-/// `LargeBounds` for which every change set is large and few are accepted at once.
+/// Returns bounds for which every change set is large and few are accepted at once.
 fn all_large() -> LargeBounds {
     LargeBounds { from_bytes: 0, writing_bytes: 20, held_bytes: 1 << 20 }
 }

@@ -2,7 +2,7 @@
 //!
 //! A batch consists of the change sets that are queued, without waiting for more. The writer retries a failed batch in
 //! halves, from the front. Change sets before the failing one are applied. The failing one is reported to its caller.
-//! All that were accepted after it are discarded, because they may depend on it.
+//! All change sets that were accepted after it are discarded, because they may depend on it.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -219,7 +219,7 @@ impl WriterTask {
         Batch {
             id: format!("{}-{}", self.run, self.batches).into(),
             at: changes.iter().map(|accepted| accepted.changes.now).max().unwrap_or(0),
-            // A restart continues from this version, so an empty batch must not reset it to a version that was used.
+            // A restart continues from this version, so an empty batch must not lower it.
             last_version: changes.last().map_or(self.written, |accepted| accepted.version),
             changes,
         }

@@ -55,7 +55,7 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// Account 0 may go below zero.
+/// Returns true for account 0, which may go below zero.
 fn is_external(account: &str) -> bool {
     account == "0"
 }
@@ -200,7 +200,7 @@ impl World {
         }
     }
 
-    /// Like a draft: rejects a transfer that is known to overdraw an account.
+    /// Posts a transfer. Like a draft, rejects it if it is certain to overdraw an account.
     fn post(&mut self, call: usize, debit: u8, credit: u8, amount: u8) {
         self.read_balance(call, debit);
         self.read_balance(call, credit);
@@ -334,7 +334,7 @@ fn check_serial(history: &[Done]) {
     assert_eq!(balances.values().fold(I256::ZERO, |sum, balance| sum + balance), I256::ZERO);
 }
 
-/// Each key has the same version in this overlay as in an empty one.
+/// Makes all changes durable, and checks that the overlay has the same version of each record as the database.
 fn check_overlay(world: &mut World) {
     world.settle(usize::MAX);
     for name in 0..KEYS {

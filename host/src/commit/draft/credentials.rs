@@ -1,7 +1,8 @@
 //! Keys and tokens that a call issues, revokes, or finds.
 //!
-//! Each attribute has a guard: a call that finds credentials by it reads the guard, and a call that issues or revokes
-//! one bumps it. So a decision that depends on the credentials of an attribute is still valid when the call commits.
+//! Each attribute has a guard. A call that finds credentials by the attribute reads the guard. A call that issues or
+//! revokes a credential with the attribute bumps it. A decision that depends on the credentials of an attribute is
+//! therefore still valid when the call commits.
 
 use std::sync::Arc;
 
@@ -20,7 +21,7 @@ use crate::secrets::key_text::{base62, hash_text};
 
 /// Events use stream 1 of the seed, and the plugin's own randomness uses stream 0.
 const SECRET_STREAM: u64 = 2;
-/// Random characters at the end of an id. The time of creation precedes them.
+/// Number of random characters at the end of an id. The time of creation and a number precede them.
 const ID_SUFFIX_CHARACTERS: usize = 8;
 
 /// A credential that a plugin requests. Its bounds were checked.
@@ -154,15 +155,15 @@ impl Draft {
         for attribute in &found.attributes {
             self.guard(&attribute.guard()).await?;
         }
-        // If two calls revoke the credential, one read the guards before the other bumped them. It runs again and finds
-        // no credential.
+        // If two calls revoke the credential, the call that read the guards before the other bumped them runs again and
+        // finds no credential.
         self.running.shared.settle_all().await;
         let Some(found) = self.database().find_credential(&scope, id, self.call.now).await? else { return Ok(false) };
         self.record_revocation(found)?;
         Ok(true)
     }
 
-    /// Revokes all credentials with the attribute. Returns the number of those that were valid.
+    /// Revokes all valid credentials with the attribute. Returns their number.
     pub async fn revoke_credentials(&mut self, attribute: &Attribute) -> Result<u32, DraftError> {
         self.scope()?;
         let found = self.find_credentials(attribute).await?;

@@ -133,7 +133,8 @@ impl Draft {
         Ok(true)
     }
 
-    /// Delivers all events again that were given up since that time. Returns false if the endpoint does not exist.
+    /// Repeats the deliveries to the endpoint that were given up since that time. Returns false if the endpoint does
+    /// not exist.
     pub async fn recover(&mut self, endpoint: &str, since: Timestamp) -> Result<bool, DraftError> {
         if self.find_endpoint(endpoint).await?.is_none() {
             return Ok(false);

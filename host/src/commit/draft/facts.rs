@@ -126,8 +126,8 @@ impl Draft {
         Ok(self.running.shared.next_number(&scope, name).await?)
     }
 
-    /// Returns the idempotency record of a key. An absent record is recorded as a read as well: of two calls with the
-    /// same key, one conflicts, runs again, and finds the record of the other.
+    /// Returns the idempotency record of a key. An absent record is recorded as a read as well. If two calls have
+    /// the same key, the second conflicts, runs again, and finds the record of the first.
     pub async fn find_idempotency_record(&mut self, name: &str) -> Result<Option<StoredIdempotencyRecord>, DraftError> {
         let Some(scope) = self.call.scope.clone() else { return Ok(None) };
         let key = Key { scope, space: Space::IdempotencyRecord, name: Arc::from(name) };

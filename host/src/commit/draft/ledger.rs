@@ -62,7 +62,8 @@ impl LedgerDraft {
         set.bounds = self.bounds;
     }
 
-    /// Returns the change of each balance by this call including these transfers. `None` beyond 256 bits.
+    /// Returns the total change by this call, including these transfers, of each balance that they change. `None`
+    /// beyond 256 bits.
     fn deltas(&self, transfers: &[Transfer]) -> Option<IndexMap<BalanceId, I256>> {
         let mut deltas: IndexMap<BalanceId, I256> = IndexMap::new();
         for transfer in transfers {
@@ -122,7 +123,8 @@ impl Draft {
         now.ok_or_else(|| misuse("a balance exceeds 256 bits"))
     }
 
-    /// Returns (asset, amount) of each asset that was ever posted to the account, sorted by asset.
+    /// Returns (asset, amount) of each asset that was ever posted to the account or whose balance this call has read,
+    /// sorted by asset.
     pub async fn balances(&mut self, account: &str) -> Result<Vec<(Arc<str>, I256)>, DraftError> {
         check_name("the name of an account", account)?;
         let Some(scope) = self.call.scope.clone() else { return Ok(Vec::new()) };

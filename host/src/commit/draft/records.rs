@@ -204,7 +204,7 @@ impl Draft {
         collection.cloned().ok_or_else(unknown)
     }
 
-    /// Returns a host collection (`host_collections::ENDPOINTS`, …). Every model has all of them.
+    /// Returns a host collection (`host_collections::ENDPOINTS`, …). Every model has all host collections.
     pub(super) fn host_collection(&self, name: &str) -> Result<Arc<Collection>, DraftError> {
         let missing = || DbError::Corrupt(format!("the model has no collection {name}"));
         Ok(self.call.model.collection(name).cloned().ok_or_else(missing)?)

@@ -23,8 +23,8 @@ pub struct Stored<T> {
 }
 
 impl Draft {
-    /// Sets a timer and replaces a waiting one of the same name and key without reading it. Of two calls that set it,
-    /// the later commit wins.
+    /// Sets a timer and replaces a waiting one of the same name and key without reading it. If two calls set
+    /// it, the later commit wins.
     pub fn schedule(&mut self, name: &str, key: &str, due: Timestamp, payload: String) -> Result<(), DraftError> {
         check_key(key)?;
         // The database cannot store larger numbers.

@@ -310,7 +310,7 @@ async fn record_that_an_index_would_reject_can_be_changed_if_it_is_older() {
     }
 }
 
-/// The model of the plugin before it declared any index.
+/// Returns the model of the plugin before it declared any index.
 fn model_without_indexes() -> std::sync::Arc<DataModel> {
     let things = crate::manifest::Collection { name: "things".into(), indexes: Vec::new() };
     std::sync::Arc::new(DataModel::new("notes", &[things], 1, None).unwrap())

@@ -1,5 +1,5 @@
-//! The running calls, by the version at which they began. Entries that they may have read must not be evicted before
-//! they end.
+//! The running calls, by the version at which they began. Entries that were accepted after a call began must not be
+//! evicted before it ends.
 
 use std::collections::BTreeMap;
 

@@ -14,7 +14,7 @@ fn write(overlay: &mut Overlay, name: &str) -> Version {
 }
 
 #[test]
-fn undurable_entries_are_never_evicted() {
+fn entries_that_are_not_durable_are_never_evicted() {
     let mut overlay = overlay(0, usize::MAX);
     for round in 0..100 {
         write(&mut overlay, &round.to_string());
@@ -75,7 +75,7 @@ fn call_of_an_older_epoch_fills_nothing() {
     assert!(!overlay.is_current(&began));
 }
 
-/// The bytes of one entry that `write` makes.
+/// Returns the bytes of one entry that `write` adds.
 fn entry_bytes() -> usize {
     let mut overlay = overlay(usize::MAX, usize::MAX);
     write(&mut overlay, "0000");
@@ -90,7 +90,7 @@ fn cold_reads_do_not_let_a_long_call_pin_more_than_the_limit() {
     for round in 0..5_000 {
         let version = write(&mut overlay, &format!("w{round:04}"));
         overlay.settle(version);
-        // Each is evictable at once, so that an eviction always succeeds.
+        // Each loaded entry is evictable at once, so that an eviction always succeeds.
         let reader = overlay.begin();
         let _ = overlay.fill(&reader, &key(&format!("r{round:04}")), 0, Content::Absent);
         overlay.end(&reader);

@@ -3,8 +3,8 @@
 //!
 //! Owns a cache of the subscriptions of tenants that emitted recently, as of the last batch. The cache is cleared
 //! whenever a batch fails. Invariants: an endpoint receives the events that were accepted after it, and none that were
-//! accepted before. A batch creates a bounded number of deliveries. `fan_out` records the others, which are created
-//! after the batch.
+//! accepted before. A batch creates a bounded number of deliveries. `fan_out` records the remaining ones, which are
+//! created after the batch.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, LazyLock};
@@ -78,7 +78,7 @@ pub struct HostRecord {
     pub body: Option<Arc<str>>,
     /// The queue of an endpoint. `None` for other records, and for the removal of an endpoint that never existed.
     pub queue: Option<QueueId>,
-    /// Only set by `Database::list_endpoints`: the time since which all attempts of the endpoint fail.
+    /// Only set by `Database::list_endpoints`: the time since which all attempts of the endpoint have failed.
     pub failing_since: Option<Timestamp>,
 }
 
@@ -152,8 +152,8 @@ impl Outbox {
         self.load_backlogged(connection, batch).await
     }
 
-    /// Writes the events, in the order in which their change sets were accepted, and their deliveries. These are the
-    /// last statements of the batch.
+    /// Writes the events, in the order in which their change sets were accepted, and all deliveries of the batch. These
+    /// are the last statements of the batch.
     pub async fn write<'b>(&mut self, script: &mut Script<'b>, batch: &'b Batch) -> Result<Outgoing, DbError> {
         let mut next = match self.next_event {
             Some(next) => next,
@@ -231,7 +231,8 @@ impl Outbox {
         })
     }
 
-    /// Creates, changes or deletes a queue and returns its number; `None` if the endpoint never existed.
+    /// Creates, changes or deletes the queue of an endpoint. Returns its number, or `None` if the endpoint never
+    /// existed.
     async fn change_endpoint(
         &mut self,
         connection: &mut SqliteConnection,
@@ -298,7 +299,7 @@ impl Outbox {
         }
     }
 
-    /// Returns the queue of the command's endpoint; `None` if the endpoint was removed.
+    /// Returns the queue of the command's endpoint, or `None` if the endpoint was removed.
     fn find_queue(&self, scope: &Scope, command: &DeliveryCommand) -> Option<QueueId> {
         let (DeliveryCommand::Redeliver { endpoint, .. } | DeliveryCommand::Recover { endpoint, .. }) = command;
         let subscribers = self.scopes.get(scope).map_or(&[][..], Vec::as_slice);
@@ -306,7 +307,7 @@ impl Outbox {
     }
 }
 
-/// Makes a delivery due again and returns its queue; `None` if the event does not exist. If the endpoint did not
+/// Makes a delivery due again. Returns its queue, or `None` if the event does not exist. If the endpoint did not
 /// subscribe to the event, this creates its first delivery.
 async fn redeliver(
     connection: &mut SqliteConnection,

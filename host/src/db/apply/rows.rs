@@ -38,7 +38,7 @@ impl ChunkedSql {
         ChunkedSql { texts: Arc::new(texts), cells: row.matches('?').count() }
     }
 
-    /// Creates an INSERT. `into` is a table with its columns, of which the first is NOT NULL.
+    /// Creates an INSERT. `into` is a table with its columns. The first column must be NOT NULL.
     pub fn insert(into: &str, row: &str, on_conflict: &str) -> ChunkedSql {
         let after = format!(") WHERE column1 IS NOT NULL {on_conflict}");
         ChunkedSql::new(&format!("INSERT INTO {into} SELECT * FROM (VALUES "), row, &after)

@@ -164,7 +164,7 @@ async fn violation_of_a_unique_index_fails_the_batch() {
     let failed = writer.apply(&batch("b2", vec![put(2, "b")])).await;
     assert!(matches!(failed, Err(ApplyError::Failed(_))), "{failed:?}");
     writer.apply(&batch("b3", vec![put(3, "a")])).await.unwrap();
-    // Foreign writes are detected also after a failed batch, while the committer searches for the failing change set.
+    // Foreign writes are also detected after a failed batch, while the committer searches for the failing change set.
     writer.apply(&batch("b4", vec![put(4, "b")])).await.unwrap_err();
     write_from_another_program(&file, "UPDATE notes_things SET body = '{}'").await;
     let foreign = writer.apply(&batch("b5", vec![put(5, "a")])).await;

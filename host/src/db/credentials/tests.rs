@@ -48,8 +48,8 @@ async fn newest_valid_signing_key_with_the_attribute_signs() {
     write(&file, 1, vec![CredentialChange::Issue(key("key_a", 1))]).await;
     let ends = NewCredential { expires_at: Some(3_000), ..key("key_b", 2) };
     write(&file, 2, vec![CredentialChange::Issue(ends)]).await;
-    let mute = NewCredential { sealed: None, ..key("key_c", 3) };
-    write(&file, 3, vec![CredentialChange::Issue(mute)]).await;
+    let unsealed = NewCredential { sealed: None, ..key("key_c", 3) };
+    write(&file, 3, vec![CredentialChange::Issue(unsealed)]).await;
     assert_eq!(signer(&file, 2_999).await.as_deref(), Some("key_b"));
     assert_eq!(signer(&file, 3_000).await.as_deref(), Some("key_a"));
     let ended = RevokedCredential { id: "key_a".into(), hash: [1; 32], attributes: vec![room()] };

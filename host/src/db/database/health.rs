@@ -50,6 +50,8 @@ impl Health {
         Some(format!("{}: {text}", self.0.database.display()))
     }
 
+    /// Checks that no damage was detected.
+    ///
     /// # Errors
     /// `Damaged` once damage was detected.
     pub(in crate::db) fn check(&self) -> Result<(), DbError> {
@@ -101,7 +103,8 @@ fn is_recent(at: Instant) -> bool {
     at.elapsed() < Duration::from_millis(IO_ERRORS_KEPT_MS)
 }
 
-/// Pool of read connections. Records every error that it returns.
+/// Pool of read connections. Records errors of queries that run on the pool itself, but not of those that run on an
+/// acquired connection.
 #[derive(Debug)]
 pub(in crate::db) struct Readers {
     pool: SqlitePool,

@@ -36,7 +36,7 @@ impl Marker {
         Ok(Marker { id, version: version_of(connection).await? })
     }
 
-    /// Like `of`, but returns `None` if the schema is older than identities.
+    /// Like `of`, but returns `None` if the schema is so old that it has no identity.
     pub async fn find(connection: &mut SqliteConnection) -> Result<Option<Marker>, DbError> {
         if !migrations::has_identity(connection).await? {
             return Ok(None);
@@ -67,7 +67,7 @@ impl Marker {
         format!("{} {:020}\n", self.id, self.version)
     }
 
-    /// Replaces `FILE.id`. Durable when it returns.
+    /// Replaces `FILE.id`. The new content is durable when this returns.
     pub fn write(&self, database: &Path) -> Result<(), DbError> {
         let path = marker_path(database);
         let aside = beside(&path, ".new");
@@ -92,7 +92,7 @@ impl Marker {
         let written = regular_file::open_with(OpenOptions::new().write(true), &path)
             .and_then(|file| file.write_all_at(self.text().as_bytes(), 0));
         match written {
-            // A tool does not create the file.
+            // `FILE.id` was removed while the host ran. The next start writes it.
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
             written => written.map_err(DbError::file(&path)),
         }
@@ -155,7 +155,7 @@ pub(super) fn refuse_other(database: &Path, found: Option<&Marker>) -> Result<()
     )))
 }
 
-/// Describes how the database differs from `FILE.id`. Returns `None` if it does not.
+/// Describes how the database differs from `FILE.id`. Returns `None` if it does not differ, or if `FILE.id` is absent.
 pub(super) fn difference(database: &Path, found: Option<&Marker>) -> Result<Option<String>, DbError> {
     let Some(recorded) = Marker::read(database)? else { return Ok(None) };
     let Some(found) = found else {

@@ -80,7 +80,8 @@ async fn refuse_other(connection: &mut SqliteConnection, path: &Path) -> Result<
 
 async fn connect(path: &Path, log_bytes: u64) -> Result<SqliteConnection, DbError> {
     match connect_read_only(path).await {
-        // A process died while it created the file. It can be read only after that transaction was rolled back.
+        // A process died while it created the file. The file can be read only after its unfinished transaction was
+        // rolled back.
         Err(error) if is_unfinished(&error) && log_bytes == 0 => {
             roll_back(path).await?;
             connect_read_only(path).await

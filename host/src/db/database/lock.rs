@@ -4,8 +4,8 @@
 //! of its last holder, for operators, and the id of the boot in which the index of the log was created.
 //!
 //! A lock on a removed file excludes no other process. Therefore the folder of a database with the default name is
-//! locked as well: it can hold only one database of that name, and cannot be removed while it holds it. Databases with
-//! other names may share a folder.
+//! locked as well: a folder can contain only one database of that name, and cannot be removed while it contains one.
+//! Databases with other names may share a folder.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{ErrorKind, Read, Seek, Write};
@@ -38,7 +38,8 @@ impl FileLock {
     /// Acquires the lock. Waits for commands that only inspect the files.
     ///
     /// # Errors
-    /// `Precondition`, without waiting, if another host or a command that writes holds the lock.
+    /// `Precondition`, without waiting, if another host or a command that writes holds the lock. `Precondition` after
+    /// `LOCK_WAIT_MS` if a command that only inspects the files still holds it.
     pub async fn take(database: &Path) -> Result<FileLock, DbError> {
         let name = beside(database, ".lock");
         let begun = Instant::now();
@@ -129,7 +130,7 @@ fn write_text(file: &mut File, boot: &str) -> std::io::Result<()> {
 
 /// Shared lock that prevents a host from starting, released on drop.
 pub(super) struct SharedLock {
-    /// The lock file, unless no host has ever had the database open, and the folder.
+    /// The lock file if it exists, and the folder if the database has the default name.
     _held: [Option<File>; 2],
     pub trust: IndexTrust,
 }
@@ -279,7 +280,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn databases_of_other_names_share_a_folder() {
+    async fn databases_with_other_names_can_share_a_folder() {
         let folder = tempfile::tempdir().unwrap();
         let _first = FileLock::take(&folder.path().join("a.db")).await.unwrap();
         let _default = FileLock::take(&folder.path().join(DEFAULT_NAME)).await.unwrap();

@@ -21,14 +21,14 @@ pub type ContinueFn = Arc<dyn Fn() -> bool + Send + Sync>;
 
 #[derive(Clone, Debug)]
 pub struct DbOptions {
-    /// Read-only connections.
+    /// Number of read-only connections.
     pub readers: u32,
     /// Size in bytes above which the write-ahead log is checkpointed and truncated.
     pub wal_bytes_max: u64,
-    /// A file that proves that a database existed. If it exists, no empty database is created.
+    /// A file that proves that a database existed, if there is one. In that case, no empty database is created.
     pub trace: Option<PathBuf>,
-    /// Path of the master key file if that is missing. Then a database with sealed rows is rejected before it is
-    /// changed.
+    /// Path of the master key file, set only if that file is missing. In that case, a database with sealed rows is
+    /// rejected before it is changed.
     pub missing_key: Option<PathBuf>,
 }
 
@@ -60,7 +60,7 @@ pub(in crate::db) fn path_of(url: &str) -> Result<PathBuf, DbError> {
 /// Checks that the file exists.
 ///
 /// # Errors
-/// `Precondition` if the file is absent. `File` names anything but a regular file as such.
+/// `Precondition` if the file is absent. `File` if the path names something other than a regular file.
 pub(in crate::db) fn existing(path: &Path) -> Result<(), DbError> {
     regular_file::check(path).map_err(DbError::file(path))?;
     if path.is_file() {
@@ -96,8 +96,8 @@ pub(super) async fn connect_writer(path: &Path) -> Result<SqliteConnection, DbEr
     Ok(options.connect().await?)
 }
 
-/// Options of a read-only connection for copying. It does not set `query_only`, which SQLite would apply to the copy as
-/// well.
+/// Returns the options of a read-only connection for copying. They do not set `query_only`, because SQLite would apply
+/// it to the copy as well.
 pub(in crate::db) fn copier(path: &Path) -> SqliteConnectOptions {
     common(path).read_only(true)
 }
@@ -118,7 +118,7 @@ pub(super) async fn immutable_readers(path: &Path, should_continue: ContinueFn) 
     Ok(pool.connect_with(options).await?)
 }
 
-/// Options of a connection that cannot write. `read_only` opens the file itself read-only, for tools.
+/// Returns the options of a connection that cannot write. `read_only` opens the file itself read-only, for tools.
 pub(super) fn reader(path: &Path, read_only: bool) -> SqliteConnectOptions {
     common(path).read_only(read_only).pragma("query_only", "ON")
 }

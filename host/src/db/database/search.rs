@@ -26,7 +26,8 @@ pub(super) struct Searchers {
     /// The pool of a file that no process writes. Its connections create no files beside it.
     immutable: Option<SqlitePool>,
     permits: Arc<Semaphore>,
-    /// Semaphore of each plugin and tenant that holds or waits for a permit. `None` stands for operators.
+    /// Semaphores of plugins and tenants. `None` stands for operators. Unused entries are removed once there are
+    /// `SEARCH_SHARES_MAX`.
     shares: Mutex<HashMap<Option<Scope>, Arc<Semaphore>>>,
     idle: Mutex<Vec<Searcher>>,
 }
@@ -39,7 +40,7 @@ struct Searcher {
 
 enum SearchConnection {
     Own(SqliteConnection),
-    /// Has a progress handler that its pool installed.
+    /// Has the progress handler of its pool, which does not check `cancelled`.
     Pooled(PoolConnection<Sqlite>),
 }
 
@@ -62,7 +63,7 @@ impl Searchers {
         }
     }
 
-    /// Searchers of a file that no process writes.
+    /// Creates the searchers of a file that no process writes.
     pub fn immutable(path: &Path, readers: SqlitePool) -> Searchers {
         Searchers { immutable: Some(readers), ..Searchers::new(path, true) }
     }
@@ -174,7 +175,7 @@ mod tests {
             () = tokio::task::yield_now() => {}
         }
         drop(search);
-        // The connection holds the other reference. It is dropped only when the statement has ended.
+        // The connection's progress handler holds a reference, which is dropped only when the statement has ended.
         while Arc::strong_count(&cancelled) > 1 {
             tokio::task::yield_now().await;
         }

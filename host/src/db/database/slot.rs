@@ -96,7 +96,7 @@ impl WriterSlot {
         (self.connection.take(), self.lock.take())
     }
 
-    /// Stores the file's current data version. Returns why earlier decisions are no longer valid, if they are not.
+    /// Stores the file's current data version. Returns why earlier decisions are invalid, or `None` if they are valid.
     pub fn update_cache_state(&mut self, now: i64) -> Option<Invalidation> {
         match std::mem::replace(&mut self.cache_state, CacheState::DataVersion(now)) {
             CacheState::DataVersion(before) if before == now => None,
@@ -138,7 +138,7 @@ impl Database {
         Ok(slot.update_cache_state(now))
     }
 
-    /// Returns false if the lock file was removed or replaced. Then it no longer excludes other processes.
+    /// Returns false if the lock file was removed or replaced. In that case the lock excludes no other processes.
     pub async fn has_lock_file(&self) -> bool {
         let slot = self.inner.writer.lock().await;
         slot.lock.as_ref().is_none_or(|lock| lock.is_in_place(&self.inner.path))
@@ -166,7 +166,7 @@ impl Database {
         read()
     }
 
-    /// Accepts the current state of the file. For a caller that has discarded every decision made so far.
+    /// Accepts the current state of the file. The caller must have discarded every decision made so far.
     pub(in crate::db) async fn trust_current_state(&self) -> Result<(), DbError> {
         let mut slot = self.inner.writer.lock().await;
         if let Some(connection) = slot.connection.as_mut() {
@@ -228,7 +228,7 @@ impl Database {
         let Some(connection) = slot.connection.as_mut() else { return Ok(()) };
         let sql = format!("PRAGMA busy_timeout = {CHECKPOINT_WAIT_MS}; PRAGMA wal_checkpoint(TRUNCATE)");
         let cut = sqlx::raw_sql(AssertSqlSafe(sql)).execute(&mut *connection).await;
-        // Restored also after an error, such as a full disk, so that commits do not run with the short timeout.
+        // Also restored after an error, such as a full disk, so that commits do not run with the short timeout.
         let restore = format!("PRAGMA busy_timeout = {BUSY_TIMEOUT_MS}");
         sqlx::raw_sql(AssertSqlSafe(restore)).execute(connection).await?;
         cut?;

@@ -238,7 +238,8 @@ async fn write_that_fails_or_panics_is_rolled_back_and_keeps_the_connection() {
     assert_eq!(file.db.check_cache_state().await.unwrap(), None);
 }
 
-/// Like a deploy that is cancelled while it creates an index: its caller was dropped, its statement still runs.
+/// Simulates a deploy that is cancelled while it creates an index. Its caller was dropped, but its statement still
+/// runs.
 #[tokio::test]
 async fn batch_waits_for_the_statement_of_a_dropped_caller() {
     let model = model(vec![]);

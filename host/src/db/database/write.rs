@@ -4,7 +4,7 @@
 //! the connection. Batches of the committer use `begin_batch` directly, because their task is never dropped.
 //!
 //! Invariants:
-//! - The connection leaves its slot only inside of such a task.
+//! - The connection leaves its slot only inside of a task that callers cannot drop.
 //! - The slot stays locked until SQLite has ended the transaction.
 //! - A connection returns to its slot unless its COMMIT or ROLLBACK failed. In that case it is closed first.
 
@@ -36,8 +36,8 @@ pub(in crate::db) struct WriteTransaction {
 pub(in crate::db) type Work<'w, T> = BoxFuture<'w, Result<T, DbError>>;
 
 impl Database {
-    /// Runs `work` in a transaction and commits it. Rolls the transaction back if `work` fails. Durable when it
-    /// returns.
+    /// Runs `work` in a transaction and commits it. Rolls the transaction back if `work` fails. The commit is durable
+    /// when this returns.
     ///
     /// Waits for the writer's connection. A caller that is dropped while it waits changes nothing. A transaction that
     /// has begun runs to its end even if its caller is dropped.
@@ -159,7 +159,7 @@ impl WriteTransaction {
         &mut self.connection
     }
 
-    /// Returns why decisions made since the last batch are no longer valid, if they are not.
+    /// Returns why decisions made since the last batch are invalid, or `None` if they are valid.
     ///
     /// The data version was read inside of the transaction, so no other program can write between the check and the
     /// COMMIT.
@@ -233,7 +233,7 @@ impl WriteTransaction {
         }
     }
 
-    /// Rolls the transaction back, also after an error of a statement. The connection is kept, so that it detects
+    /// Rolls the transaction back, even after an error of a statement. The connection is kept, so that it detects
     /// foreign writes.
     pub async fn rollback(mut self) -> Result<(), DbError> {
         match sqlx::query("ROLLBACK").execute(&mut self.connection).await {
@@ -264,12 +264,12 @@ pub(in crate::db) fn is_certainly_rolled_back(error: &DbError) -> bool {
     matches!(primary_code(error), Some(5 | 13 | 19))
 }
 
-/// READONLY.
+/// Returns true for READONLY.
 fn is_read_only(error: &DbError) -> bool {
     primary_code(error) == Some(8)
 }
 
-/// BUSY, LOCKED.
+/// Returns true for BUSY and LOCKED.
 fn is_busy(error: &DbError) -> bool {
     matches!(primary_code(error), Some(5 | 6))
 }

@@ -35,7 +35,7 @@ pub(super) const DUE: &str = "SELECT event, attempts, due FROM deliveries INDEXE
                               WHERE state = 1 AND queue = ? AND due >= ? ORDER BY due LIMIT ?";
 
 impl Database {
-    /// Returns deliveries of a queue without an attempt, from an event on, the oldest first.
+    /// Returns the deliveries of a queue that have no attempt, beginning at event `from`, oldest first.
     pub async fn find_fresh(&self, queue: QueueId, from: EventSeq, limit: u32) -> Result<Vec<FreshDelivery>, DbError> {
         let rows: Vec<(EventSeq, String)> =
             sqlx::query_as(FRESH).bind(queue.0).bind(from).bind(limit).fetch_all(&*self.readers()).await?;

@@ -21,12 +21,13 @@ pub struct CreatedDeliveries {
     pub scope: Scope,
     /// The first new event of each endpoint that has one.
     pub queues: HashMap<QueueId, EventSeq>,
+    /// Number of processed deliveries, including those of deleted events and removed endpoints, which are skipped.
     pub deliveries: usize,
     /// The time for which the transaction held the writer's connection.
     pub took: Duration,
 }
 
-/// A row of the table, and its next deliveries.
+/// A row of `fan_outs`, and its next deliveries.
 struct Part {
     id: i64,
     scope: Scope,
@@ -36,9 +37,10 @@ struct Part {
 }
 
 impl Database {
-    /// Creates at most `limit` deliveries of one tenant: of the next one after `last` that has any left. Returns `None`
-    /// if no tenant has. A tenant's later events queue behind its deliveries until the call after the one that created
-    /// the last.
+    /// Creates at most `limit` deliveries of one tenant: the next tenant after `last` that has postponed events.
+    /// Returns `None` if there is none.
+    ///
+    /// The tenant's later events are postponed as well until the call after the one that created its last delivery.
     pub async fn create_deliveries(
         &self,
         last: Option<&Scope>,

@@ -47,21 +47,22 @@ pub struct StoredAttempt {
 pub(super) const DELIVERY_COLUMNS: &str =
     "d.event AS event, e.id, e.type, e.subject, d.state, d.attempts, e.at AS committed_at, d.due";
 
-/// Returns the indexes that list the deliveries of an endpoint in this state, or all, by event. Each has its condition.
+/// Returns the indexes that list an endpoint's deliveries in this state, each with its condition. `None` stands for all
+/// states.
 pub(super) fn indexes_for(state: Option<DeliveryState>) -> &'static [(&'static str, &'static str)] {
     const FRESH: (&str, &str) = ("deliveries_fresh", "state = 0");
     match state {
         None => &[FRESH, ("deliveries_tried", "state <> 0")],
         Some(DeliveryState::Pending) => &[FRESH],
-        // Waiting deliveries are sorted, because they are fewer than delivered ones.
+        // SQLite sorts waiting retries, because their index is ordered by due time. They are few.
         Some(DeliveryState::Retrying) => &[("deliveries_due", "state = 1")],
         Some(DeliveryState::Delivered) => &[("deliveries_tried", "state <> 0 AND state = 2")],
         Some(DeliveryState::Failed) => &[("deliveries_given_up", "state = 3")],
     }
 }
 
-/// Returns a union of a query for each of these indexes. SQLite merges their rows if they are in order, and stops at
-/// the limit. Only the index of waiting retries has another order.
+/// Returns a union of one query for each index of `indexes_for`. SQLite merges their rows if they are in order, and
+/// stops at the limit. Only the index of waiting retries has another order.
 pub(super) fn union_query(state: Option<DeliveryState>, select: impl Fn(&str, &str) -> String) -> String {
     let parts: Vec<String> = indexes_for(state).iter().map(|(index, condition)| select(index, condition)).collect();
     parts.join(" UNION ALL ")
@@ -82,7 +83,7 @@ pub(super) fn parse_delivery(row: &SqliteRow) -> Result<StoredDelivery, DbError>
 }
 
 impl Database {
-    /// Returns the queue of an endpoint; `None` if the endpoint does not exist.
+    /// Returns the queue of an endpoint. Returns `None` if the endpoint does not exist.
     pub async fn find_queue(&self, scope: &Scope, endpoint: &EndpointId) -> Result<Option<QueueId>, DbError> {
         let found: Option<i64> =
             sqlx::query_scalar("SELECT queue FROM queues WHERE plugin = ? AND tenant = ? AND endpoint = ?")

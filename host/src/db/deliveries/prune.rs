@@ -1,6 +1,6 @@
 //! Deletes deliveries and attempts: those whose event or endpoint was removed, and those that ended long ago.
 //!
-//! Readers find the rows; each chunk is deleted in a short write transaction. Invariant: a delivery that waits for an
+//! Readers find the rows. Each chunk is deleted in a short write transaction. Invariant: a delivery that waits for an
 //! attempt exists as long as its event and its endpoint.
 
 use sqlx::AssertSqlSafe;

@@ -15,7 +15,7 @@ pub struct RecoveredDeliveries {
     pub queue: QueueId,
     /// Number of examined deliveries.
     pub deliveries: usize,
-    /// True if any of them is due again.
+    /// True if any examined delivery is due again.
     pub is_due: bool,
     /// The time for which the transaction held the writer's connection.
     pub took: Duration,

@@ -1,6 +1,6 @@
 //! Queries of operators: endpoints and deliveries of all plugins and tenants, in pages.
 //!
-//! Every query uses an index and stops at its limit, so that it does not slow down other work.
+//! Every query uses an index, and every page stops at its limit, so that operators do not slow down other work.
 
 use std::sync::Arc;
 

@@ -15,7 +15,7 @@ mod search;
 
 const TENANT: &str = "acme/test";
 
-/// A database file, its writer, and the next version.
+/// A database file, its writer, and the last version.
 struct Bench {
     file: TestFile,
     writer: Writer,

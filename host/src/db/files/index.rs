@@ -34,7 +34,8 @@ pub(super) fn read(path: &Path) -> Result<Option<Index>, DbError> {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(DbError::file(path)(error)),
     };
-    // A process that died between writing the two copies leaves one valid copy.
+    // A process that died while it wrote the copies leaves one valid copy, or two that differ. The smaller number of
+    // committed frames is certain.
     let copies = [0, COPY_BYTES].into_iter().filter_map(|offset| bytes.get(offset..offset + COPY_BYTES));
     let checkpointed = number(&bytes, 2 * COPY_BYTES);
     Ok(copies.filter_map(|copy| parse(copy, checkpointed?)).min_by_key(|index| index.committed))

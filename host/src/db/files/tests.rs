@@ -6,7 +6,7 @@ use crate::{
     db::testing::{TestFile, batch, change, model},
 };
 
-/// Returns the files of a killed process with 100 commits, of which a checkpoint has copied the first `checkpointed`.
+/// Returns the files of a killed process with 100 commits. A checkpoint has copied the first `checkpointed` commits.
 async fn killed(checkpointed: Version) -> (tempfile::TempDir, PathBuf) {
     let model = model(vec![]);
     let file = TestFile::with(&model).await;

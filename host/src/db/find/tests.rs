@@ -108,7 +108,8 @@ async fn every_comparison_finds_the_same_records_with_and_without_an_index() {
         (Contains(Value::Integer(2)), ""),
     ];
     for (comparison, expected) in cases {
-        // With an index, and on a field without one. The condition on "@id" lets the primary key serve.
+        // Once with an index, and once on a field without one. The condition on "@id" lets the primary key serve the
+        // query.
         let every = when("@id", AtLeast(text("")));
         let indexed = things.ids(&[every.clone(), when("v", comparison.clone())]).await.join(" ");
         let filtered = things.ids(&[every, when("n.v", comparison.clone())]).await.join(" ");

@@ -186,7 +186,7 @@ async fn verify_chain(
     chain: &mut Chain,
     left: &mut VerifyBounds,
 ) -> Result<(), DbError> {
-    // Also reads lines with numbers before the first one, which can only have been inserted by others.
+    // Also reads lines with numbers before the first one, which only another program can have inserted.
     let after = if chain.last == 0 { i64::MIN } else { chain.last };
     if let Some((seq, hash)) = find_cut(connection, schema, chain).await? {
         if seq > chain.last {
@@ -210,8 +210,8 @@ async fn verify_chain(
     Ok(())
 }
 
-/// Returns number and hash of the last line that retention deleted. With an older schema, derives them from the first
-/// line.
+/// Returns the number and the hash of the last line that retention deleted. With an older schema, derives them from the
+/// first line.
 async fn find_cut(
     connection: &mut SqliteConnection,
     schema: JournalSchema,

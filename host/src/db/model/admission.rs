@@ -1,4 +1,4 @@
-//! Which data versions and unique indexes a generation must accept: the catalogue's answers for a database.
+//! Checks which data versions and unique indexes of the catalogue a generation must accept.
 //!
 //! The highest data version is stored with a table. The lowest is not: finding it requires a search of the whole table.
 //! Invariant: no search runs while the write lock is held. `WrittenVersions` tracks later writes, so the result of a
@@ -46,7 +46,7 @@ impl Database {
         if reads_all(model, collection) || table.written_versions.lock().is_searched(model.reads_from) {
             return Ok(());
         }
-        // No batch is in progress at that moment, so the search sees the writes of all counted batches.
+        // No batch is in progress while the number is read, so the search sees the writes of all counted batches.
         let batches = self.between_transactions(|| table.written_versions.lock().batches).await;
         let sql = format!("SELECT data_version FROM \"{}\" WHERE data_version < ? LIMIT 1", collection.table);
         let mut search = self.begin_operator_search().await?;
@@ -63,8 +63,8 @@ impl Database {
     /// Prepares the publication of a generation with this model: checks that it can read all records, and from then on
     /// rejects writes of data versions that it cannot read.
     ///
-    /// Returns true if a data version that was accepted before no longer is. Then accepted change sets are decided
-    /// again.
+    /// Returns true if a previously accepted data version is no longer accepted. In that case, accepted change sets are
+    /// decided again.
     pub async fn admit_model(&self, model: &DataModel) -> Result<bool, ModelError> {
         for _ in 0..ADMIT_SEARCHES_MAX {
             self.search_oldest(model).await?;
@@ -79,7 +79,7 @@ impl Database {
         Err(ModelError::Changing)
     }
 
-    /// Returns true if a data version that was accepted before no longer is.
+    /// Returns true if a previously accepted data version is no longer accepted.
     ///
     /// Returns `None`, without any effect, if records of older versions were written since the search.
     fn admit(&self, write: &mut WriteTransaction, model: &DataModel) -> Result<Option<bool>, ModelError> {
@@ -116,8 +116,8 @@ impl Database {
 }
 
 impl Database {
-    /// Returns the unique indexes of the collection's table if it has one that the generation of `collection` does not
-    /// declare.
+    /// Returns the unique indexes of the collection's table if the generation of `collection` does not declare all of
+    /// them.
     pub fn other_uniques(&self, collection: &Collection) -> Option<Arc<Collection>> {
         let uniques = self.catalogue().find(&collection.table)?.uniques.clone();
         uniques.indexes.iter().any(|index| !collection.declares(index)).then_some(uniques)

@@ -54,7 +54,8 @@ async fn fill_chunk(
     Ok(Some(after))
 }
 
-/// Fills up to `BACKFILL_ROWS` rows after `after`. Returns the last of them.
+/// Fills up to `BACKFILL_ROWS` rows after `after`. Returns the last filled row, or `None` if there is no row after
+/// `after`.
 async fn fill_rows(connection: &mut SqliteConnection, table: &Table, after: i64) -> Result<Option<i64>, DbError> {
     let sql = format!("SELECT rowid, body FROM \"{}\" WHERE rowid > ? ORDER BY rowid LIMIT ?", table.name);
     let rows = sqlx::query(AssertSqlSafe(sql)).bind(after).bind(BACKFILL_ROWS).fetch_all(&mut *connection).await?;

@@ -6,8 +6,8 @@
 //! its columns complete, and a new column contains everything that is written while it is filled.
 //!
 //! Likewise, every call checks all unique indexes of its table, whether or not its own generation declares them. It
-//! writes only data versions that the serving generation can read. If one of these changes, earlier decisions are made
-//! again.
+//! writes only data versions that the serving generation can read. If the unique indexes or the accepted data versions
+//! change, earlier decisions are made again.
 
 use std::collections::HashMap;
 use std::ops::RangeInclusive;
@@ -83,8 +83,8 @@ impl Catalogue {
         of.map(|table| (table.plugin.clone(), table.name.clone())).collect()
     }
 
-    /// Accepts from now on only data versions that this model reads. Returns true if one that was accepted before no
-    /// longer is.
+    /// Accepts from now on only data versions that this model reads. Returns true if a previously accepted data version
+    /// is no longer accepted.
     pub fn admit(&self, model: &DataModel) -> bool {
         let next = model.reads_from..=model.data_version;
         let before = self.admitted.write().insert(model.plugin.clone(), next.clone());

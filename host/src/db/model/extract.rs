@@ -1,9 +1,9 @@
 //! Extracts the values of indexed fields from a JSON body in one pass, without building a tree.
 //!
-//! A whole number that fits 64 bits becomes an integer in any notation ("1.0", "1e0"). The database treats them as
-//! equal, so the slots of unique indexes must as well. Booleans become 0 and 1. Lists and objects become null. A
-//! fraction of more than 15 digits may differ in its last bit from the value that SQLite reads from the body. An
-//! indexed field is compared as extracted here, and any other field as SQLite reads it.
+//! A whole number that fits 64 bits becomes an integer in any notation ("1.0", "1e0"). The database treats the
+//! notations as equal, so the slots of unique indexes must as well. Booleans become 0 and 1. Lists and objects become
+//! null. A fraction of more than 15 digits may differ in its last bit from the value that SQLite reads from the body.
+//! An indexed field is compared as extracted here, and any other field as SQLite reads it.
 
 use std::fmt;
 use std::sync::Arc;
@@ -15,8 +15,8 @@ use super::BodyError;
 use crate::changes::change_set::Field;
 use crate::limits::{INDEXED_TEXT_BYTES_MAX, JSON_DEPTH_MAX};
 
-/// Handling of values that cannot be indexed: too long strings, numbers beyond the range of floats, duplicate member
-/// names.
+/// Handling of values that cannot be indexed: strings that are too long or contain NUL, numbers beyond the range of
+/// floats, duplicate member names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Strictness {
     /// Returns an error. For records that a plugin writes now.

@@ -1,9 +1,9 @@
 //! Creates the tables, columns and indexes that a model needs, while other writes continue.
 //!
 //! Everything is checked first (`check_model`, which changes nothing), and then created. A column is created, then
-//! filled in chunks, then indexed. Indexes that are no longer declared are kept, so that a rollback finds them. Only a
-//! unique index is replaced by a plain one, because writes that the new model allows would violate it. Nothing else is
-//! ever dropped.
+//! filled in chunks, then indexed. Indexes that are no longer declared are kept, so that a rollback finds them. Only an
+//! undeclared unique index is replaced by a plain one, because writes that the new model allows would violate it.
+//! Nothing else is ever dropped.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ use crate::limits::{INDEX_ROWS_PER_SECOND, INDEX_SECONDS_MAX};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PrepareOptions {
     /// Maximum time in seconds for which the creation of one index may block all writes. `u64::MAX` if the operator
-    /// allowed it.
+    /// allowed slow indexes.
     pub index_seconds_max: u64,
 }
 
@@ -320,7 +320,7 @@ fn create_index_sql(collection: &Collection, index: &Index) -> String {
     format!("CREATE {unique}INDEX \"{name}\" ON \"{}\" ({})", collection.table, columns.join(", "))
 }
 
-/// Returns SQL for the value of a field without column, as `extract` would return it. The path contains no quote
+/// Returns SQL for the value of a field without a column, as `extract` would return it. The path contains no quote
 /// (`is_path`).
 pub(in crate::db) fn json_value_sql(path: &str) -> String {
     let path = json_path_sql(path);

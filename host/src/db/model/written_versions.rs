@@ -10,7 +10,7 @@ pub(in crate::db) struct WrittenVersions {
     pub(super) batches: u64,
     /// For each data version, the last batch in which it was the lowest.
     lowest: BTreeMap<u32, u64>,
-    /// Result of the last search: after this batch, no record had a lower data version than this.
+    /// Result of the last search: (version, batch). After this batch, no record had a data version below this version.
     pub(super) searched: Option<(u32, u64)>,
 }
 

@@ -32,12 +32,12 @@ pub(super) struct Follow {
     last_seen: EventSeq,
     is_blind: bool,
     is_closed: bool,
-    /// Earliest time of the next attempt: catching up must not take all of the engine's time.
+    /// Earliest time to catch up again, so that catching up does not take all of the engine's time.
     not_before: Option<Instant>,
 }
 
 impl Follow {
-    /// Returns the time to catch up; `None` if nothing was missed.
+    /// Returns the time to catch up, or `None` if nothing was missed.
     pub(super) fn catch_up_at(&self) -> Option<Instant> {
         self.is_blind.then(|| self.not_before.unwrap_or_else(Instant::now))
     }
@@ -150,7 +150,8 @@ impl Engine {
         }
     }
 
-    /// Applies a created, changed or removed endpoint. `has_stored`: the database may hold waiting deliveries of it.
+    /// Applies a created, changed or removed endpoint. `has_stored` is true if the database may contain waiting
+    /// deliveries of the endpoint.
     fn apply_record(&mut self, record: &HostRecord, has_stored: bool) {
         let (Some(queue), now) = (record.queue, self.parts.clock.now()) else { return };
         let Some(body) = &record.body else {
@@ -209,7 +210,8 @@ impl Engine {
         Ok(())
     }
 
-    /// Waits until all decisions are written. Must precede reading rows.
+    /// Waits until all decisions are written. Must precede reading rows. Without queues there are no decisions, and
+    /// during `open` the recorder does not run yet.
     async fn flush_recorder(&self) {
         if !self.queues.all().is_empty() {
             self.recorder.flush().await;

@@ -1,6 +1,6 @@
 //! The deliveries of a queue that only the database holds: their first position, and the load that reads them.
 //!
-//! Each queue has two backlogs. For fresh deliveries a position is a sequence number; for retries it is the due time.
+//! Each queue has two backlogs. For fresh deliveries a position is a sequence number. For retries it is the due time.
 //! Invariant: every delivery that is in the database and not in memory has a position of `from` or later. The state may
 //! change during a load. The backlog therefore records the deliveries that were stored meanwhile (`stored_meanwhile`),
 //! so that none is lost, and those that ended meanwhile (`settled`), so that stale rows do not restore them.
@@ -31,7 +31,7 @@ impl Backlog {
         Backlog { from: Some(0), ..Backlog::default() }
     }
 
-    /// Returns the first position; `None` if memory holds the whole queue.
+    /// Returns the first position, or `None` if memory holds the whole queue.
     pub fn from(&self) -> Option<u64> {
         self.from
     }
@@ -44,7 +44,7 @@ impl Backlog {
         }
     }
 
-    /// Records that a delivery ended. Rows of a load that began before may still show its old state.
+    /// Records that a delivery ended. Rows of a load that began before may still contain its old state.
     pub fn settle(&mut self, seq: Seq) {
         if let Some(loading) = &mut self.loading {
             loading.settled.insert(seq);
@@ -55,7 +55,7 @@ impl Backlog {
         self.loading.as_ref().is_some_and(|loading| loading.settled.contains(&seq))
     }
 
-    /// Returns the earliest time of the next load; `None` if there is nothing to load or a load is in progress.
+    /// Returns the earliest time of the next load, or `None` if there is nothing to load or a load is in progress.
     pub fn loads_from(&self) -> Option<Timestamp> {
         (self.from.is_some() && self.loading.is_none()).then_some(self.not_before)
     }

@@ -34,7 +34,7 @@ impl Breaker {
         if self.pause_ms.is_some() { BreakerState::Open } else { BreakerState::Closed }
     }
 
-    /// Returns the time before which no attempt may start; 0 while the breaker is closed.
+    /// Returns the time before which no attempt may start, or 0 while the breaker is closed.
     pub fn paused_until(&self) -> Timestamp {
         self.paused_until
     }

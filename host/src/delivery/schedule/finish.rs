@@ -1,7 +1,7 @@
 //! The end of an attempt: its effects on the delivery, on its queue, and on the slots.
 //!
-//! Decides and returns what the caller has to write; writes nothing. Only this module decides which failures count
-//! against an endpoint.
+//! Returns the decision that the caller has to write, and writes nothing itself. Only this module decides which
+//! failures count against an endpoint.
 
 use super::{
     Scheduler,

@@ -1,8 +1,8 @@
 //! The deliveries of one queue that have had no attempt yet. First attempts of one subject start in their sequence.
 //!
-//! Invariants: at most one first attempt of a subject is in flight. `ready` returns the lowest sequence number first. A
-//! delivery whose subject is busy waits in the list of that subject and blocks no other subject. The end of an attempt
-//! moves one delivery back to `ready`, so each delivery moves a few times at most, for O(log n) each.
+//! Invariants: at most one first attempt of a subject is in flight. `take` returns the lowest sequence number in
+//! `ready`. A delivery whose subject is busy waits in the list of that subject and blocks no other subject. The end of
+//! an attempt moves one delivery back to `ready`, so each delivery moves a few times at most, for O(log n) each.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 

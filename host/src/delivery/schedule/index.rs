@@ -89,7 +89,7 @@ fn index_target(queue: &mut EndpointQueue, caps: &Caps, room: usize, now: Timest
     }
 }
 
-/// A queue loads rows once half of its room is free.
+/// Returns the time of the next load. A queue loads rows once half of its room is free.
 fn loads_at(backlog: &Backlog, held: usize, room: usize) -> Option<Timestamp> {
     backlog.loads_from().filter(|_| held <= room / 2)
 }

@@ -84,7 +84,7 @@ impl Running {
         }
     }
 
-    /// The number of this attempt, counted from 1.
+    /// Returns the number of this attempt, counted from 1.
     pub fn number(&self) -> u32 {
         match self.before {
             Waiting::Fresh(_) => 1,

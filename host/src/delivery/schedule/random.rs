@@ -10,7 +10,7 @@ impl Random {
         Random(seed)
     }
 
-    /// SplitMix64.
+    /// Returns the next number of SplitMix64.
     pub fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut mixed = self.0;

@@ -15,7 +15,7 @@ pub struct RetrySchedule {
 
 impl RetrySchedule {
     /// Creates a schedule. Without delays there is a single attempt. `jitter_percent` is the maximum that is added to a
-    /// delay; values above 100 count as 100.
+    /// delay. Values above 100 count as 100.
     pub fn new(delays_ms: Vec<u64>, jitter_percent: u64) -> Self {
         RetrySchedule { delays_ms, jitter_percent: jitter_percent.min(100) }
     }

@@ -19,7 +19,7 @@ fn queue_id(number: u64) -> QueueId {
     QueueId(number.cast_signed())
 }
 
-/// Two retries without jitter. Failures never disable the queue.
+/// Returns settings with two retries and no jitter. Failures never disable the queue.
 fn settings() -> QueueSettings {
     QueueSettings {
         schedule: RetrySchedule::new(vec![5 * MINUTE, 10 * MINUTE], 0),
@@ -48,7 +48,7 @@ impl Bench {
         Bench::with(Caps::default())
     }
 
-    /// The horizon is a day.
+    /// Creates a bench whose horizon is a day.
     fn with(caps: Caps) -> Bench {
         Bench { scheduler: Scheduler::new(Caps { horizon_ms: 1_440 * MINUTE, ..caps }, 7), now: 1_000 }
     }

@@ -1,6 +1,6 @@
 //! The values that the scheduler and the engine exchange.
 //!
-//! Plain data. Times are milliseconds since 1970; durations end with `_ms`.
+//! Plain data. Times are milliseconds since 1970. The names of durations end with `_ms`.
 
 use std::sync::Arc;
 
@@ -11,9 +11,10 @@ use crate::limits;
 
 /// The number of an event in the sequence of commits. Within a queue it identifies a delivery.
 pub type Seq = u64;
-/// A hash of the event's subject. Subjects with the same hash wait for each other, which is harmless.
+/// A hash of the event's subject. Deliveries of different subjects with the same hash wait for each other, which is
+/// harmless.
 pub type Subject = u64;
-/// The number of a tenant. Tenants share the slots.
+/// The number of a tenant. Free slots rotate between tenants.
 pub type TenantId = u64;
 
 /// The delivery settings of an endpoint. The queues of a plugin usually share one value.
@@ -24,8 +25,8 @@ pub struct QueueSettings {
     pub first_in_flight_max: usize,
     /// Maximum number of retries in flight, at least 1.
     pub retries_in_flight_max: usize,
-    /// A failure disables the endpoint if it occurs this long after the first failure since the last success. `None`:
-    /// never.
+    /// A failure disables the endpoint if it occurs at least this long after the first failure since the last success.
+    /// `None`: never.
     pub disable_after_ms: Option<u64>,
 }
 
@@ -66,9 +67,10 @@ pub struct Caps {
     pub tenant_retries_max: usize,
     /// Deliveries in memory, of all queues.
     pub held_max: usize,
-    /// Fresh deliveries of one queue in memory, and equally retries.
+    /// Fresh deliveries of one queue in memory. The same limit applies to its retries.
     pub queue_held_max: usize,
-    /// The same after `held_max` is reached: a few, so that no queue waits for the memory of another.
+    /// Replaces `queue_held_max` while `held_max` is reached. A few deliveries are enough that no queue waits for the
+    /// memory of another.
     pub queue_held_min: usize,
     /// Retries that are due later than this time from now stay in the database.
     pub horizon_ms: u64,
@@ -143,7 +145,7 @@ pub enum Decision {
     Retry {
         at: Timestamp,
     },
-    /// The last attempt has failed.
+    /// The last attempt of the schedule has failed.
     Exhausted,
     /// The attempt was not made: the row stays as it is.
     Unchanged,

@@ -66,7 +66,7 @@ async fn endpoint_that_responds_with_410_is_disabled_and_keeps_its_events_until_
 }
 
 #[tokio::test]
-async fn recovery_includes_deliveries_given_up_since_then_and_no_earlier_ones() {
+async fn recovery_includes_only_deliveries_given_up_since_the_requested_time() {
     let (mut world, mut receiver) = (World::open().await, Receiver::start().await);
     let _delivery = world.deliver().await;
     world.put("ep", &endpoint(&receiver.url)).await;

@@ -68,7 +68,7 @@ async fn delivery_is_given_up_after_the_last_attempt_of_the_schedule() {
 }
 
 #[tokio::test]
-async fn delivery_in_flight_when_the_process_died_is_sent_after_the_next_start() {
+async fn delivery_in_flight_when_the_process_was_killed_is_sent_after_the_next_start() {
     let (mut world, mut receiver) = (World::open().await, Receiver::start().await);
     let delivery = world.deliver().await;
     world.put("ep", &endpoint(&receiver.url)).await;
@@ -133,7 +133,7 @@ async fn event_of_a_commit_with_unknown_outcome_is_delivered() {
 }
 
 #[tokio::test]
-async fn notifications_of_a_lagging_engine_overflow() {
+async fn notifications_of_a_lagging_subscriber_overflow() {
     let mut world = World::open().await;
     let mut notifications = world.parts.committer.subscribe();
     for number in 0..2 * COMMIT_NOTIFICATIONS_MAX {

@@ -1,4 +1,4 @@
-//! The health of an endpoint: the time since which all its attempts fail.
+//! The health of an endpoint: the time since which all of its attempts have failed.
 
 use super::*;
 use crate::limits::DISABLE_AFTER_MS;

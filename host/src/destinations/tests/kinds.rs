@@ -74,7 +74,7 @@ async fn tenant_destination_receives_its_secret_and_is_invisible_to_other_tenant
 }
 
 #[tokio::test]
-async fn operator_destination_hides_the_tenants_of_the_same_name() {
+async fn operator_destination_hides_the_tenant_destination_of_the_same_name() {
     let (fixture, bank, mine) = (Fixture::open().await, Server::start().await, Server::start().await);
     fixture.put("bank", &mine.url, SECRET).await;
     fixture.bank(&bank.url, Login::None);

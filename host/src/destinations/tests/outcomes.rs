@@ -50,7 +50,7 @@ async fn server_without_tls_receives_nothing() {
 }
 
 #[tokio::test]
-async fn timeout_is_unknown() {
+async fn timeout_has_unknown_outcome() {
     let (fixture, bank) = (Fixture::open().await, Server::start().await);
     fixture.configure("bank", DestinationConfig { timeout_ms: Some(100), ..server(&bank.url, Login::None) });
     bank.respond_with([ServerResponse::Never, ServerResponse::Never]);
@@ -80,7 +80,7 @@ fn requested_time_limit_is_capped_by_the_operators() {
 }
 
 #[tokio::test]
-async fn broken_connection_is_unknown() {
+async fn broken_connection_has_unknown_outcome() {
     let fixture = Fixture::open().await;
     for (answer, class) in [
         (&b""[..], "reset"),

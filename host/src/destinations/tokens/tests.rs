@@ -188,7 +188,7 @@ async fn cache_is_bounded_and_evicts_the_oldest_tokens() {
     assert_eq!(fixture.endpoint.requests(), TOKENS_KEPT_MAX + 2);
 }
 
-/// One simulated caller: may time out, or have its token rejected and request another one.
+/// Simulates one caller, which may time out, or have its token rejected and request another token.
 async fn simulate_caller(fixture: &Fixture, seed: u64) {
     let mut random = ChaCha8Rng::seed_from_u64(seed);
     let mut below = |limit: u64| random.next_u64() % limit;

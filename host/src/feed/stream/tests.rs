@@ -11,7 +11,7 @@ use crate::{
     limits::{PACE_BURST_US, STREAM_CHUNK_US, STREAM_EVENTS_KEPT},
 };
 
-/// The stored feed is empty; the test sends the events.
+/// The stored feed is empty. The test sends the events.
 struct World {
     bench: Bench,
     budget: Arc<Budget>,

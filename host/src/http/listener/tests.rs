@@ -3,7 +3,7 @@
 use super::*;
 use crate::limits::REFUSED_STREAMS_WAITING_MAX;
 
-/// Paces of addresses where the one of `address` is used up.
+/// Returns paces in which that of `address` is used up.
 fn paces_without(address: IpAddr) -> Paces {
     let paces = Paces::of_machine();
     while paces.responses.wait(&network(address), 1_000_000).now_or_never().is_some() {}
@@ -35,7 +35,7 @@ async fn refused_streams_do_not_close_connection_of_trusted_proxy() {
     let proxy: IpAddr = "2001:db8::9".parse().unwrap();
     let settings = HttpConfig { trusted_proxies: vec![proxy], ..HttpConfig::for_tests() };
     let slots = Slots::new(&settings, Arc::default());
-    // The proxy itself, if it names no client; a client of its network; another client.
+    // The address of the proxy itself, of a client in its network, and of another client.
     for client in ["2001:db8::9", "2001:db8::1", "10.0.0.1"] {
         let client: IpAddr = client.parse().unwrap();
         let (paces, activity) = (paces_without(client), Activity::new());

@@ -16,7 +16,7 @@ pub(super) fn setup(change: impl FnOnce(&mut HttpConfig)) -> Setup {
 #[tokio::test]
 async fn slow_request_heads_are_cut() {
     let server = TestServer::start_with(setup(|http| http.header_timeout_ms = 100)).await;
-    // No bytes; a partial head; a prefix of HTTP/2; HTTP/2 without a request.
+    // No bytes, a partial head, a prefix of HTTP/2, and HTTP/2 without a request.
     for beginning in ["", "GET /v1/notes HTTP/1.1\r\nhost:", "PRI * HTTP/2.0\r\n", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"] {
         let reply = server.send(beginning.as_bytes()).await;
         assert!(!reply.starts_with(b"HTTP/1.1 200"), "{beginning}");
@@ -234,7 +234,7 @@ async fn http_2_reader_receives_the_whole_response() {
     eventually("the charge is given back", || charged(&server) == 0).await;
 }
 
-/// Encodes as many requests as an HTTP/2 connection may have at once. `method`: its field, as HPACK encodes it.
+/// Encodes as many requests as an HTTP/2 connection may have at once. `method`: the method field as HPACK encodes it.
 fn http_2_requests(server: &TestServer, method: &[u8], path: &str) -> Vec<u8> {
     let mut bytes = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0".to_vec();
     // Scheme, path, authority and key: literals that are not indexed.
@@ -249,7 +249,7 @@ fn http_2_requests(server: &TestServer, method: &[u8], path: &str) -> Vec<u8> {
     bytes
 }
 
-/// The responses have 4 MiB, of which the system buffers a part.
+/// The responses take 4 MiB together. The system buffers a part of them.
 #[tokio::test]
 async fn unread_headers_over_http_2_are_charged_until_the_connection_ends() {
     for method in [b"\x82".as_slice(), b"\x02\x04HEAD"] {

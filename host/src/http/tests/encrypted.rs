@@ -62,7 +62,7 @@ impl Encrypted {
 #[tokio::test]
 async fn slow_handshakes_and_heads_are_cut() {
     let encrypted = start(|http| http.header_timeout_ms = 200).await;
-    // No bytes; the beginning of a TLS record.
+    // No bytes, and the beginning of a TLS record.
     for beginning in [&b""[..], b"\x16\x03\x01\x00\xf0\x01"] {
         assert!(encrypted.server.send(beginning).await.is_empty());
     }
@@ -107,7 +107,7 @@ async fn stalled_handshake_is_evicted_for_a_new_connection() {
 async fn handshake_does_not_delay_shutdown() {
     let encrypted = start(|http| (http.header_timeout_ms, http.shutdown_ms) = (600_000, 10_000)).await;
     let stalled = TcpStream::connect(encrypted.server.address).await.unwrap();
-    // Connections are accepted in order: once this one is served, the other has begun its handshake.
+    // Connections are accepted in order: once this one is served, the handshake of `stalled` has begun.
     assert_eq!(encrypted.request("GET /v1/notes", "").await.status, 200);
     encrypted.server.stop.send(()).unwrap();
     assert_eq!(encrypted.server.ended.await.unwrap(), ServeOutcome { cut: 0 });
@@ -126,7 +126,7 @@ async fn plain_http_receives_a_hint_that_the_port_uses_tls() {
 
 #[tokio::test]
 async fn live_key_over_plain_http_is_rejected_in_production() {
-    // The caller is this machine, which counts as a remote proxy once it is configured as one.
+    // The caller is on this machine. Its address counts as remote if it is configured as a trusted proxy.
     let trusted = |http: &mut HttpConfig| http.trusted_proxies = vec!["127.0.0.1".parse().unwrap()];
     for (proxies, headers, live, status) in [
         (false, &[][..], true, 200),

@@ -65,7 +65,7 @@ async fn flood(server: &TestServer) {
     let (mut reader, mut writer) = open_by_hand(server).await.into_split();
     let sent = tokio::spawn(async move {
         let ping = b"\0\0\x08\x06\0\0\0\0\0tenonok!";
-        // 2 MiB. The connection may close before the last of them.
+        // 2 MiB. The connection may close before all of it is written.
         let _ = writer.write_all(&ping.repeat((2 << 20) / ping.len())).await;
     });
     let mut replies = Vec::new();
@@ -118,7 +118,8 @@ async fn large_upload_over_http_2_is_no_flood() {
 /// Number of responses without a call. At the pace of one core they take more than 100 ms.
 const HOST_RESPONSES: u64 = 300;
 
-/// Checks that this number of responses without a call was counted since `began`, and that the last one was not early.
+/// Checks that `HOST_RESPONSES` responses without a call were counted since `began`, and that the last one was not
+/// early.
 fn assert_responses_are_paced(server: &TestServer, began: Instant) {
     let busy_until = pace_of_tests(server, &server.paces.responses).busy_until();
     let counted = Duration::from_micros(HOST_RESPONSES * HOST_RESPONSE_CORE_US);

@@ -128,7 +128,7 @@ fn only_networks_of_the_rule_are_allowed_in_addition() {
 }
 
 #[test]
-fn addresses_that_are_local_to_the_standard_library_are_rejected() {
+fn addresses_that_the_standard_library_classifies_as_local_are_rejected() {
     proptest::proptest!(|(ip: IpAddr)| {
         let local = match ip.to_canonical() {
             IpAddr::V4(ip) => ip.is_private() || ip.is_loopback() || ip.is_link_local() || ip.is_multicast()

@@ -45,7 +45,7 @@ pub struct AnswerCache {
 }
 
 impl AnswerCache {
-    /// Returns the answer to an equal request, if what it read is unchanged.
+    /// Returns the answer to an equal request, if the data that its call read is unchanged.
     pub fn find(&self, key: &RequestKey) -> Option<Answer> {
         let entry = self.entries.lock().by_request.get(key).cloned()?;
         // Takes the committer's lock, so the lock of the cache must not be held.
@@ -99,8 +99,8 @@ impl Entries {
         removed
     }
 
-    /// Moves the clock hand by one entry, and evicts it if it was not returned since the hand passed. `None` if there
-    /// is no entry.
+    /// Moves the clock hand by one entry, and evicts the entry if it was not returned since the hand passed. Returns
+    /// `None` if there is no entry.
     fn step(&mut self) -> Option<Option<Arc<Entry>>> {
         if self.hand >= self.by_request.len() {
             self.hand = 0;
@@ -176,7 +176,7 @@ mod tests {
         name.to_be_bytes().as_slice().into()
     }
 
-    /// Reads of the record "a".
+    /// Returns registered reads of the record "a".
     async fn reads(bench: &Bench) -> RegisteredReads {
         let mut draft = bench.begin();
         draft.get("things", "a").await.unwrap();

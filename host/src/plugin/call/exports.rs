@@ -1,7 +1,7 @@
 //! The exports of a component that calls use. They are resolved once for each generation.
 //!
 //! The generated bindings check the types of all exports in each instance. A call uses one export, and only its type is
-//! checked here. All of them were checked when the component was loaded.
+//! checked here. All types were checked when the component was loaded.
 
 use tenon_bindings::OfferedPre;
 use wasmtime::{
@@ -11,7 +11,7 @@ use wasmtime::{
 
 use super::CallState;
 
-/// Must match `package` in `wit/`. `Callable::new` fails otherwise.
+/// Name of the interface that a component exports. Must match `package` in `wit/`: `Callable::new` fails otherwise.
 const HANDLER: &str = "tenon:plugin/handler@0.1.0";
 
 /// A component with its imports resolved. One instance serves one call.
@@ -25,6 +25,8 @@ pub struct Callable {
 pub struct Export(ComponentExportIndex);
 
 impl Callable {
+    /// Resolves the exports of a component.
+    ///
     /// # Errors
     ///
     /// The component does not export all functions of `handler`.

@@ -1,6 +1,6 @@
 //! One run of a guest: a new store, a new instance, a call of one export. Contains no commit logic.
 //!
-//! The store is dropped when the run ends, also after a trap, a deadline or a limit. A store is never used twice.
+//! The store is dropped when the run ends, even after a trap, a deadline or a limit. A store is never used twice.
 
 use std::sync::Arc;
 
@@ -30,18 +30,17 @@ use crate::{
     },
 };
 
-/// Message of the engine when its limit of copied bytes is exceeded. It has no public error type for that.
+/// Message of the engine when its limit of copied bytes is exceeded. The engine has no public error type for that.
 const COPY_LIMIT_MESSAGE: &str = "too much data is being copied between the host and the guest";
 
 /// Result of a run, with its draft and its questions.
 pub struct Run<T> {
     pub outcome: Result<T, GuestFault>,
-    /// Absent only if the deadline ended the run.
+    /// Absent only if the run was cut off: the deadline ended it, or it found no core.
     pub left: Option<(Box<Draft>, Questions)>,
     /// Memory charge of the run, for its answer. Absent in the same case. The draft has its own part.
     pub charge: Option<Charge>,
-    /// Bytes of memory that the guest and its draft needed. Absent if the deadline ended the run, and without a
-    /// sandbox.
+    /// Bytes of memory that the guest and its draft needed. Absent if the run was cut off, and without a sandbox.
     pub memory_bytes: Option<u64>,
     /// Whether an equal request gets the same answer while the data that the run read is unchanged.
     pub is_repeatable: bool,
@@ -104,7 +103,7 @@ impl Input for Task {
     }
 }
 
-/// Reason why a guest returned no answer. The text is for operators and authors, never for the caller.
+/// Reason why a guest returned no answer. The message is for operators and authors, never for the caller.
 #[derive(Debug, thiserror::Error)]
 pub enum GuestFault {
     #[error("trapped: {0}")]

@@ -48,8 +48,8 @@ struct RecordHead {
 }
 
 impl IdempotentRequest {
-    /// Returns `None` if the request has no key or its caller no tenant. A caller without a tenant changes nothing, and
-    /// must not wait for other such callers.
+    /// Creates the value for a request. Returns `None` if the request has no key, or its caller has no tenant. A caller
+    /// without a tenant changes nothing, and must not wait for other callers without a tenant.
     pub fn of<G>(admitted: &Admitted<G>) -> Option<IdempotentRequest> {
         if admitted.principal.tenant.is_empty() {
             return None;
@@ -134,7 +134,8 @@ impl IdempotentRequest {
     }
 }
 
-/// SHA-256 of the parts. Each is prefixed with its length, so that different lists of parts have different digests.
+/// Returns the SHA-256 of the parts. Each part is prefixed with its length, so that different lists of parts have
+/// different digests.
 fn hash(parts: &[&[u8]]) -> [u8; 32] {
     let mut hasher = Sha256::new();
     for part in parts {
@@ -160,7 +161,7 @@ pub struct IdempotencyGuard<'a> {
 
 impl IdempotencyLocks {
     /// Locks the key of a request. Fails with `IdempotencyInProgress` if the first request still runs at the deadline,
-    /// or too many requests wait for it already.
+    /// or if too many requests already wait for it.
     pub async fn lock(
         &self,
         request: &IdempotentRequest,

@@ -19,7 +19,7 @@ pub(super) struct TenantLimiter {
     by_key: Mutex<HashMap<LimiterKey, Arc<Semaphore>>>,
 }
 
-/// Returns its permits when it is dropped.
+/// Permits of one call, released when the value is dropped.
 pub(super) struct LimiterPermit {
     _own: Option<OwnedSemaphorePermit>,
     _shared: Option<OwnedSemaphorePermit>,
@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn waiting_calls_of_a_tenant_are_bounded_and_others_are_rejected_at_once() {
+    async fn waiting_calls_of_a_tenant_are_bounded_and_excess_calls_are_rejected_at_once() {
         let limiter = TenantLimiter::new(8, 2, 3);
         let mut held = Vec::new();
         for _ in 0..2 {

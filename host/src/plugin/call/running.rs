@@ -87,7 +87,7 @@ pub(super) struct RetryState {
     runs: u32,
     conflicts: u32,
     question_rounds: u32,
-    /// Bytes that the budget refused to the last run.
+    /// Minimum number of bytes to charge for the next run. 0 until a run exceeds the memory budget.
     memory_bytes: u64,
     /// Conflict for which the next run takes a reservation.
     last_conflict: Option<Conflict>,
@@ -98,7 +98,7 @@ pub(super) struct RetryState {
 }
 
 impl RetryState {
-    /// Keeps the questions of the run that ended. Questions without a reply are kept only if it `waits` for them.
+    /// Keeps the questions of the run that ended. Questions without a reply are kept only if the call `waits` for them.
     pub fn keep_questions(&mut self, questions: Questions, waits: bool) {
         self.questions = questions;
         if !waits {
@@ -114,7 +114,7 @@ impl RetryState {
 
 /// Reason why a run has no result.
 pub(super) enum RunError {
-    /// The call runs again: after a conflict, a reply to a question, or a computed password.
+    /// The call runs again: after a conflict, an exceeded memory budget, a reply to a question, or a computed password.
     Retry,
     Failed(HostError),
     /// Like `Failed`; the cause was already logged as an error.
@@ -307,7 +307,7 @@ impl<'a> Call<'a> {
     ///
     /// # Errors
     ///
-    /// No question is open, or the call has waited too often.
+    /// No question is open, the call has waited too often, or the memory budget has no room for the questions.
     pub async fn wait(&self, state: &mut RetryState) -> Result<(), GuestFault> {
         let is_open = state.questions.pending().next().is_some();
         let Some(scope) = self.identity.scope.as_ref().filter(|_| is_open) else {
@@ -348,7 +348,8 @@ impl<'a> Call<'a> {
         (key.to_owned(), reply, charge)
     }
 
-    /// Charges a reply until the call ends. Replaces it by the error "too-large" if it exceeds the budget of the party.
+    /// Charges a reply until the call ends. Replaces a reply that exceeds the budget of the party with the error
+    /// "too-large".
     async fn charge_reply(&self, reply: capability::QuestionResult) -> (capability::QuestionResult, Option<Charge>) {
         let bytes = reply.as_ref().map_or(0, |answer| answer.content.bytes().len() as u64);
         match self.calls.budget.charge_arrived(&self.party, bytes).await {
@@ -365,7 +366,7 @@ impl<'a> Call<'a> {
         let Ok(Some(permit)) = permit else { return RunError::Failed(HostError::Unavailable) };
         let computed = spawn_blocking(move || {
             let outcome = work.compute();
-            // Held until the work ends, also if the call has ended before.
+            // Held until the work ends, even if the call ends earlier.
             drop(permit);
             (work, outcome)
         });

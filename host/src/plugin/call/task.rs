@@ -37,7 +37,7 @@ pub enum TaskRunOutcome {
     Later { at: Timestamp, version: Version },
     /// The task does not exist or is not due. Nothing has run.
     NotDue,
-    /// The plugin failed it.
+    /// The run ended in a fault.
     Fault(TaskFault),
     /// Not a fault of the task: no permit, no disk space, or conflict retries exhausted.
     Postponed(HostError),
@@ -84,8 +84,8 @@ struct DueTask {
     version: Version,
 }
 
-/// Permit of a task to run, among other tasks of its tenant and plugin. It is released while the task waits for
-/// replies.
+/// Permit of a task to run, among other tasks of its tenant and plugin. It is released while the task waits for replies
+/// or a computed password.
 pub struct TaskPermit<'a> {
     slots: [&'a Semaphore; 2],
     held: Option<[SemaphorePermit<'a>; 2]>,
@@ -147,7 +147,7 @@ impl Calls {
             operation: name,
             request_id: key.id.clone(),
             memory: &generation.task_memory,
-            // Each run reads it from the record.
+            // Each run reads the hop count from the record.
             hops: 0,
         };
         let deadline = Instant::now() + Duration::from_millis(deadline_ms);
@@ -231,7 +231,7 @@ impl TaskCall<'_> {
             permit.release();
             return match call.compute(work, state).await {
                 RunError::Retry => self.resume(permit).await,
-                outcome_of_error => Err(outcome_of_error),
+                error => Err(error),
             };
         }
         if let Err(fault) = &outcome
@@ -277,7 +277,7 @@ impl TaskCall<'_> {
         Ok(TaskRunOutcome::Done)
     }
 
-    /// Returns the outcome for a fault. A fault counts only if the data that it read is unchanged.
+    /// Returns the outcome for a fault. A fault counts only if the data that the run read is unchanged.
     async fn fault(
         &self,
         fault: &GuestFault,
@@ -368,7 +368,7 @@ fn guest_outcome(outcome: Outcome) -> GuestOutcome {
     }
 }
 
-/// Principal of the host for a tenant.
+/// Returns the principal of the host for a tenant.
 fn principal(tenant: &str) -> Principal {
     Principal {
         tenant: tenant.to_owned(),

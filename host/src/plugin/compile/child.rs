@@ -53,7 +53,7 @@ fn limit(request: &CompileRequest) -> Result<(), String> {
     let memory = own_memory()?.saturating_add(request.memory_bytes);
     let resource_limits = [
         (Resource::Data, memory, memory),
-        // The soft limit raises a signal that shows the cause, the hard limit kills.
+        // The soft limit raises a signal that identifies the cause. The hard limit kills the process.
         (Resource::Cpu, request.cpu_seconds, request.cpu_seconds.saturating_add(1)),
         (Resource::Nofile, limits::COMPILE_FILES_MAX, limits::COMPILE_FILES_MAX),
         (Resource::Core, 0, 0),
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn next_compilation_compiles_only_what_has_changed() {
+    fn next_compilation_compiles_only_changed_functions() {
         let folder = tempfile::tempdir().unwrap();
         let request = |before: &str, after: &str| CompileRequest {
             component_bytes: 0,

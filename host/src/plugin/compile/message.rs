@@ -30,8 +30,9 @@ pub enum Report {
     Compiled {
         /// Hex SHA-256 of the code.
         digest: String,
-        /// Functions whose machine code was reused, and those that were compiled.
+        /// Number of functions whose machine code was reused.
         reused: u64,
+        /// Number of functions that were compiled.
         compiled: u64,
     },
     /// The component cannot be compiled.

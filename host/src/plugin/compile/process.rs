@@ -1,7 +1,7 @@
 //! Runs one child process that compiles: starts it, writes its input, and waits for its end.
 //!
-//! Invariants: the process has ended and was reaped when `run` returns; it inherits three pipes and nothing else, and
-//! an empty environment but for a setting of its allocator.
+//! Invariants: the process has ended and was reaped when `run` returns. It inherits three pipes and nothing else. Its
+//! environment is empty except for a setting of its allocator.
 
 use std::{
     path::Path,
@@ -99,7 +99,8 @@ fn start(program: &Path) -> std::io::Result<Child> {
 
 async fn communicate(child: &mut Child, line: &[u8], component: &Bytes) -> ProcessResult {
     let (input, output, errors) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
-    // Open until the process has ended. The process exits when it is closed, because the host has ended then.
+    // Standard input stays open until the process has ended. It is closed earlier only if the host ends, and then the
+    // process exits.
     let (_input, report, stderr_text) = tokio::join!(write_input(input, line, component), read(output), read(errors));
     match child.wait().await {
         Ok(status) => interpret_exit(status, &report, &stderr_text),
@@ -107,8 +108,8 @@ async fn communicate(child: &mut Child, line: &[u8], component: &Bytes) -> Proce
     }
 }
 
-/// Writes the request and the component. Fails if the process ends before it has read everything; its status contains
-/// the reason.
+/// Writes the request and the component. Returns `None` if the process ends before it has read everything. Its exit
+/// status and standard error contain the reason.
 async fn write_input(input: Option<ChildStdin>, line: &[u8], component: &Bytes) -> Option<ChildStdin> {
     let mut input = input?;
     input.write_all(line).await.ok()?;

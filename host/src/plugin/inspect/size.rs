@@ -1,8 +1,8 @@
 //! Size of a component's code, counted before it is compiled.
 //!
 //! The compiler takes about a millisecond for a small function, and its memory grows faster than the size of a large
-//! one. A few bytes may declare millions of table entries, and components that contain each other twice make
-//! exponentially many instances. A component within these counts still has the limits of `compile`.
+//! one. A few bytes may declare millions of table entries, and nested components that each instantiate the inner one
+//! twice make exponentially many instances. A component within these counts still has the limits of `compile`.
 
 use wasmparser::{ComponentInstance, Payload};
 
@@ -66,7 +66,7 @@ impl Size {
         }
     }
 
-    /// Returns a sentence for each exceeded limit, with the setting that raises it.
+    /// Returns a sentence for each exceeded limit, with the setting that raises it if there is one.
     pub fn find_exceeded_limits(&self, plugin: &str, limits: &PluginLimits) -> Vec<String> {
         let Size { functions, largest, types, elements, instances, .. } = *self;
         let mut reasons = Vec::new();

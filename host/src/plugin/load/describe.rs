@@ -156,7 +156,7 @@ impl HostMonotonicClock for FrozenClock {
 
 /// Limits the sum of the linear memories of one instance.
 struct MemoryBound {
-    /// Bytes.
+    /// Bytes by which the memories may still grow.
     left: u64,
 }
 

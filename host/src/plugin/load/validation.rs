@@ -89,7 +89,7 @@ fn check_identity(manifest: &Manifest, plugin: &str, problems: &mut Vec<String>)
     }
 }
 
-/// Checks that `public-url` is configured if a route makes absolute links.
+/// Reports the first route that makes absolute links, because `public-url` is not configured.
 fn check_links(manifest: &Manifest, problems: &mut Vec<String>) {
     let name = ContextValue::BaseUrl.name();
     if let Some(route) = manifest.routes.iter().find(|route| route.context.iter().any(|requested| requested == name)) {
@@ -204,7 +204,7 @@ fn check_error_template(failure: &str, template: &ErrorTemplate, problems: &mut 
     }
 }
 
-/// Returns true for valid names of collections, indexes and operations.
+/// Returns true for valid names of collections, indexes, tasks and operations.
 fn is_plain(name: &str) -> bool {
     !name.is_empty()
         && name.len() <= 64

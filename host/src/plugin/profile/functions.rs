@@ -20,7 +20,7 @@ pub struct FunctionSamples {
     pub total: u64,
 }
 
-/// Returns the functions with the most own samples in descending order. Functions of one name are one function.
+/// Returns the functions with the most own samples in descending order. Functions with equal names are counted as one.
 /// `names`: the name of each frame.
 pub fn list(samples: &Samples, names: &[String]) -> Vec<FunctionSamples> {
     let mut by_stack: HashMap<u32, u64> = HashMap::new();

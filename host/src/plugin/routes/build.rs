@@ -1,6 +1,6 @@
 //! Builds a route table from manifests, or returns all conflicts.
 //!
-//! Validates routes, and checks that no path matches routes of two plugins. Sees no requests.
+//! Validates routes, and checks that no path matches routes of two plugins. Handles no requests.
 
 use super::{
     BTreeMap, ContextValue, HashMap, HeaderName, HeaderValue, Method, Mounted, Path, PathsByPattern, Route,
@@ -29,7 +29,7 @@ struct Candidate<G> {
 }
 
 impl<G> Candidate<G> {
-    /// Returns "GET /v1/notes (list-notes)".
+    /// Returns a title such as "GET /v1/notes (list-notes)".
     fn title(&self) -> String {
         title(&self.route.declared)
     }

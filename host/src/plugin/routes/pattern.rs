@@ -1,7 +1,7 @@
 //! The pattern of a route: static segments and `{parameters}`, the mount included.
 //!
-//! Owns the syntax of paths in a manifest, and decides whether two patterns can match the same path. Sees no requests.
-//! Invariant: a static segment is never empty, "." or "..", and contains no percent sign.
+//! Owns the syntax of paths in a manifest, and decides whether two patterns can match the same path. Handles no
+//! requests. Invariant: a static segment is never empty, "." or "..", and contains no percent sign.
 
 /// A path of a manifest below its mount.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -24,7 +24,7 @@ pub(super) struct QueueState {
     has_more: bool,
     /// Reports of commits were lost, so a running record may be due again.
     missed_reports: bool,
-    /// Time at which the next record after those is due.
+    /// Time at which the first record that is not due yet becomes due.
     next: Option<Timestamp>,
     /// A search failed, or the work on a record panicked. The queue searches again after a pause.
     has_lost_track: bool,
@@ -69,7 +69,7 @@ impl QueueState {
         self.has_more && self.running.len() + self.due.len() < self.running_max
     }
 
-    /// Number of records that a search must return, so that at least one of them is not running.
+    /// Returns the number of records that a search must return, so that at least one of these records is not running.
     pub fn search_limit(&self) -> usize {
         self.running_max + 1
     }

@@ -1,4 +1,4 @@
-//! Check that JSON text which is forwarded unchanged can be decoded by its next reader.
+//! Checks that JSON text that is forwarded unchanged can be decoded by its next reader.
 //!
 //! Recurses with the nesting of the text, whose depth the caller has checked.
 

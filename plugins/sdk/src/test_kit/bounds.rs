@@ -1,4 +1,4 @@
-//! The real host's limits of records, pages and answers. A call that would trap there fails the test here.
+//! The real host's limits of records, pages and answers. A call that would trap on the real host fails the test.
 
 use serde_json::Value;
 

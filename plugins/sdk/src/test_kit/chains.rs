@@ -1,5 +1,5 @@
-//! Blockchains and keys in tests. The test passes an implementation ([`TestHost::blockchains`]) and reads the sent,
-//! watched and followed transactions.
+//! Blockchains and keys in tests. The test passes an implementation ([`TestHost::blockchains`]) and reads the
+//! watched addresses and the followed transactions.
 //!
 //! A sent transaction is an effect to the destination "chain:NAME" ([`TestHost::effects`], [`TestHost::settle`]). The
 //! test reports the result of a followed transaction with [`TestHost::finish_transaction`], and an incoming movement
@@ -118,14 +118,14 @@ impl TestHost {
     }
 }
 
-/// Returns a transaction to send as an effect.
+/// Returns the effect that sends a transaction.
 pub(super) fn send_effect(sending: &Sending) -> Effect {
     let raw = serde_json::json!({ "raw": sending.raw }).to_string();
     let call = OutgoingCall::new(&format!("chain:{}", sending.blockchain), "POST", "/transactions").json(raw);
     Effect::new(call, &sending.then, &sending.key, sending.context.clone()).delays_ms(&sending.delays)
 }
 
-/// Returns a request to a faucet as an effect.
+/// Returns the effect that requests coins from a faucet.
 pub(super) fn faucet_effect(request: &CoinRequest) -> Effect {
     let CoinRequest { blockchain, address, token, amount, then, key, context } = request;
     let body = serde_json::json!({ "address": address, "token": token, "amount": amount }).to_string();

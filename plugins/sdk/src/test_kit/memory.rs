@@ -1,7 +1,7 @@
 //! The host in memory: the committed state, the changes of the running call, and the checks of the real host.
 //!
-//! Invariant: while a call runs, `working` is a copy of `committed` with the changes of the call. `end` keeps one of
-//! them.
+//! Invariant: while a call runs, `working` is a copy of `committed` with the changes of the call. `end` replaces
+//! `committed` with it if the call commits, and otherwise keeps only its journal.
 
 mod imports;
 
@@ -59,7 +59,7 @@ pub(super) struct State {
     test_events: Vec<EmittedEvent>,
 }
 
-/// A host for one plugin. Its clock stops until the test advances it.
+/// A host for one plugin. Its clock moves only when the test advances it.
 pub struct TestHost {
     plugin: &'static Plugin,
     /// OpenAPI document against which answers and events are validated.
@@ -233,7 +233,7 @@ impl TestHost {
         }
     }
 
-    /// Returns the tenant of the running call. An open route has no keys and no blockchains.
+    /// Returns the tenant of the running call. Fails the test on an open route, which has no keys and no blockchains.
     pub(super) fn working_tenant(&self) -> String {
         self.writing_tenant()
     }
@@ -295,7 +295,7 @@ impl TestHost {
         EmittedEvent { id, tenant, event_type, subject, payload, at }
     }
 
-    /// Returns a signing secret: 32 bytes in base64, which consists of letters only.
+    /// Returns a signing secret: "whsec_" and 32 bytes in base64. All characters before the padding are letters.
     fn new_secret(&self) -> String {
         let letter = || char::from(b'a' + (self.fill_random() % 26) as u8);
         format!("whsec_{}A=", (0..42).map(|_| letter()).collect::<String>())

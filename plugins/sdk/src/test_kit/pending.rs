@@ -112,7 +112,7 @@ impl Questions {
     }
 
     pub fn ask(&mut self, key: &str, call: &OutgoingCall) -> Option<Result<Response, String>> {
-        let earlier = self.replies.get(key).map(|(asked, _)| asked).or_else(|| self.unanswered.get(key));
+        let earlier = self.replies.get(key).map(|(known, _)| known).or_else(|| self.unanswered.get(key));
         assert!(earlier.is_none_or(|earlier| earlier == call), "question {key} was asked before with another call");
         if let Some((_, reply)) = self.replies.get(key) {
             return Some(reply.clone());
@@ -190,8 +190,8 @@ impl TestHost {
         runs
     }
 
-    /// Runs the first due task. `Err` is a fault: the task is retried a second later, and its last run is marked as
-    /// such.
+    /// Runs the first due task. Returns `None` if no task is due. `Err` is a fault: the task is retried a second later,
+    /// and its last run is marked as such.
     pub fn run_one(&self) -> Option<Result<(), String>> {
         let (entry_key, mut waiting) = self.committed.borrow().pending.due(self.now())?;
         self.committed.borrow_mut().pending.remove(&entry_key, &waiting);

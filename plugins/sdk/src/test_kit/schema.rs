@@ -15,7 +15,7 @@ pub fn resolve<'a>(document: &'a Value, value: &'a Value) -> &'a Value {
     }
 }
 
-/// Fails if a `$ref` of the document cannot be resolved.
+/// Fails the test if a `$ref` of the document cannot be resolved.
 pub fn check_references(document: &Value) {
     fn resolve_all(document: &Value, value: &Value) {
         match value {

@@ -90,7 +90,7 @@ fn compare(left: &(Value, &Entry), right: &(Value, &Entry), sort: &[Sort]) -> Or
             return order;
         }
     }
-    // Like in the database, ties are ordered by id, in the direction of the last key.
+    // As in the database, ties are ordered by id, in the direction of the last key.
     let descending = sort.last().is_some_and(|key| key.descending);
     let order = left.1.id.cmp(&right.1.id);
     if descending { order.reverse() } else { order }

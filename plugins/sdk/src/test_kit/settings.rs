@@ -1,11 +1,11 @@
-//! Comparison of the published JSON Schema of a plugin's settings with the types that it is generated from.
+//! Compares the published JSON Schema of a plugin's settings with the types that it is generated from.
 
 use std::fs;
 
 use serde::Serialize;
 
-/// Fails if `src/settings.schema.json` of the package in `folder` differs from `schema`. `UPDATE_DOCS=1` writes the
-/// file.
+/// Fails the test if `src/settings.schema.json` of the package in `folder` differs from `schema`. `UPDATE_DOCS=1`
+/// writes the file.
 #[track_caller]
 pub fn check_settings_schema(folder: &str, schema: &impl Serialize) {
     let expected = serde_json::to_string_pretty(schema).expect("a schema can be written as JSON") + "\n";

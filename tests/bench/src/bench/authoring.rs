@@ -58,7 +58,7 @@ impl AuthoringReport {
         median_of(&self.changes, Change::total_ms).unwrap_or_default()
     }
 
-    /// Returns the median time of the compiler.
+    /// Returns the median time of the step `compile` of the swaps.
     pub fn compile_ms(&self) -> f64 {
         median_of(&self.changes, |change| change.compile_ms).unwrap_or_default()
     }

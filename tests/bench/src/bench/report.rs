@@ -122,7 +122,7 @@ impl BenchReport {
             .find(|entry| entry.scenario == scenario && entry.connections == connections && entry.server == server)
     }
 
-    /// Renders the report as Markdown. `docs/benchmarks.md` contains it between its markers.
+    /// Renders the report as Markdown. `docs/benchmarks.md` contains it between two markers.
     pub fn to_markdown(&self) -> String {
         let Machine { processors, load_average, rounds, seconds, .. } = &self.machine;
         let mut text = format!(

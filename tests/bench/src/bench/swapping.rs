@@ -9,7 +9,7 @@ use super::{BenchPlan, Work, servers::Server};
 use crate::{guests, load::LoadReport};
 
 const CONNECTIONS: usize = 64;
-/// Pause between a deploy and the next one, so that each generation is under load.
+/// Pause between two deploys, so that each generation is under load.
 const PAUSE: Duration = Duration::from_millis(20);
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -31,12 +31,13 @@ impl SwapReport {
     }
 }
 
-/// Deploys two components with the same behaviour and different bytes in alternation.
+/// Measures the same load without and with swaps. Two components with the same behaviour and different bytes are
+/// deployed in alternation.
 pub async fn measure(plan: &BenchPlan, server: &Server) -> anyhow::Result<SwapReport> {
     let program = server.program()?;
     let fleet = guests::component("fleet")?;
     let components = [guests::stamped(&fleet, "one"), guests::stamped(&fleet, "two")];
-    // Both are compiled before, so that the load is not affected by the compiler.
+    // Both are compiled in advance, so that the compiler does not affect the load.
     for component in &components {
         deploy(server, component).await?;
     }

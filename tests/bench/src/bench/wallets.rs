@@ -1,9 +1,9 @@
-//! Wallets: rates of withdrawals that are accepted (answered, hence durable) and completed, of created addresses and
-//! of signed messages; latency of each; and the effect of swaps of the plugin on withdrawals.
+//! Wallets: rates and latency of withdrawals, created addresses and signed messages, and the effect of swaps of the
+//! plugin on withdrawals. An accepted request is answered, and therefore durable.
 //!
 //! One host with the shipped plugins.toml: screening, signatures, blockchains and webhooks are included. Each tenant
-//! has a wallet on each of several blockchains. A withdrawal is complete when the webhook of its result has arrived,
-//! an address when it is screened. Generator, receiver and host share the cores.
+//! has a wallet on each of several blockchains. A withdrawal is complete when the webhook of its result has arrived. An
+//! address is complete when it is screened. Generator, receiver and host share the cores.
 
 use std::time::Duration;
 
@@ -33,7 +33,7 @@ pub struct WalletLoad {
     pub swaps: usize,
     /// Rate of requests answered with 2xx.
     pub per_second: f64,
-    /// Rate from the first request until all their consequences are complete.
+    /// Rate of accepted requests, from the first request until all consequences are complete.
     pub done_per_second: f64,
     pub p50_us: u64,
     pub p99_us: u64,

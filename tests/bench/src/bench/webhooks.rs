@@ -1,9 +1,9 @@
 //! Webhooks: rates of accepted, committed and delivered events, their latency, the cost of one dead endpoint for the
 //! others, and the cost of pending retries.
 //!
-//! Every event goes to one endpoint. Latency is from the response to the change that caused the event until the
-//! receiver has the whole request. Receiver and load run on threads of this program, Tenon is a separate process. They
-//! share the cores.
+//! Every event goes to one endpoint. Latency is the time from the response to the change that caused the event until
+//! the receiver has the whole request. Receiver and load run on threads of this program. Tenon is a separate process.
+//! They share the cores.
 
 use std::time::Duration;
 
@@ -20,7 +20,7 @@ mod scenario;
 const ENDPOINTS: usize = 100;
 const CONNECTIONS: usize = 64;
 /// Drivers of each tenant: each connection moves its own. If two connections moved one driver at the same time, the
-/// older location update could arrive last. It then moves no driver and emits no event.
+/// older location update could arrive last. It would then move no driver and emit no event.
 const DRIVERS: usize = CONNECTIONS;
 /// One change at a time, with a pause after it.
 const IDLE: Pace = Pace { connections: 1, per_second: Some(50.0) };
@@ -45,7 +45,7 @@ pub struct WebhookLoad {
     pub p50_us: u64,
     pub p99_us: u64,
     pub accepted: u64,
-    /// Events whose change was acknowledged and that were never delivered.
+    /// Events of acknowledged changes that were never delivered.
     pub missing: u64,
     /// Changes that were not acknowledged.
     pub failed: u64,

@@ -10,7 +10,7 @@ use tenon_bench::{
     program::{ProgramPlan, sibling_binary},
 };
 
-/// More actors only wait for each other.
+/// Maximum number of actors of the wallet scenario. More actors only wait for each other.
 const WALLET_ACTORS_MAX: usize = 16;
 
 /// Kills the real program under load, restarts it, and checks that nothing is lost or applied twice.

@@ -23,7 +23,7 @@ struct PaymentState {
     minor: i64,
 }
 
-/// BankTotals of the accounts of the bank, by the first part of the account name.
+/// Sums of the balances of the bank's accounts by the first part of the account name, and the number of transfers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct BankTotals {
     customers: i64,
@@ -37,8 +37,9 @@ struct BankTotals {
 pub struct ResultCounts {
     pub completed: u64,
     pub rejected: u64,
-    /// Payments that timed out. `undelivered` of them are undelivered at the bank.
+    /// Payments that timed out, including those in `undelivered`.
     pub timed_out: u64,
+    /// Payments that timed out and whose response is undelivered at the bank.
     pub undelivered: u64,
 }
 
@@ -182,7 +183,7 @@ async fn read_totals(connection: &mut SqliteConnection) -> anyhow::Result<BankTo
     })
 }
 
-/// Checks that no event happened twice to a payment.
+/// Checks that no event was emitted twice for a payment.
 async fn check_events(connection: &mut SqliteConnection) -> anyhow::Result<()> {
     let query = "SELECT type, subject, count(*) FROM events GROUP BY type, subject HAVING count(*) > 1 LIMIT 1";
     if let Some(row) = sqlx::query(query).fetch_optional(connection).await? {

@@ -1,5 +1,5 @@
-//! Record of the calls that an external service gets from a host which is killed repeatedly: the bytes of each call,
-//! and the number of kills before it was accepted.
+//! Record of the calls that an external service gets from a host that is killed repeatedly: the hash of the bytes of
+//! each call, and the number of kills before it was last accepted.
 //!
 //! Refuses some first attempts, so that retries are pending when the process dies. A violation by the host is a call
 //! that is sent again with other bytes, or again after it was accepted without a kill in between. Pure: no socket and
@@ -25,8 +25,9 @@ pub struct Attempts<K> {
 }
 
 struct Attempt {
+    /// Hash of the bytes.
     body: u64,
-    /// Number of kills before it was accepted. `None` if it was only refused.
+    /// Number of kills before it was last accepted. `None` if it was only refused.
     accepted: Option<u32>,
 }
 
@@ -35,7 +36,7 @@ struct Attempt {
 pub enum Verdict {
     /// Refused once, to be retried.
     Refused,
-    /// Accepted at the first attempt, with the number of calls before it.
+    /// Accepted at the first attempt, with the number of distinct calls before it.
     Accepted(usize),
     /// Accepted after a refusal, or accepted again after a kill.
     AcceptedAgain,
@@ -102,7 +103,7 @@ impl<K: Eq + Hash> Attempts<K> {
         self.received.get(key).is_some_and(|attempt| attempt.accepted.is_some())
     }
 
-    /// Number of distinct calls.
+    /// Returns the number of distinct calls.
     pub fn received(&self) -> u64 {
         self.received.len() as u64
     }
@@ -111,12 +112,12 @@ impl<K: Eq + Hash> Attempts<K> {
         self.accepted
     }
 
-    /// Number of calls accepted again after a kill.
+    /// Returns how often a call was accepted again after a kill.
     pub fn repeated(&self) -> u64 {
         self.repeated
     }
 
-    /// Number of calls that were refused and not retried yet.
+    /// Returns the number of calls that were refused and not retried yet.
     pub fn waiting(&self) -> u64 {
         self.received() - self.accepted
     }
@@ -138,7 +139,7 @@ mod tests {
         verdict.map(|verdict| format!("{verdict:?}")).unwrap_or_else(|error| error.to_string())
     }
 
-    /// A call that was refused, then accepted.
+    /// Returns a record with one call that was refused, then accepted.
     fn sent() -> Attempts<&'static str> {
         let mut attempts = Attempts::default();
         assert_eq!(send(&mut attempts, "a", b"1"), "Refused");

@@ -1,8 +1,8 @@
 //! Drivers that move under load: no acknowledged change is lost, none is applied twice, and no event is missing.
 //!
-//! Each actor moves its own driver from position n to n + 1. So the events of a driver must be the positions 1, 2, … n
-//! in this order, once each, and its record must be at n. A lost commit leaves a gap or an older record, a commit that
-//! is applied twice repeats a number, and a change without its event leaves a gap.
+//! Each actor moves its own driver from position n to n + 1. Therefore the events of a driver must be the positions
+//! 1, 2, … n in this order, once each, and its record must be at n. A lost commit leaves a gap or an older record. A
+//! commit that is applied twice repeats a number. A change without its event leaves a gap.
 //!
 //! All events go to a webhook endpoint. It must get each event, in the order of its driver, and again only after a
 //! refusal or a kill (`inbox`).
@@ -28,8 +28,8 @@ mod inbox;
 #[cfg(test)]
 mod tests;
 
-/// The plugin under load. Refused webhooks are retried soon. Old events are deleted, because five hundred rounds would
-/// fill the disk with ten gigabytes of them.
+/// Returns the section of the plugin under load. Refused webhooks are retried soon. Old events are deleted, because the
+/// events of five hundred rounds would take ten gigabytes.
 pub fn fleet() -> PluginSection {
     let grants = ["records", "events", "subscriptions", "effects", "questions", "credentials", "ids", "config", "log"];
     let mut section = PluginSection::new("fleet", &guests::component_path("fleet"), &grants);
@@ -97,7 +97,7 @@ fn track(driver: &str, position: u64) -> ActorRequest {
     ActorRequest { path: format!("/v1/drivers/{driver}/track"), body, precondition: None }
 }
 
-/// One millionth of a degree for each position: exact in the decimal digits of JSON.
+/// Returns the latitude of a position: one millionth of a degree for each, exact in the decimal digits of JSON.
 fn latitude(position: u64) -> f64 {
     position as f64 / 1_000_000.0
 }

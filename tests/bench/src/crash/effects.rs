@@ -1,7 +1,7 @@
 //! Effects under load: a task runs once and not early, and a call goes out whose outcome is delivered once.
 //!
 //! An effect is one request to the guest `clockwork`, which writes a mark, schedules a task and starts an outgoing
-//! call in one commit. The task and the delivery of the outcome write marks as well. So in the end each acknowledged
+//! call in one commit. The task and the delivery of the outcome write marks as well. Therefore each acknowledged
 //! effect must have its three marks, each written once (`marks`), and the delivered outcomes must match the calls that
 //! the bank received (`bank`). The rounds do not wait for effects: a kill interrupts effects of all earlier rounds.
 
@@ -24,7 +24,7 @@ use marks::{Marks, OutcomeCounts};
 mod bank;
 mod marks;
 
-/// An actor waits for the outcome of the effect this many positions before, which limits the number of pending
+/// An actor waits for the outcome of its effect this many positions earlier, which limits the number of pending
 /// effects.
 const LEAD: u64 = 16;
 const GIVE_UP_MS: u64 = 300;
@@ -76,7 +76,7 @@ pub async fn run(plan: &CrashPlan) -> anyhow::Result<EffectReport> {
     Ok(EffectReport { rounds: plan.rounds, acknowledged, repeated, received, accepted_again, outcomes })
 }
 
-/// The plugin under load, with its bank. Failed attempts are retried soon.
+/// Returns the section of the plugin under load, with its bank as destination. Failed attempts are retried soon.
 fn clockwork(bank: &str) -> PluginSection {
     let grants = ["records", "events", "tasks", "effects", "questions", "subscriptions", "journal"];
     let mut section = PluginSection::new("clockwork", &guests::component_path("clockwork"), &grants);
@@ -109,7 +109,7 @@ fn effect(name: &str, position: u64) -> ActorRequest {
     }
 }
 
-/// Returns the minimum delay of the task.
+/// Returns the minimum delay of the task in milliseconds.
 fn in_ms(position: u64) -> u64 {
     (position * 37) % 500
 }

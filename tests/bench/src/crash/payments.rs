@@ -24,7 +24,7 @@ use crate::{
     wire::{Client, Response},
 };
 
-/// An actor settles the payment this many numbers before, which limits the number of payments in progress.
+/// An actor settles its payment this many numbers earlier, which limits the number of payments in progress.
 const LEAD: u64 = 8;
 /// Rounds between two reconciliations, which require that no payment is in progress.
 const RECONCILED_EVERY_ROUNDS: usize = 20;
@@ -80,8 +80,8 @@ enum Action {
     Settle(u64),
 }
 
-/// Returns the action at a position: the first payments are only submitted, then an older one is settled before each
-/// submission.
+/// Returns the action at a position: the first payments are only submitted, then an older payment is settled before
+/// each submission.
 fn action_at(position: u64) -> Action {
     match position.checked_sub(LEAD + 1) {
         None => Action::Submit(position.saturating_sub(1)),

@@ -2,9 +2,12 @@
 //! payment was sent twice, and every event arrived.
 //!
 //! Customers send requests (`customer`, `requests`) to the wallets of an account (`scenario`) while deposits arrive
-//! and blockchains are disturbed (`disturbances`). Webhooks are checked as they arrive (`inbox`). The requests are
-//! derived from a seed, the times of the kills are not reproducible. At intervals all disturbances end and all
-//! transactions settle (`settle`). Then the ledger is compared with the blockchains (`reconciliation`).
+//! and blockchains are disturbed (`disturbances`). Webhooks are checked as they arrive (`inbox`). At intervals all
+//! disturbances end and all transactions settle (`settle`). Then the ledger is compared with the blockchains
+//! (`reconciliation`).
+//!
+//! The operations and the delays before the kills are derived from a seed. A run is not reproducible, because a kill
+//! interrupts other requests each time.
 
 use std::sync::{
     Arc,

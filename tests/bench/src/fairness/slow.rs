@@ -48,7 +48,7 @@ impl Attack {
     }
 }
 
-/// Open connections of an attack. Dropping it closes them.
+/// Open connections of an attack, which are closed when this is dropped.
 pub struct AttackConnections {
     tasks: Vec<JoinHandle<()>>,
     open: Arc<AtomicUsize>,
@@ -59,7 +59,7 @@ impl AttackConnections {
         self.tasks.len()
     }
 
-    /// Number of connections that the server has not closed.
+    /// Returns the number of connections that the server has not closed.
     pub fn open(&self) -> usize {
         self.open.load(Ordering::Relaxed)
     }

@@ -1,6 +1,6 @@
 //! Components that are expensive to compile, made from a valid one by adding a core module that nothing instantiates.
 //!
-//! Owns the shapes. Each of them is valid, and would be published if its compilation ended.
+//! Owns the shapes. Each component is valid, and would be published if its compilation ended.
 
 use super::{push_number, push_section};
 

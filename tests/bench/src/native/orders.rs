@@ -89,7 +89,7 @@ pub(super) async fn read_order(
     Ok(json_response(load(&native.readers, &tenant, &id).await?))
 }
 
-/// Returns the order as JSON. Stored texts are concatenated, and no tree is built.
+/// Returns the order as JSON. Stored JSON strings are concatenated, and no tree is built.
 async fn load<'a>(database: impl sqlx::SqliteExecutor<'a>, tenant: &str, id: &str) -> Result<String, ApiError> {
     let row = sqlx::query(READ).bind(tenant).bind(id).fetch_optional(database).await?.ok_or(ApiError::NotFound)?;
     let text = |column: usize| row.try_get::<&str, _>(column);
@@ -113,7 +113,7 @@ async fn load<'a>(database: impl sqlx::SqliteExecutor<'a>, tenant: &str, id: &st
     .concat())
 }
 
-/// Returns the JSON of an order. The last member has no brace of its own.
+/// Returns the JSON of an order. Its last member ends without a brace, because [`load`] trims all closing braces.
 fn order_json(id: &str, notes: Option<&str>, now: &str) -> String {
     json!({
         "id": id, "internal_id": null, "order_config": "order_config_transport0", "customer": null, "facilitator": null,

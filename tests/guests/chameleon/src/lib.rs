@@ -1,8 +1,8 @@
 //! Test guest whose manifest is patched into its bytes after the build, so that one build serves as many plugins.
 //!
 //! Owns a few valid routes (its version, slow work, one stored record) for tests of swaps, rollbacks and data versions.
-//! `tenon_bench::guests` writes the manifest into the region below. A text that begins with "!" makes `describe` fail
-//! in the named way. It uses the contract in `wit/` without the SDK.
+//! `tenon_bench::guests` writes the manifest into the region below. A string that begins with "!" makes `describe`
+//! fail in the named way. It uses the contract in `wit/` without the SDK.
 #![cfg(target_arch = "wasm32")]
 
 use std::hint::black_box;
@@ -38,7 +38,7 @@ const fn region(text: &[u8]) -> [u8; REGION_BYTES] {
     bytes
 }
 
-/// Returns the manifest. `black_box` prevents the compiler from using the text that it saw during the build.
+/// Returns the manifest. `black_box` prevents the compiler from using the content that the region has during the build.
 fn manifest() -> String {
     let bytes = black_box(&REGION);
     String::from_utf8_lossy(&bytes[MARKER.len()..]).trim_end().to_owned()
@@ -97,7 +97,7 @@ fn recurse(depth: u64) -> u64 {
     recurse(frame[0] + 1) + frame[31]
 }
 
-/// Computes for about one millisecond for a million steps.
+/// Runs a loop of this number of steps: about one millisecond for a million.
 fn spin(steps: u64) {
     for step in 0..steps {
         black_box(step);

@@ -70,9 +70,10 @@ struct CallInput {
     give_up_in: Option<u64>,
     #[serde(default)]
     timeout_ms: u32,
-    /// Number of questions in each round, and number of rounds.
+    /// Number of questions in each round.
     #[serde(default)]
     questions: u32,
+    /// Number of rounds of questions.
     #[serde(default)]
     rounds: u32,
     /// Length of the body of each question. 0: no body.
@@ -281,7 +282,7 @@ fn marked(call: &Call, id: &str) -> Result<Option<Value>, Stop> {
     found.map(|entry| serde_json::from_str(&entry.body).map_err(|error| Stop::fault(error.to_string()))).transpose()
 }
 
-/// Writes a mark. It counts the writes, so that a test detects a repetition.
+/// Writes a mark. Its `count` is the number of writes, so that a test detects a repetition.
 fn mark(call: &Call, id: &str, what: &Value) -> Result<(), Stop> {
     let before = marked(call, id)?;
     let count = before.as_ref().and_then(|mark| mark.get("count")).and_then(Value::as_u64).unwrap_or(0);

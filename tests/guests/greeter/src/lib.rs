@@ -1,6 +1,7 @@
 //! Minimal component for `wasmtime serve`: it reads nothing and responds with 200 and a short text.
 //!
-//! It is a peer of the benchmark: the cost of an HTTP request to a fresh instance, without rules, database or disk.
+//! The benchmark measures it as a peer: the cost of an HTTP request to a fresh instance, without rules, database or
+//! disk.
 #![cfg(target_arch = "wasm32")]
 
 use wasip2::{

@@ -10,7 +10,7 @@ pub const ROUTES: &[Route] = &[
             black_box(());
         }
     }),
-    // Allocates and touches pieces of one megabyte until the host refuses.
+    // Allocates and touches pieces of one MiB until the host rejects an allocation.
     ("allocate", |_| {
         loop {
             black_box(vec![1u8; 1 << 20].leak());
@@ -25,7 +25,7 @@ pub const ROUTES: &[Route] = &[
     ("slow", slow),
 ];
 
-/// Handles the failure of an allocation of 40 MB.
+/// Handles the failure of an allocation of 40 MiB.
 fn survive_refused_memory(_: &Request) -> Outcome {
     let mut bytes: Vec<u8> = Vec::new();
     if bytes.try_reserve_exact(40 << 20).is_err() {
@@ -47,7 +47,7 @@ fn trap_after_write(_: &Request) -> Outcome {
     core::arch::wasm32::unreachable()
 }
 
-/// Computes for `?steps=N`, about one millisecond for a million. Valid, but slow.
+/// Runs a loop of `?steps=N` steps, about one millisecond for a million. Valid, but slow.
 fn slow(request: &Request) -> Outcome {
     for step in 0..number(request, "steps", 1_000_000) {
         black_box(step);

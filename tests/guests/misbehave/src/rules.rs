@@ -1,5 +1,5 @@
-//! Invalid arguments of host functions. Each call traps with a message, except that a huge body is refused and that a
-//! counter may have any name.
+//! Invalid arguments of host functions. Each call traps with a message, with two exceptions: a huge body is refused,
+//! and a counter may have any name.
 
 use crate::{
     Outcome, Route, commit,

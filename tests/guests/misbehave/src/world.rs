@@ -13,7 +13,7 @@ use crate::{Route, refuse};
 static CALLS: AtomicU64 = AtomicU64::new(0);
 
 pub const ROUTES: &[Route] = &[
-    // Must answer 200 with the time of the call, or end in a fault, without waiting in the host.
+    // The guest sleeps for 30 s. The deadline of the call must end it.
     ("sleep", |_| {
         let before = Instant::now();
         std::thread::sleep(Duration::from_secs(30));
@@ -36,7 +36,7 @@ pub const ROUTES: &[Route] = &[
         let connected = TcpStream::connect(("127.0.0.1", 9090)).is_ok();
         refuse(200, format!(r#"{{"connected":{connected}}}"#))
     }),
-    // Must be equal in every run of a call. Tests compare two calls and two replays.
+    // Must be equal in every run of one call. A test checks that two calls get different values.
     ("random", |_| refuse(200, format!(r#"{{"value":"{:016x}"}}"#, RandomState::new().hash_one(1)))),
     // Must always answer 1, because no state is kept between calls.
     ("remember", |_| refuse(200, format!(r#"{{"calls":{}}}"#, CALLS.fetch_add(1, Ordering::Relaxed) + 1))),

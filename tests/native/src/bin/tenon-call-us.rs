@@ -22,7 +22,7 @@ use tenon::{
     },
 };
 use tokio::{net::TcpListener, time::Instant};
-// Links its allocator, which is the one of the program `tenon`.
+// Links the allocator of `tenon_native`, which the program `tenon` uses too.
 use tenon_native as _;
 
 const ROUNDS: usize = 15;

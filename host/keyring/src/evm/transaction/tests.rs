@@ -119,7 +119,7 @@ fn invalid_transaction_is_rejected() {
     }
 }
 
-/// With a leading zero, too many bytes, a missing scalar, trailing bytes, and no scalars.
+/// Rejects a scalar of 33 bytes, a leading zero, a missing scalar, an additional field, and a zero scalar.
 #[test]
 fn signature_scalars_have_one_encoding() {
     let transaction = Transaction { nonce: 34, ..transfer() };

@@ -1,6 +1,6 @@
 //! JSON with only one interpretation: no repeated names in an object, no null, no fractions.
 //!
-//! `serde_json` bounds the depth (128 levels), the caller bounds the size.
+//! `serde_json` bounds the depth (128 levels). The caller bounds the size.
 
 use std::{
     collections::{BTreeMap, btree_map::Entry},
@@ -12,7 +12,7 @@ use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor}
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Value {
     Bool(bool),
-    /// A 64-bit number. Larger ones are given as strings.
+    /// A 64-bit number. Documents contain larger numbers as strings.
     Number(i128),
     Text(String),
     List(Vec<Value>),

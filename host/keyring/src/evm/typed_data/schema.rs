@@ -141,7 +141,7 @@ impl Kind {
         }
     }
 
-    /// Returns the declared type that this refers to, directly or as the item of a list.
+    /// Returns the declared type that this kind refers to, directly or as the item of a list.
     fn referred(&self) -> Option<&str> {
         match self {
             Kind::Struct(name) => Some(name),
@@ -156,7 +156,8 @@ fn encode_definition(name: &str, fields: &[Field]) -> String {
     format!("{name}({})", fields.join(","))
 }
 
-/// Returns the other types that this one refers to, transitively, in the order of the encoding: sorted by name.
+/// Returns the other types that type `name` refers to, directly or indirectly, in the order of the encoding: sorted by
+/// name.
 fn reached_from<'a>(types: &'a BTreeMap<String, Vec<Field>>, name: &'a str) -> BTreeSet<&'a str> {
     let mut reached = BTreeSet::new();
     let mut waiting = vec![name];

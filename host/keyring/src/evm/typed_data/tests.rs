@@ -83,11 +83,11 @@ fn domain_type_may_be_omitted() {
 }
 
 #[test]
-fn digest_ignores_the_sequence_of_members_and_white_space() {
+fn digest_ignores_the_order_of_members_and_white_space() {
     let mail = mail();
     let part = |name: &str| format!("\n \"{name}\" :\t{}", mail[name]);
-    let turned = format!("{{{}}}", ["message", "primaryType", "types", "domain"].map(part).join(" ,"));
-    assert_eq!(TypedData::read(&turned), read(&mail));
+    let reordered = format!("{{{}}}", ["message", "primaryType", "types", "domain"].map(part).join(" ,"));
+    assert_eq!(TypedData::read(&reordered), read(&mail));
 }
 
 #[test]

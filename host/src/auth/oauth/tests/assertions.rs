@@ -57,7 +57,7 @@ async fn assertion_of_every_algorithm_authenticates_its_client() {
 }
 
 #[tokio::test]
-async fn assertion_is_accepted_once_also_after_a_restart() {
+async fn assertion_is_accepted_once_even_after_a_restart() {
     let mut signer = Signer::new(Algorithm::Es256).await;
     let text = signer.key.sign("JWT", &signer.claims()).unwrap();
     signer.authenticate(text.clone()).await.unwrap();

@@ -11,7 +11,7 @@ fn part(value: &Value) -> String {
     URL_SAFE_NO_PAD.encode(value.to_string())
 }
 
-/// The claims of a valid token of this client.
+/// Returns the claims of a valid token of this client.
 fn claims(client: &CreatedClient) -> Value {
     json!({
         "iss": ISSUER, "aud": "notes/acme", "sub": &*client.row.id, "client_id": &*client.row.id,
@@ -69,7 +69,7 @@ async fn token_with_invalid_claims_is_rejected() {
 }
 
 #[tokio::test]
-async fn token_expires_at_its_time() {
+async fn token_expires_after_its_lifetime_and_the_leeway() {
     let (oauth, client) = with_client(Algorithm::EdDsa).await;
     let token = token(&oauth, &client).await;
     let end = NOW + 600_000 + TOKEN_LEEWAY_MS;

@@ -164,7 +164,7 @@ async fn token_of_a_known_key_does_not_wait_for_newer_keys() {
     later["exp"] = json!(old / 1_000 + 60);
     let token = key.sign("at+jwt", &later).unwrap();
     oauth.authenticate(&token, "notes", old).await.unwrap();
-    // The issuer has removed the key: its tokens are rejected once the keys are fetched again.
+    // The issuer has removed the key: tokens that are not cached are rejected once the keys are fetched again.
     let other = self::key();
     send_key(server.accept().await.unwrap().0, &other).await;
     let mut number = 0;

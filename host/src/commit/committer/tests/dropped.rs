@@ -16,7 +16,7 @@ async fn drop_after<F: Future>(polls: usize, work: F) -> bool {
     true
 }
 
-async fn count(bench: &Bench) {
+async fn increment_without_reset(bench: &Bench) {
     let runs = bench.run(async |draft| increment(draft, "one").await).await.unwrap();
     assert_eq!(runs, 1, "the cache was emptied");
 }
@@ -24,24 +24,24 @@ async fn count(bench: &Bench) {
 #[tokio::test]
 async fn caller_dropped_while_numbers_are_reserved_resets_nothing() {
     let bench = Bench::open().await;
-    count(&bench).await;
+    increment_without_reset(&bench).await;
     let mut draft = bench.begin();
     assert!(draft.next("number").now_or_never().is_none());
     drop(draft);
-    count(&bench).await;
+    increment_without_reset(&bench).await;
 }
 
 #[tokio::test]
 async fn callers_dropped_at_any_point_of_a_write_reset_nothing() {
     let bench = Bench::open().await;
-    count(&bench).await;
+    increment_without_reset(&bench).await;
     let mut pending = 0;
     for polls in 0..40 {
         let id = [u8::try_from(polls).unwrap(); 32];
         pending += u64::from(drop_after(polls % 20, bench.database.record_assertion(&id, 10, 5)).await);
-        count(&bench).await;
+        increment_without_reset(&bench).await;
         drop_after(polls % 20, bench.database.put_secret("name", b"sealed", None)).await;
-        count(&bench).await;
+        increment_without_reset(&bench).await;
     }
     assert!(pending > 20, "they are dropped in the middle");
     assert_eq!(bench.committer.stats().resets, Resets::default());
@@ -57,7 +57,7 @@ async fn clear_cache_returns_after_shutdown() {
 #[tokio::test]
 async fn idle_writer_detects_a_foreign_write() {
     let bench = Bench::open().await;
-    count(&bench).await;
+    increment_without_reset(&bench).await;
     faults::write_from_outside(&bench, r#"{"n":41}"#).await;
     let read = async || {
         let mut draft = bench.begin();

@@ -7,7 +7,7 @@ use crate::changes::change_set::Space;
 use crate::commit::testing::{decided_by, scope, transfer};
 use crate::limits::FOREIGN_WRITE_CHECK_MS;
 
-/// Runs many calls at once while one batch after the other fails. Each acknowledged call is applied exactly once.
+/// Runs many calls at once while several batches fail. Checks that each acknowledged call is applied exactly once.
 /// Returns the numbers of acknowledged and of failed calls.
 async fn storm_with(failpoint: Failpoint) -> (u64, u64) {
     let bench = Bench::open().await;
@@ -63,7 +63,8 @@ fn move_file(bench: &Bench, from: &str, to: &str) {
     std::fs::rename(bench.folder.path().join(from), bench.folder.path().join(to)).unwrap();
 }
 
-/// The connection is lost during COMMIT, and the database cannot be queried for the outcome.
+/// Loses the connection during COMMIT while the database cannot be queried for the outcome. Returns the number that the
+/// file has afterwards.
 async fn outcome_is_unknown_after(failpoint: Failpoint) -> Option<u64> {
     let bench = Bench::open().await;
     bench.run(async |draft| increment(draft, "one").await).await.unwrap();
@@ -77,7 +78,7 @@ async fn outcome_is_unknown_after(failpoint: Failpoint) -> Option<u64> {
         tokio::task::yield_now().await;
     }
     let stored = bench.stored("one").await;
-    // SQLite opens a file for reading alone if it comes back between two attempts: then the first write fails.
+    // If the file is restored between two attempts, SQLite opens it read-only, and the first write fails.
     while let Err(error) = bench.run(async |draft| increment(draft, "one").await).await {
         assert!(matches!(error, CommitError::Unavailable(_)), "{error:?}");
     }
@@ -91,7 +92,8 @@ async fn unknown_outcome_is_reported_and_decided_by_the_file() {
     assert_eq!(outcome_is_unknown_after(Failpoint::DuringCommitKept).await, Some(2));
 }
 
-/// The requirement of the call can never hold, unless the accepted change that it depends on is lost.
+/// The call fails a requirement because of a balance that an accepted change wrote. That change is lost, so the call
+/// runs again instead of failing for good.
 #[tokio::test]
 async fn call_that_depends_on_a_lost_change_is_discarded() {
     let bench = Bench::open().await;
@@ -175,7 +177,7 @@ async fn no_version_is_reused_after_an_unknown_outcome() {
     }
     let things = bench.model.collection("things").unwrap();
     let first = bench.database.find_record(&scope("acme/test"), things, "first").await.unwrap().unwrap();
-    // The empty batch that tests the database has the version of the last one that may be durable.
+    // The empty batch that tests the database has the version of the last batch that may be durable.
     let mut draft = bench.begin();
     draft.insert("things", "poison", r#"{"n":1,"title":"free"}"#.into()).await.unwrap().unwrap();
     let mut changes = draft.into_changes(None);

@@ -124,7 +124,7 @@ struct World {
     committer: Committer,
     failpoints: Failpoints,
     folder: tempfile::TempDir,
-    /// Another program with the file open.
+    /// Connection that represents another program with the file open.
     outside: SqliteConnection,
     models: [Arc<DataModel>; 2],
     serving: usize,

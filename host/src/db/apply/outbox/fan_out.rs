@@ -1,8 +1,8 @@
 //! Decides which deliveries a batch creates itself, and which are created after it.
 //!
 //! Invariants: a batch creates at most `BATCH_DELIVERIES_MAX` deliveries, and at most `BATCH_DELIVERIES_EACH` for one
-//! tenant. An event whose deliveries do not fit is recorded with its queues. Once a tenant has such an event, its later
-//! events queue behind it until no delivery remains to be created.
+//! tenant. An event whose deliveries do not fit is postponed: it is recorded with its queues. The tenant's later events
+//! are postponed as well until no delivery remains to be created.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
@@ -16,27 +16,27 @@ use crate::db::apply::rows::ChunkedSql;
 use crate::db::apply::script::Script;
 use crate::limits::{BATCH_DELIVERIES_EACH, BATCH_DELIVERIES_MAX};
 
-/// A redelivery may have created the row already.
+/// Inserts deliveries of postponed events. Skips a delivery that a redelivery has created already.
 pub(in crate::db) static FAN_OUT_DELIVERIES: LazyLock<ChunkedSql> =
     LazyLock::new(|| ChunkedSql::insert(DELIVERY_COLUMNS, NEW_DELIVERY, "ON CONFLICT DO NOTHING"));
 
 static FAN_OUTS: LazyLock<ChunkedSql> =
     LazyLock::new(|| ChunkedSql::insert("fan_outs (plugin, tenant, events, queues, made, done)", "(?,?,?,?,0,0)", ""));
 
-/// Consecutive events of one tenant for the same queues.
+/// Consecutive postponed events of one tenant for the same queues.
 struct FanOut {
     scope: Scope,
     events: Vec<EventSeq>,
     queues: Vec<QueueId>,
 }
 
-/// The deliveries of one batch.
+/// Counts the deliveries of one batch, and collects its postponed events.
 pub(super) struct FanOuts {
     backlogged: HashSet<Scope>,
     created: usize,
     created_per_scope: HashMap<Scope, usize>,
     postponed: Vec<FanOut>,
-    /// The index of the last entry of `postponed` of each tenant.
+    /// The index of each tenant's last entry in `postponed`.
     last_by_scope: HashMap<Scope, usize>,
 }
 
@@ -80,7 +80,7 @@ impl FanOuts {
         self.postponed.push(FanOut { scope, events: vec![event], queues });
     }
 
-    /// Writes the postponed events. Returns true if there are any.
+    /// Adds the postponed events to `script`. Returns true if there are any.
     pub(super) fn write(&self, script: &mut Script<'_>) -> bool {
         let row = |fan_out: &FanOut| {
             let events = serde_json::Value::from(fan_out.events.as_slice()).to_string();
@@ -100,8 +100,8 @@ impl FanOuts {
 }
 
 impl Outbox {
-    /// Loads which tenants of the batch have deliveries that remain to be created. Must precede all writes of the
-    /// batch.
+    /// Updates, for the tenants of the batch, the cached set of tenants that have postponed events. Must precede all
+    /// writes of the batch.
     pub(super) async fn load_backlogged(
         &mut self,
         connection: &mut SqliteConnection,

@@ -41,7 +41,7 @@ pub(in crate::db) struct RecoveredPart {
 pub(in crate::db) const GIVEN_UP: &str = "SELECT event, at FROM deliveries INDEXED BY deliveries_given_up \
                                           WHERE queue = ? AND event > ? AND state = 3 ORDER BY event LIMIT ?";
 
-/// Examines the next `limit` deliveries that were given up, and makes those since `since` due.
+/// Examines at most the next `limit` given-up deliveries. Those that were given up at or after `since` become due.
 pub(in crate::db) async fn recover_part(
     connection: &mut SqliteConnection,
     recovery: Recovery,

@@ -111,7 +111,7 @@ enum Step {
     Emit,
     /// Commits the batch.
     Commit,
-    /// Applies the batch with a failure; the next step retries it.
+    /// Applies the batch with a failure. The next commit applies its changes again.
     Fail,
     Restart,
 }

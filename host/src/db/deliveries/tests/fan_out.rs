@@ -67,7 +67,7 @@ async fn batch_of_many_tenants_stays_within_the_limit_of_a_batch() {
 }
 
 #[tokio::test]
-async fn every_delivery_is_created_once_and_later_events_queue_behind() {
+async fn every_delivery_is_created_once_and_later_events_are_postponed() {
     let mut bench = Bench::open().await;
     bench.put_many(TENANT, 300).await;
     let changes = bench.emit_many(TENANT, "first", 5);

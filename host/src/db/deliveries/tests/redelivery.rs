@@ -4,7 +4,7 @@ use super::*;
 use crate::limits::BATCH_RECOVERED_MAX;
 
 #[tokio::test]
-async fn attempts_of_a_delivery_are_numbered_from_one_also_after_a_redelivery() {
+async fn attempt_numbers_of_a_delivery_start_at_one_and_continue_after_a_redelivery() {
     let mut bench = Bench::open().await;
     bench.put("ep").await;
     bench.emit("event_1").await;
@@ -198,7 +198,7 @@ async fn two_recoveries_of_one_endpoint_are_merged_with_the_wider_bounds() {
 async fn commands_during_a_recovery_cause_one_more_scan_and_do_not_restart_it() {
     let mut bench = with_many(&["ep"]).await;
     let db = bench.file.db.clone();
-    // They were given up before `since`, so each scan examines all of them again.
+    // The deliveries were given up before `since`, so each scan examines all of them again.
     db.execute(sqlx::query("UPDATE deliveries SET state = 3, at = 4000")).await.unwrap();
     let command = bench.change(TENANT).recover("ep", 5_000);
     bench.apply(vec![command]).await;

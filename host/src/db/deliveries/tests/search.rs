@@ -119,16 +119,16 @@ async fn queries_use_an_index() {
     let recover = plan(GIVEN_UP).await;
     assert!(recover.contains("deliveries_given_up (queue=? AND event>?)"), "{recover}");
     assert!(!recover.contains("TEMP B-TREE"), "{recover}");
-    let forget = plan(
+    let delete = plan(
         "DELETE FROM deliveries WHERE (queue, event) IN \
          (SELECT json_extract(value, '$[0]'), json_extract(value, '$[1]') FROM json_each('[[1,2]]'))",
     )
     .await;
-    assert!(forget.contains("SEARCH deliveries USING PRIMARY KEY (event=? AND queue=?)"), "{forget}");
+    assert!(delete.contains("SEARCH deliveries USING PRIMARY KEY (event=? AND queue=?)"), "{delete}");
 }
 
-/// SQLite collects statistics when a host stops. Without named indexes it then read all events for an endpoint with few
-/// deliveries.
+/// SQLite collects statistics when a host stops. With statistics, a query that does not name its index would read all
+/// events for an endpoint with few deliveries.
 #[tokio::test]
 async fn queries_of_the_engine_use_their_indexes_with_statistics() {
     let mut bench = busy().await;

@@ -1,7 +1,7 @@
 //! Independent libraries accept messages signed here, and reject invalid ones.
 //!
-//! The Rust library always runs. The tests of the Node and Python libraries require the setup in `tests/webhooks` (see
-//! its scripts).
+//! The test of the Rust library always runs. The tests of the Node and Python libraries require the setup in
+//! `tests/webhooks` (see its scripts).
 
 use std::{
     io::Write,
@@ -18,7 +18,7 @@ use crate::delivery::signing::SigningSecret;
 
 const BODY: &str = "{\"type\":\"thing.changed\",\"note\":\"J\u{fc}rgen\"}\n";
 
-/// The libraries read the clock of the machine.
+/// Returns the time of the machine, because the libraries read its clock.
 fn now() -> u64 {
     std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_secs()
 }

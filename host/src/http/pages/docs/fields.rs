@@ -1,7 +1,7 @@
-//! The fields of a schema, one row each: `data.assets[].id`. Never HTML.
+//! The fields of a schema, one row each: `data.assets[].id`. This module produces no HTML.
 //!
-//! A schema comes from a plugin and may be arbitrary: it may contain itself or thousands of others. Invariants: no
-//! table has more than `DOCS_FIELDS_MAX` rows or more than `DOCS_DEPTH_MAX` levels, and all tables of an interface
+//! A schema comes from a plugin and may be arbitrary: it may contain itself or thousands of other schemas. Invariants:
+//! no table has more than `DOCS_FIELDS_MAX` rows or more than `DOCS_DEPTH_MAX` levels, and all tables of an interface
 //! together examine at most `DOCS_STEPS_MAX` schemas.
 
 use std::collections::BTreeSet;
@@ -11,12 +11,12 @@ use serde_json::Value;
 use super::document::{Document, list_of, members_of, shortened, text_of};
 use crate::limits::{DOCS_ALTERNATIVES_MAX, DOCS_DEPTH_MAX, DOCS_FIELDS_MAX, DOCS_NAME_CHARS_MAX, DOCS_TEXT_CHARS_MAX};
 
-/// Nesting limit of a kind: a list of one of some.
+/// Nesting limit of a kind: a list of lists of strings has 2 levels.
 const KIND_NESTING_MAX: usize = 2;
 
 #[derive(Debug, PartialEq, Eq)]
 pub struct Field {
-    /// Path from the outermost object. `[]` is each element of a list.
+    /// Path from the outermost object. `[]` stands for each element of a list.
     pub path: String,
     pub kind: String,
     pub is_required: bool,

@@ -46,7 +46,7 @@ impl<'d> Keys<'d> {
         Keys(Some(alternatives.iter().take(DOCS_ALTERNATIVES_MAX).map(together).collect()))
     }
 
-    /// Returns HTML. Empty if the document defines no requirements.
+    /// Renders the requirements as HTML. Returns an empty string if the document defines none.
     pub fn sentence(&self) -> String {
         let Some(alternatives) = &self.0 else { return String::new() };
         let together = |schemes: &Vec<Scheme<'_>>| {

@@ -1,6 +1,7 @@
 //! The HTML of one interface: its operations, their parameters and responses, and its webhooks.
 //!
-//! Invariant: every string from outside passes through `escape`, and nothing is added once `DOCS_BYTES_MAX` is reached.
+//! Invariant: every string from outside passes through `escape`, and no operation or row is added once
+//! `DOCS_BYTES_MAX` is reached.
 
 use std::{collections::BTreeSet, fmt::Write};
 
@@ -242,7 +243,7 @@ impl<'d> Section<'d> {
         media.get("schema").map(|schema| fields_of(self.document, schema, &mut self.steps)).unwrap_or_default()
     }
 
-    /// `caption` is HTML.
+    /// Renders a table of fields. `caption` is HTML.
     fn table(&mut self, caption: &str, fields: &Fields) {
         self.html.push_str("<table>");
         if !caption.is_empty() {

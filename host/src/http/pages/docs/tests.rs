@@ -1,4 +1,4 @@
-//! Rendering of documents, both of ordinary authors and of attackers.
+//! Rendering of ordinary and of malicious documents.
 
 use serde_json::{Value, json};
 

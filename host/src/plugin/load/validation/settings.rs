@@ -2,7 +2,7 @@
 //!
 //! Pure. Supports the keywords that describe a table of settings. A schema with another keyword is rejected by name, so
 //! that no plugin relies on a rule that the host does not check. Invariant: the time of a check and the length of its
-//! messages are bounded for any schema, also if it refers to itself.
+//! messages are bounded for any schema, even if it refers to itself.
 
 use std::{
     cell::Cell,
@@ -14,7 +14,7 @@ use serde_json::{Map, Value};
 
 /// Depth of nested schemas, including `$ref`. It bounds a schema that refers to itself.
 const DEPTH_MAX: usize = 32;
-/// Schemas and entries of their lists that one check of settings compares.
+/// Steps of one check of the settings: a schema takes one step, and each entry of its lists takes another.
 const STEPS_MAX: usize = 100_000;
 /// Bytes of a schema value that a message quotes.
 const EXCERPT_BYTES: usize = 160;
@@ -51,13 +51,13 @@ struct Root<'a> {
     schema: &'a Value,
     /// Steps left for the check of the settings.
     steps: Cell<usize>,
-    /// The check ended early.
+    /// True if the check ended early.
     is_overrun: Cell<bool>,
 }
 
 impl<'a> Root<'a> {
-    /// Returns the schema that a `$ref` leads to. `None` if it has no target or a `$ref` on the way is too long. Each
-    /// takes a step.
+    /// Returns the schema to which a chain of `$ref` leads. Returns `None` if a `$ref` has no target or is too long, or
+    /// if the chain has `DEPTH_MAX` or more. Each `$ref` takes a step.
     fn resolve(&self, schema: &'a Value) -> Option<&'a Value> {
         let mut schema = schema;
         for _ in 0..DEPTH_MAX {
@@ -107,7 +107,8 @@ impl<'a> Root<'a> {
         left.is_some()
     }
 
-    /// `schema` has passed [`Root::check_schema`]. `depth`: schemas that apply to the same value, one within the other.
+    /// Checks a value. `schema` has passed [`Root::check_schema`]. `depth`: number of nested schemas that apply to the
+    /// same value.
     fn check_value(&self, schema: &'a Value, (value, depth): (&Value, usize), path: &str, problems: &mut Vec<String>) {
         let entries = ["enum", "required", "type"].iter().map(|keyword| list(schema.get(keyword)).len());
         if !self.take_steps(entries.sum::<usize>().saturating_add(1), depth) {
@@ -145,7 +146,8 @@ impl<'a> Root<'a> {
         }
     }
 
-    /// Requires that one schema matches. Otherwise lists the constants, or reports the requirement of the first schema.
+    /// Requires that at least one schema matches. Otherwise lists the constants, or reports the requirement of the
+    /// first schema.
     fn check_alternatives(
         &self,
         subschemas: &'a [Value],
@@ -191,7 +193,7 @@ impl<'a> Root<'a> {
     }
 }
 
-/// Returns the schemas within a keyword. `None` if it contains none.
+/// Returns the schemas within a keyword. Returns `None` if the keyword contains no schemas.
 fn subschemas<'a>(keyword: &str, value: &'a Value) -> Option<Vec<&'a Value>> {
     match (keyword, value) {
         ("$defs" | "properties", Value::Object(schemas)) => Some(schemas.values().collect()),
@@ -214,7 +216,7 @@ fn is_supported(keyword: &str, value: &Value) -> bool {
     }
 }
 
-/// Returns the requirement of the keywords that restrict one value.
+/// Returns the first requirement that a value violates. Checks the keywords that restrict a single value.
 fn restriction(keywords: &Map<String, Value>, value: &Value) -> Option<String> {
     let number = |keyword: &str| keywords.get(keyword).and_then(Value::as_f64);
     let count = |keyword: &str| keywords.get(keyword).and_then(Value::as_u64);

@@ -1,6 +1,7 @@
 //! Implementation of each import of the contract in memory.
 //!
-//! Reads see the committed state and the call's own writes, as on the real host. Changes go into `working`.
+//! As on the real host, reads include the call's own writes, except for searches and counts of records, the event feed,
+//! and deliveries. Changes go into `working`.
 
 use super::super::chains::{faucet_effect, send_effect};
 use super::super::{bounds, feed, search};

@@ -24,14 +24,14 @@ use crate::{
     wire::{Connection, request},
 };
 
-/// Longer than the timeout of the payment scheme: an event that is later never comes.
+/// Longer than the timeout of the payment scheme, after which no event arrives.
 const EVENT_TIMEOUT: Duration = Duration::from_secs(70);
 const REASONS_MAX: usize = 5;
 
 #[derive(Clone, Copy, Debug)]
 pub struct Pace {
     pub workers: u16,
-    /// Rate of all workers together. `None`: each worker starts its next payment after the last one has ended.
+    /// Rate of all workers together. `None`: each worker starts its next payment after the previous payment has ended.
     pub per_second: Option<f64>,
 }
 
@@ -167,8 +167,8 @@ impl Worker {
         for number in 0_u32.. {
             if let Some(per_second) = self.pace.per_second {
                 let workers = f64::from(self.pace.workers);
-                let turns = f64::from(number) + f64::from(self.number) / workers;
-                let at = self.started + Duration::from_secs_f64(turns * workers / per_second);
+                let position = f64::from(number) + f64::from(self.number) / workers;
+                let at = self.started + Duration::from_secs_f64(position * workers / per_second);
                 tokio::time::sleep_until(at.into()).await;
             }
             if self.started.elapsed() >= duration {

@@ -25,9 +25,9 @@ use crate::{
     wire::events::EventStream,
 };
 
-/// Pause between a deploy and the next one, so that each generation is under load.
+/// Pause between two deploys, so that each generation is under load.
 const PAUSE: Duration = Duration::from_millis(250);
-/// Timeout after the last payment: a payment that is still in progress then never ends.
+/// Timeout after the last payment. A payment that is still in progress by then is an error.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(120);
 const POLL: Duration = Duration::from_millis(200);
 const RESPONDED: &str = "/v1/clearing/stream?events=inbound.credit_transfer.authorisation_responded";
@@ -127,7 +127,7 @@ impl PaymentScenario {
     }
 
     /// Starts swapping: components with the same behaviour and different bytes are deployed in rotation. They are
-    /// compiled before, so that the load is not affected by the compiler.
+    /// compiled in advance, so that the compiler does not affect the load.
     pub async fn start_swapping(&mut self) -> anyhow::Result<()> {
         let component = guests::component("clearing")?;
         self.components = ["one", "two"].map(|note| guests::stamped(&component, note)).to_vec();

@@ -31,7 +31,7 @@ const FUNDS: [&str; 2] = ["10000000", "1000000000"];
 /// Text in the webhook of a withdrawal that has ended.
 const SUCCEEDED: &str = r#""event":"withdraw.success""#;
 const FAILED: &str = r#""event":"withdraw.failed""#;
-/// Pause between a deploy and the next one, so that each generation is under load.
+/// Pause between two deploys, so that each generation is under load.
 const PAUSE: Duration = Duration::from_millis(250);
 /// Timeout for coins to arrive, and for the consequences of the last request.
 const COMPLETE_TIMEOUT: Duration = Duration::from_secs(300);
@@ -155,7 +155,7 @@ impl WalletScenario {
     }
 
     /// Starts swapping: components with the same behaviour and different bytes are deployed in rotation. They are
-    /// compiled before, so that the load is not affected by the compiler.
+    /// compiled in advance, so that the compiler does not affect the load.
     pub async fn start_swapping(&mut self) -> anyhow::Result<()> {
         let component = guests::component(wallet::PLUGIN)?;
         self.components = ["one", "two"].map(|note| guests::stamped(&component, note)).to_vec();

@@ -23,13 +23,14 @@ pub struct Tenant {
 #[derive(Clone, Copy, Debug)]
 pub struct Pace {
     pub connections: usize,
-    /// Rate of all connections together. `None`: each connection sends its next request after the last response.
+    /// Rate of all connections together. `None`: each connection sends its next request after the previous
+    /// response.
     pub per_second: Option<f64>,
 }
 
 impl Pace {
     /// Returns when a connection sends its n-th request, in microseconds since the start. `None`: immediately after
-    /// the response to the last one.
+    /// the response to the previous request.
     pub fn due_us(&self, connection: usize, iteration: usize) -> Option<u64> {
         let position = iteration as f64 * self.connections as f64 + connection as f64;
         self.per_second.map(|per_second| (position * 1_000_000.0 / per_second) as u64)

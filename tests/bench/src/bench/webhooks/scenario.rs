@@ -23,7 +23,7 @@ use crate::{
     receiver::{ReceivedRequest, Receiver, ReceiverResponse},
 };
 
-/// Timeout after the last request of a round: an event that has not arrived then is lost, or far too slow.
+/// Timeout after the last request of a round. An event that has not arrived by then is lost, or far too slow.
 const DRAIN_SECONDS_MAX: u64 = 120;
 const POLL: Duration = Duration::from_millis(5);
 
@@ -34,7 +34,7 @@ pub enum ReceiverBehaviour {
     Healthy,
     /// The first endpoint never responds.
     OneHangs,
-    /// Two of three requests get status 500. The number of consecutive failures never disables an endpoint.
+    /// Two of three requests get status 500. The host disables an endpoint only after days of failures.
     Failing,
 }
 

@@ -21,7 +21,7 @@ const REFUSED: u16 = 500;
 
 #[derive(Default)]
 pub struct Inbox {
-    /// By the hash of the id, because there are millions.
+    /// Attempts by the hash of the webhook id, because there are millions of ids.
     attempts: Attempts<u64>,
     /// Position of the last event whose first attempt arrived, by driver.
     positions: HashMap<String, u64>,
@@ -67,7 +67,7 @@ impl Inbox {
         self.attempts.accepted()
     }
 
-    /// Number of webhooks accepted again after a kill.
+    /// Returns how often a webhook was accepted again after a kill.
     pub fn repeated(&self) -> u64 {
         self.attempts.repeated()
     }
@@ -103,7 +103,7 @@ mod tests {
         [Actor { position, ..Actor::new("driver_a".to_owned(), track) }]
     }
 
-    /// Positions 1 to 3, each with its own id. The first is refused and retried.
+    /// Returns an inbox with the positions 1 to 3, each with its own id. The first one was refused and retried.
     fn filled() -> Inbox {
         let mut inbox = Inbox::default();
         assert_eq!(inbox.receive("evt_1", &body(1)), REFUSED);

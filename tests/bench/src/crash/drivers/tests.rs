@@ -14,7 +14,7 @@ INSERT INTO events VALUES
     (4, 'driver.location_changed', 'driver_a', '{\"data\":{\"latitude\":0.000003}}');
 ";
 
-/// Three acknowledged changes, then a statement that corrupts the file.
+/// Creates a database with three acknowledged changes, then executes a statement that corrupts it.
 async fn corrupted_by(statement: &str) -> TestDatabase {
     TestDatabase::corrupted_by(TABLES, statement).await
 }

@@ -1,6 +1,7 @@
 //! Client of a wallet that sends one request after another, and repeats a request without a response.
 //!
-//! The request at a position depends only on seed, name and position. A request is stored until it is answered.
+//! The operation at a position depends only on seed, name and position. Its request may also contain ids of earlier
+//! responses. A request is stored until it is answered.
 
 use std::{
     io,
@@ -26,7 +27,7 @@ use crate::{
     wire::Response,
 };
 
-/// Pause between two requests.
+/// Range of the pause between two requests.
 const PAUSE_MS: (u64, u64) = (10, 120);
 
 pub struct Customer {

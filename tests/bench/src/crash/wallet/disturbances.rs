@@ -22,10 +22,10 @@ use crate::{
 };
 
 const PAUSE_MS: (u64, u64) = (20, 200);
-/// Fewer blocks than the confirmations of any deposit.
+/// Maximum number of replaced blocks: fewer than the confirmations of any deposit.
 const DEPTH_MAX: u64 = 10;
 const SLOW_MS_MAX: u64 = 250;
-/// Time for which a node is slow or does not respond.
+/// Range of the time for which a node is slow or does not respond.
 const DISTURBANCE_MS: (u64, u64) = (50, 400);
 
 /// Runs until `running` is false or the server is gone. Returns the number of deposits.

@@ -68,7 +68,7 @@ impl Inbox {
         self.attempts.record_kill();
     }
 
-    /// Number of webhooks accepted again after a kill.
+    /// Returns how often a webhook was accepted again after a kill.
     pub fn repeated(&self) -> u64 {
         self.attempts.repeated()
     }
@@ -97,7 +97,7 @@ mod tests {
         inbox.receive(&ReceivedRequest { endpoint: 0, id, key: "", head: &head, body })
     }
 
-    /// An inbox with two webhooks. The first one is refused once, then accepted.
+    /// Returns an inbox with two webhooks. The first one was refused, then accepted.
     fn filled() -> Inbox {
         let mut inbox = Inbox::default();
         assert_eq!(post(&mut inbox, "e1", "k", BODY), ReceiverResponse::Status(REFUSED), "its wallet is not known");

@@ -1,4 +1,4 @@
-//! Pseudo-random numbers that depend only on seed, name and position.
+//! Pseudo-random numbers that depend only on the given parts, such as seed, name and position.
 
 use std::hash::Hash;
 
@@ -19,7 +19,7 @@ impl Random {
         (mixed ^ (mixed >> 31)) % end.max(1)
     }
 
-    /// Returns a number of the range, without its end.
+    /// Returns a number in the range, without its end.
     pub fn between(&mut self, (from, to): (u64, u64)) -> u64 {
         from + self.below(to.saturating_sub(from))
     }

@@ -28,7 +28,7 @@ pub struct Reconciliation {
     events: HashMap<String, (String, u64)>,
 }
 
-/// Asset at an address whose key no wallet here has.
+/// Asset at an address whose key no wallet of the scenario has.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ExternalHolding {
     pub blockchain: String,

@@ -1,4 +1,4 @@
-//! Accounts of the scenario: an account with a master wallet on each of several blockchains, addresses of all kinds,
+//! Setup of the scenario: an account with a master wallet on each of several blockchains, addresses of all kinds,
 //! auto-settlement rules, bank accounts, and sufficient funds.
 
 use std::{collections::HashMap, sync::Arc, time::Instant};
@@ -27,8 +27,8 @@ pub struct Network {
     pub is_evm: bool,
 }
 
-/// Networks of the scenario. Each requires more confirmations than the number of blocks that a reorganisation replaces
-/// here.
+/// Networks of the scenario. Each requires more confirmations than the number of blocks that a reorganisation of the
+/// scenario replaces.
 pub const NETWORKS: [Network; 4] = [
     Network {
         blockchain: "base",
@@ -81,9 +81,11 @@ pub enum AddressKind {
     Resting,
     /// Deposits stay at the address, and the master wallet pays the gas of withdrawals.
     Gasless,
-    /// An auto-settlement rule forwards, swaps, or moves deposits to the gateway.
+    /// An auto-settlement rule forwards deposits to an external address.
     SentOn,
+    /// An auto-settlement rule swaps deposits.
     Swapped,
+    /// An auto-settlement rule moves deposits to the gateway, if the network has one.
     IntoGateway,
 }
 
@@ -95,8 +97,8 @@ const TOKENS_OF_ADDRESS: &str = "10000";
 const COINS_OF_ADDRESS: &str = "1000";
 const FORM: &str = "/v1/compliance/forms/naira-onboarding";
 pub const INSTITUTION: &str = "SANDNGLA";
-/// Payouts to the second account fail after their coins have arrived, and the coins are returned
-/// (docs/wallet/providers.md).
+/// Bank accounts of payouts. Payouts to the second account fail after their coins have arrived, and the coins are
+/// returned (docs/wallet/providers.md).
 pub const ACCOUNTS: [&str; 2] = ["0123456789", "0123450001"];
 
 /// One wallet with its assets and addresses.
@@ -125,7 +127,7 @@ impl WalletSetup {
     }
 }
 
-/// Returns an address whose key no wallet here has. Each name has its own address.
+/// Returns an address whose key no wallet of the scenario has. Each name has its own address.
 pub fn external_address(blockchain: &str, name: &str) -> String {
     let hash = Sha256::digest(name.as_bytes());
     let half: Vec<u8> = hash.iter().copied().take(20).collect();
@@ -196,7 +198,7 @@ async fn set_up(program: &Program, network: &'static Network, wallet: Wallet) ->
     Ok(WalletSetup { network, wallet, assets, addresses })
 }
 
-/// Waits until the funds of a wallet have arrived, which arrive almost at once.
+/// Waits until the funds of a wallet have arrived.
 async fn wait_for_funds(wallet: &Wallet, caller: &mut Caller, symbol: &str) -> anyhow::Result<()> {
     let until = Instant::now() + SETTLE_TIMEOUT;
     while wallet.available(caller, symbol).await?.len() < COINS.len() {

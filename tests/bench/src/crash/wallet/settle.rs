@@ -1,7 +1,7 @@
 //! Waits until all transactions have ended, then compares the wallet data with the blockchains and the providers.
 //!
-//! Pending retries are triggered immediately over the operators' interface, and unfinished transactions are continued.
-//! A task that was given up is an error.
+//! Tasks that stay pending are retried over the operators' interface, and unfinished transactions are continued. A task
+//! that was given up is an error.
 
 use std::{collections::HashSet, sync::Arc, time::Instant};
 
@@ -55,7 +55,7 @@ pub async fn wait_until_settled(
     }
 }
 
-/// Returns the pending tasks. Triggers those that were pending before in the same state.
+/// Returns the pending tasks. Retries each task that the previous call found in the same state.
 async fn retry_pending_tasks(program: &Program, seen: &mut HashSet<String>) -> anyhow::Result<Vec<Value>> {
     let mut operator = program.operator()?;
     let (mut pending, mut before) = (Vec::new(), std::mem::take(seen));
@@ -85,8 +85,8 @@ async fn tasks(operator: &mut Client, query: &str) -> anyhow::Result<Vec<Value>>
     Ok(page.get("entries").and_then(Value::as_array).context("a page without entries")?.clone())
 }
 
-/// Continues each unfinished transaction: a swap whose output is below the accepted amount, which its customer
-/// accepts.
+/// Continues each unfinished transaction. Only a swap whose output is below the agreed minimum may be unfinished. The
+/// retry accepts the output.
 async fn continue_unfinished(
     program: &Program,
     scenario: &WalletScenario,

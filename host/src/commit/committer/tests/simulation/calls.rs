@@ -16,7 +16,7 @@ use super::stepper::{Phase, pause};
 
 pub const BANK: &str = "bank";
 
-/// An operation of a call. Titles are unique; `None` has none.
+/// An operation of a call. Titles are unique. `None` writes a record without a title.
 #[derive(Clone, Debug)]
 pub enum Op {
     Read { id: String },
@@ -27,14 +27,14 @@ pub enum Op {
     Guard { name: String },
 }
 
-/// Record of one run, one line for each operation.
+/// The operations of one run, and the value that each of them read.
 #[derive(Clone, Debug, Default)]
 pub struct Attempt {
     pub ops: Vec<Op>,
     pub seen: Vec<String>,
 }
 
-/// A call and one of its runs: also the subject of the event that it emits.
+/// A call and one of its runs. The subject of the event that the run emits has the same two numbers.
 pub type RunId = (u64, u32);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,7 +73,8 @@ pub struct CallContext {
     pub phase: Rc<Cell<Phase>>,
 }
 
-/// Performs a call like the host: runs it again after conflicts, after four of them with a reservation.
+/// Performs a call like the host: runs it again after a conflict. A conflict in the fourth run or later
+/// also reserves its keys.
 pub async fn perform(context: CallContext, plan: Plan) -> End {
     let mut reservation = None;
     for run in 1..10_000 {
@@ -131,7 +132,7 @@ pub async fn perform(context: CallContext, plan: Plan) -> End {
     panic!("a call never commits")
 }
 
-/// Every run of a call has the same ids.
+/// Returns the identity with a seed and a time that depend only on the call, so that every run of it has the same ids.
 fn seeded(identity: CallIdentity, call: u64) -> CallIdentity {
     let mut seed = [0; 32];
     seed[..8].copy_from_slice(&call.to_be_bytes());
@@ -195,7 +196,7 @@ async fn apply(draft: &mut Draft, op: &Op) -> Result<String, DraftError> {
     })
 }
 
-/// The tag is unique in one of the two models.
+/// Returns the body of a record. Its tag is unique in one of the two models.
 pub fn body(count: u64, id: &str, title: Option<&str>) -> String {
     let title = title.map_or(String::new(), |title| format!(r#","title":"{title}""#));
     format!(r#"{{"n":{count},"tag":"{id}"{title}}}"#)

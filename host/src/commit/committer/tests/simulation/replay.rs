@@ -59,7 +59,8 @@ impl Replay {
                 self.things.remove(id);
                 before
             }
-            // The ledger decides whether a balance suffices; the test only requires that no balance falls below zero.
+            // The ledger decides whether a balance suffices. The test only requires that no balance except that of the
+            // bank falls below zero.
             Op::Transfer { id, .. } if self.transfers.contains(id) => "posted before".to_owned(),
             Op::Transfer { .. } if seen == "insufficient" => seen.to_owned(),
             Op::Transfer { id, from, to, amount } => {

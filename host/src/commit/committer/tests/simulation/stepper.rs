@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use crate::limits::OUTCOME_RETRY_MS;
 
-/// Time that passes at once if a future waits for nothing else.
+/// Time by which the paused clock advances if a future waits only for time.
 const PASSING: Duration = Duration::from_millis(OUTCOME_RETRY_MS);
 const STUCK_AFTER: Duration = Duration::from_secs(60);
 
@@ -84,7 +84,8 @@ impl<T> Driven<T> {
         }
     }
 
-    /// Waits until SQLite or a task of the runtime has woken it. `passing` is the time that passes meanwhile.
+    /// Waits until SQLite or a task of the runtime has woken the future. `passing` is the time by which the clock
+    /// advances in each round.
     pub async fn wait(&self, passing: Option<Duration>) {
         let (begun, mut rounds) = (Instant::now(), 0_u32);
         while !self.is_woken() {
@@ -105,7 +106,7 @@ fn has_tasks() -> bool {
     tokio::runtime::Handle::current().metrics().num_alive_tasks() > 0
 }
 
-/// Waits until no task of the runtime is left. Such tasks are writes whose callers were dropped.
+/// Waits until no task of the runtime is left. The tasks are writes whose callers were dropped.
 pub async fn settle_tasks() {
     let begun = Instant::now();
     while has_tasks() {
@@ -114,7 +115,7 @@ pub async fn settle_tasks() {
     }
 }
 
-/// Is pending once, so that the stepper decides when the caller continues.
+/// Yields once, so that the stepper decides when the caller continues.
 pub async fn pause() {
     let mut paused = false;
     std::future::poll_fn(|context| {
