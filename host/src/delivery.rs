@@ -94,8 +94,8 @@ impl Delivery {
         self.views.clone()
     }
 
-    /// Waits for the tasks, which write all outcomes that the engine has processed. Does not wait for requests in
-    /// flight, which may take long. They are sent again after the next start.
+    /// Waits for the tasks, which write the outcomes of all attempts that have ended when the engine stops. Does not
+    /// wait for requests in flight, which may take long. They are sent again after the next start.
     pub async fn stop(self) {
         for task in [self.engine, self.recorder, self.fan_out] {
             if let Err(error) = task.await {

@@ -125,6 +125,10 @@ impl Engine {
                 _ = poll.tick() => self.refresh(),
             }
         }
+        // Without their outcomes, these deliveries would be sent again after the next start.
+        while let Ok(result) = self.results.1.try_recv() {
+            self.conclude(result).await;
+        }
         self.recorder.flush().await;
     }
 
@@ -155,6 +159,12 @@ impl Engine {
     #[cfg(test)]
     pub(super) fn take_load(&mut self) -> bool {
         self.scheduler.next_load(self.parts.clock.now()).is_some()
+    }
+
+    /// Returns true if an attempt has ended whose result the engine has not processed.
+    #[cfg(test)]
+    pub(super) fn has_unprocessed_result(&self) -> bool {
+        !self.results.1.is_empty()
     }
 
     #[expect(clippy::disallowed_methods, reason = "one task for each attempt; the scheduler bounds them")]
@@ -209,7 +219,9 @@ impl Engine {
     async fn conclude(&mut self, result: AttemptResult) {
         let now = self.parts.clock.now();
         let AttemptResult { queue, seq, at, duration_ms, name, status, response, outcome, committed_at } = result;
-        self.event_cache.release(seq);
+        if outcome != Outcome::NotMade {
+            self.event_cache.release(seq, queue);
+        }
         let finished = self.scheduler.finish(queue, seq.cast_unsigned(), outcome, now);
         if self.reread_after_attempt.contains(&queue) && !self.has_attempt_in_flight(queue) {
             self.reread_after_attempt.remove(&queue);

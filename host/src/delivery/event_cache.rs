@@ -1,11 +1,14 @@
 //! A cache of events that are to be sent soon, so that a delivery right after its commit reads nothing. Events that do
 //! not fit or wait for long are read from the database when they are sent.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::{BTreeMap, HashSet},
+    sync::Arc,
+};
 
 use crate::{
     clock::Timestamp,
-    db::apply::{EventSeq, StoredEvent},
+    db::apply::{EventSeq, QueueId, StoredEvent},
     limits::{DELIVERY_BODIES_BYTES_MAX, DELIVERY_BODY_KEPT_MS},
 };
 
@@ -18,8 +21,8 @@ pub struct EventCache {
 
 struct CachedEvent {
     event: Arc<StoredEvent>,
-    /// Number of first attempts that have not ended.
-    attempts_left: usize,
+    /// The queues whose first attempt has not ended.
+    queues_left: HashSet<QueueId>,
 }
 
 impl EventCache {
@@ -29,7 +32,7 @@ impl EventCache {
         if event.queues.is_empty() || bytes > DELIVERY_BODIES_BYTES_MAX {
             return;
         }
-        let entry = CachedEvent { event: event.clone(), attempts_left: event.queues.len() };
+        let entry = CachedEvent { event: event.clone(), queues_left: event.queues.iter().copied().collect() };
         if self.entries.insert(event.seq, entry).is_none() {
             self.bytes = bytes;
         }
@@ -39,11 +42,11 @@ impl EventCache {
         self.entries.get(&seq).map(|entry| entry.event.clone())
     }
 
-    /// Records the end of an attempt. Evicts the event after its last first attempt.
-    pub fn release(&mut self, seq: EventSeq) {
+    /// Records the end of an attempt that was made. Evicts the event after its last first attempt.
+    pub fn release(&mut self, seq: EventSeq, queue: QueueId) {
         let Some(entry) = self.entries.get_mut(&seq) else { return };
-        entry.attempts_left = entry.attempts_left.saturating_sub(1);
-        if entry.attempts_left == 0 {
+        entry.queues_left.remove(&queue);
+        if entry.queues_left.is_empty() {
             self.bytes = self.bytes.saturating_sub(entry.event.body.len());
             self.entries.remove(&seq);
         }
@@ -68,38 +71,39 @@ impl EventCache {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
-        db::{apply::QueueId, testing::scope},
-        limits::DELIVERY_BODY_KEPT_MS,
-    };
+    use crate::{db::testing::scope, limits::DELIVERY_BODY_KEPT_MS};
 
-    fn event(seq: EventSeq, at: Timestamp) -> Arc<StoredEvent> {
+    const QUEUE: QueueId = QueueId(1);
+
+    fn event(seq: EventSeq, at: Timestamp, queues: Vec<QueueId>) -> Arc<StoredEvent> {
         let scope = scope("notes", "acme/test");
         let [id, event_type, subject, body] = ["event", "thing.changed", "thing", "{}"].map(Arc::from);
-        Arc::new(StoredEvent {
-            seq,
-            id,
-            scope,
-            event_type,
-            subject,
-            body,
-            at,
-            queues: vec![QueueId(1)],
-            is_test: false,
-            hops: 0,
-        })
+        Arc::new(StoredEvent { seq, id, scope, event_type, subject, body, at, queues, is_test: false, hops: 0 })
     }
 
     #[test]
     fn event_that_waits_for_long_is_evicted() {
         let mut cache = EventCache::default();
-        cache.insert(&event(1, 1_000));
-        cache.insert(&event(2, 1_001));
+        cache.insert(&event(1, 1_000, vec![QUEUE]));
+        cache.insert(&event(2, 1_001, vec![QUEUE]));
         cache.evict_old(1_000 + DELIVERY_BODY_KEPT_MS);
         assert!(cache.find(1).is_none());
         assert!(cache.find(2).is_some());
-        cache.release(1);
-        cache.release(2);
+        cache.release(1, QUEUE);
+        cache.release(2, QUEUE);
         assert_eq!((cache.entries.len(), cache.bytes), (0, 0));
+    }
+
+    #[test]
+    fn retry_in_one_queue_does_not_evict_an_event_before_its_first_attempt_in_another() {
+        let (failing, slow) = (QueueId(1), QueueId(2));
+        let mut cache = EventCache::default();
+        cache.insert(&event(1, 1_000, vec![failing, slow]));
+        cache.release(1, failing);
+        cache.release(1, failing);
+        assert!(cache.find(1).is_some());
+        cache.release(1, slow);
+        assert!(cache.find(1).is_none());
+        assert_eq!(cache.bytes, 0);
     }
 }

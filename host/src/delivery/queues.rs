@@ -122,37 +122,64 @@ impl Queues {
         *self.tenants.entry(scope.clone()).or_insert(next)
     }
 
-    /// Returns the policy of a plugin: the same value until the configuration changes.
-    pub fn policy(&mut self, plugin: &Arc<str>, config: WebhookConfig) -> Arc<Policy> {
-        match self.policies.get(plugin) {
-            Some(policy) if policy.config == config => policy.clone(),
-            _ => {
-                let policy = Arc::new(Policy::new(config));
-                self.policies.insert(plugin.clone(), policy.clone());
-                policy
-            }
-        }
+    /// Returns the policy of a plugin. Only `change_policies` changes it, so that all endpoints of the plugin change
+    /// together.
+    pub fn policy(&mut self, plugin: &Arc<str>, config: impl Fn(&str) -> WebhookConfig) -> Arc<Policy> {
+        self.policies.entry(plugin.clone()).or_insert_with(|| Arc::new(Policy::new(config(plugin)))).clone()
     }
 
     /// Updates the policies after a change of plugins.toml. Returns the queues whose policy has changed.
     pub fn change_policies(&mut self, config: impl Fn(&str) -> WebhookConfig) -> Vec<(QueueId, Arc<QueueSettings>)> {
-        let plugins: Vec<Arc<str>> = self.policies.keys().cloned().collect();
         let mut changed = Vec::new();
-        for plugin in plugins {
-            let before = self.policies.get(&plugin).cloned();
-            let after = self.policy(&plugin, config(&plugin));
-            if before.is_some_and(|before| Arc::ptr_eq(&before, &after)) {
+        for (plugin, policy) in &mut self.policies {
+            let current = config(plugin);
+            if policy.config == current {
                 continue;
             }
-            for (queue, open) in self.queues.iter_mut().filter(|(_, open)| *open.info.scope.plugin() == plugin) {
+            *policy = Arc::new(Policy::new(current));
+            for (queue, open) in self.queues.iter_mut().filter(|(_, open)| open.info.scope.plugin() == plugin) {
                 let EndpointInfo { scope, id, endpoint, target, .. } = &*open.info;
                 let (scope, id, endpoint, target) = (scope.clone(), id.clone(), endpoint.clone(), target.clone());
                 let unsigned_warned_at = AtomicU64::new(open.info.unsigned_warned_at.load(Ordering::Relaxed));
                 open.info =
-                    Arc::new(EndpointInfo { scope, id, endpoint, target, policy: after.clone(), unsigned_warned_at });
-                changed.push((*queue, after.settings.clone()));
+                    Arc::new(EndpointInfo { scope, id, endpoint, target, policy: policy.clone(), unsigned_warned_at });
+                changed.push((*queue, policy.settings.clone()));
             }
         }
         changed
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::db::testing::{endpoint, scope};
+
+    fn config(timeout_ms: u64) -> WebhookConfig {
+        WebhookConfig { timeout_ms, ..WebhookConfig::default() }
+    }
+
+    /// Writes an endpoint while plugins.toml has this configuration.
+    fn write(queues: &mut Queues, queue: QueueId, current: &WebhookConfig) {
+        let scope = scope("notes", "acme/test");
+        let policy = queues.policy(scope.plugin(), |_| current.clone());
+        let (endpoint, addresses) = (endpoint("https://example.com/hook"), OutboundConfig::default());
+        queues.put(queue, EndpointInfo::new(scope, "ep".into(), endpoint, &addresses, policy), None);
+    }
+
+    #[test]
+    fn policy_change_applies_to_all_endpoints_although_one_was_written_after_it() {
+        let (before, after) = (config(1_000), config(2_000));
+        let mut queues = Queues::default();
+        write(&mut queues, QueueId(1), &before);
+        write(&mut queues, QueueId(2), &before);
+        write(&mut queues, QueueId(2), &after);
+        let mut changed: Vec<_> = queues.change_policies(|_| after.clone()).iter().map(|(queue, _)| *queue).collect();
+        changed.sort();
+        assert_eq!(changed, [QueueId(1), QueueId(2)]);
+        for queue in changed {
+            assert_eq!(queues.find(queue).unwrap().policy.config, after);
+        }
+        assert!(queues.change_policies(|_| after.clone()).is_empty());
     }
 }

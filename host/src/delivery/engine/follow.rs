@@ -163,7 +163,7 @@ impl Engine {
             Err(error) => return tracing::error!(endpoint = &*record.id, %error, "failed to read an endpoint"),
         };
         let (enabled, scope) = (endpoint.is_active(), record.scope.clone());
-        let policy = self.queues.policy(scope.plugin(), (self.parts.policies)(scope.plugin()));
+        let policy = self.queues.policy(scope.plugin(), |plugin| (self.parts.policies)(plugin));
         let settings = policy.settings.clone();
         let tenant = self.queues.tenant(&scope);
         let (id, addresses) = (record.id.clone().into(), &self.parts.outbound_context.addresses);

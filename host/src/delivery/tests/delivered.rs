@@ -99,6 +99,26 @@ async fn delivery_in_flight_when_the_process_was_killed_is_sent_after_the_next_s
 }
 
 #[tokio::test]
+async fn engine_that_stops_writes_the_outcome_of_an_attempt_that_has_ended() {
+    let (mut world, mut receiver) = (World::open().await, Receiver::start().await);
+    world.put("ep", &endpoint(&receiver.url)).await;
+    let id = world.emit("thing").await;
+    // The first pass of the engine starts the attempt.
+    let (engine, _views) = world.engine().await;
+    assert_eq!(receiver.next().await.id, id);
+    let ended = async {
+        while !engine.has_unprocessed_result() {
+            tokio::task::yield_now().await;
+        }
+    };
+    soon("the end of the attempt", ended).await;
+    world.stop.send(true).unwrap();
+    engine.run(world.stop.subscribe()).await;
+    let states: Vec<_> = world.rows("ep").await.iter().map(|row| row.state.name()).collect();
+    assert_eq!(states, ["delivered"]);
+}
+
+#[tokio::test]
 async fn engine_that_missed_notifications_loses_nothing_and_sends_nothing_twice() {
     let (mut world, mut receiver) = (World::open().await, Receiver::start().await);
     world.put("ep", &endpoint(&receiver.url)).await;
