@@ -11,10 +11,10 @@ use parking_lot::Mutex;
 
 use crate::limits::{DROPPED_HEADER_LINE_MS, DROPPED_HEADERS_TRACKED_MAX};
 
-/// Time of the last log line for each plugin and header.
+/// Time of the last log line for each header of each plugin.
 #[derive(Default)]
 pub(super) struct DroppedHeaders {
-    logged: Mutex<HashMap<(Arc<str>, HeaderName), Instant>>,
+    logged: Mutex<HashMap<Arc<str>, HashMap<HeaderName, Instant>>>,
 }
 
 impl DroppedHeaders {
@@ -31,20 +31,20 @@ impl DroppedHeaders {
 
     fn is_due(&self, plugin: &Arc<str>, name: &HeaderName, now: Instant) -> bool {
         let mut logged = self.logged.lock();
-        let key = (plugin.clone(), name.clone());
+        let headers = logged.entry(plugin.clone()).or_default();
         let is_recent = |last: &Instant| now.duration_since(*last) < Duration::from_millis(DROPPED_HEADER_LINE_MS);
-        if logged.get(&key).is_some_and(is_recent) {
+        if headers.get(name).is_some_and(is_recent) {
             return false;
         }
-        if logged.len() >= DROPPED_HEADERS_TRACKED_MAX {
-            logged.retain(|_, last| is_recent(last));
+        if headers.len() >= DROPPED_HEADERS_TRACKED_MAX {
+            headers.retain(|_, last| is_recent(last));
         }
-        // Bounds the map against a plugin that generates header names. While the map is full, new headers of all
-        // plugins get no lines.
-        if logged.len() >= DROPPED_HEADERS_TRACKED_MAX {
+        // Bounds the map of a plugin that generates header names. While it is full, new headers of this plugin get no
+        // lines.
+        if headers.len() >= DROPPED_HEADERS_TRACKED_MAX {
             return false;
         }
-        logged.insert(key, now);
+        headers.insert(name.clone(), now);
         true
     }
 }
@@ -72,5 +72,18 @@ mod tests {
         let names = (0..1_000).map(|number| HeaderName::try_from(format!("access-control-{number}")).unwrap());
         let logged = names.filter(|name| dropped.is_due(&notes, name, now)).count();
         assert_eq!(logged, DROPPED_HEADERS_TRACKED_MAX);
+    }
+
+    #[test]
+    fn plugin_that_generates_header_names_does_not_suppress_lines_of_another_plugin() {
+        let dropped = DroppedHeaders::default();
+        let (notes, things, now) = (Arc::from("notes"), Arc::from("things"), Instant::now());
+        for number in 0..=DROPPED_HEADERS_TRACKED_MAX {
+            let name = HeaderName::try_from(format!("access-control-{number}")).unwrap();
+            dropped.is_due(&notes, &name, now);
+        }
+        let name = HeaderName::from_static("set-cookie");
+        assert!(!dropped.is_due(&notes, &name, now));
+        assert!(dropped.is_due(&things, &name, now));
     }
 }

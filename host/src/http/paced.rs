@@ -107,7 +107,8 @@ impl PacedHandle {
     pub(super) fn cut(&self) {
         if let Some(state) = self.0.upgrade() {
             let mut state = state.lock();
-            state.is_cut = !state.rest.is_empty();
+            // The rest is empty if the response was cut before. It remains cut.
+            state.is_cut |= !state.rest.is_empty();
             state.rest = Bytes::new();
             // hyper may still hold this many bytes.
             if let Some(charge) = &mut state.charge {
@@ -181,5 +182,16 @@ mod tests {
         assert!(paced.next_chunk().unwrap().is_err());
         drop((taken, paced));
         assert_eq!((charged(&budget), handle.progress_at()), (0, None));
+    }
+
+    #[tokio::test]
+    async fn response_that_is_cut_twice_ends_with_an_error() {
+        let (_budget, mut paced) = paced(1 << 20).await;
+        let handle = PacedHandle(Arc::downgrade(&paced.state));
+        let _taken = paced.next_chunk().unwrap().unwrap();
+        handle.cut();
+        handle.cut();
+        assert!(!paced.is_sent());
+        assert!(paced.next_chunk().unwrap().is_err());
     }
 }

@@ -151,7 +151,7 @@ impl Slots {
     /// addresses. An IPv6 /64 network counts as one peer.
     pub(super) fn peer(&self, address: IpAddr) -> Option<IpAddr> {
         let address = address.to_canonical();
-        if self.trusted_proxies.iter().any(|proxy| proxy.to_canonical() == address) {
+        if self.trusted_proxies.contains(&address) {
             return None;
         }
         Some(match address {
