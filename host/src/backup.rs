@@ -42,6 +42,8 @@ pub enum BackupError {
     Database(#[from] DbError),
     #[error("the backup was cancelled")]
     Cancelled,
+    #[error("the work on the files failed unexpectedly: {0}")]
+    Panicked(tokio::task::JoinError),
 }
 
 impl BackupError {
@@ -60,7 +62,10 @@ pub fn hash_file(path: &Path) -> io::Result<String> {
 async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, BackupError> + Send + 'static,
 ) -> Result<T, BackupError> {
-    tokio::task::spawn_blocking(work).await.unwrap_or(Err(BackupError::Cancelled))
+    tokio::task::spawn_blocking(work).await.unwrap_or_else(|error| {
+        // The runtime cancels work that has not begun when it shuts down.
+        Err(if error.is_panic() { BackupError::Panicked(error) } else { BackupError::Cancelled })
+    })
 }
 
 #[cfg(test)]

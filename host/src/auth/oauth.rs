@@ -34,7 +34,7 @@ pub use store::OAuthStore;
 
 use super::{AuthAdminError, CredentialError, Principal, store::StoreError};
 use crate::clock::Timestamp;
-use crate::{limits::TOKEN_LEEWAY_MS, outbound::Client};
+use crate::outbound::Client;
 
 /// Path of the token endpoint, below the issuer.
 pub const TOKEN_PATH: &str = "/oauth2/token";
@@ -170,11 +170,6 @@ impl OAuth {
     pub fn is_token(text: &str) -> bool {
         text.contains('.')
     }
-}
-
-/// Returns how long a key verifies after it has signed its last token.
-fn overlap_ms(settings: &Settings) -> u64 {
-    settings.token_ms.saturating_add(TOKEN_LEEWAY_MS)
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@
 //! to a temporary file and replaces the existing one atomically (`db::Replacement`).
 
 use std::{
-    fs,
+    fs, io,
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -77,7 +77,9 @@ async fn verify(backup: &Path, manifest: &Manifest, progress: &Arc<Progress>) ->
         let (path, file, progress) = (backup.join(&file.path), file.clone(), progress.clone());
         blocking(move || {
             let content = files::hash(&path, &progress).map_err(BackupError::file(&path))?;
-            compare(&path, &file, &content)
+            compare(&file, &content).map_err(|difference| {
+                BackupError::Precondition(format!("{} is damaged: {difference}; nothing was changed", path.display()))
+            })
         })
         .await?;
     }
@@ -91,18 +93,15 @@ async fn verify(backup: &Path, manifest: &Manifest, progress: &Arc<Progress>) ->
     }
 }
 
-fn compare(path: &Path, listed: &FileEntry, found: &Content) -> Result<(), BackupError> {
+/// Returns the difference as an error.
+fn compare(listed: &FileEntry, found: &Content) -> Result<(), String> {
     if found.bytes == listed.bytes && found.sha256 == listed.sha256 {
         return Ok(());
     }
-    Err(BackupError::Precondition(format!(
-        "{} is damaged: it has {} bytes and the hash {}, but its manifest lists {} and {}; nothing was changed",
-        path.display(),
-        found.bytes,
-        found.sha256,
-        listed.bytes,
-        listed.sha256
-    )))
+    Err(format!(
+        "it has {} bytes and the hash {}, but its manifest lists {} and {}",
+        found.bytes, found.sha256, listed.bytes, listed.sha256
+    ))
 }
 
 /// Creates the folder with mode 0700 if it does not exist.
@@ -143,10 +142,30 @@ fn copy_components(
 fn copy_listed(backup: &Path, file: &FileEntry, to: &Path, progress: &Progress) -> Result<(), BackupError> {
     let from = backup.join(&file.path);
     let content = files::copy(&from, to, progress).map_err(BackupError::file(&from))?;
-    compare(&from, file, &content)
+    compare(file, &content).map_err(|difference| {
+        // Components may have been copied already.
+        let message = format!("it was changed during the restore: {difference}; the database was not restored");
+        BackupError::file(&from)(io::Error::other(message))
+    })
 }
 
 fn journal_line(request: &RestoreRequest, manifest: &Manifest, now: Timestamp) -> SwapRow {
     let target = format!("the backup {} of {} was restored", request.backup.display(), manifest.made_at);
     SwapRow::from(&OperatorAction::done(now, &request.operator, ("*", RESTORE), target))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn file_that_changes_during_the_restore_is_reported_without_the_claim_that_nothing_was_changed() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("a.wasm"), "after").unwrap();
+        let listed = FileEntry { path: "a.wasm".into(), bytes: 6, sha256: "00".repeat(32) };
+        let copied = copy_listed(folder.path(), &listed, &folder.path().join("b.part"), &Progress::default());
+        let error = copied.unwrap_err().to_string();
+        assert!(error.contains("a.wasm: it was changed during the restore: it has 5 bytes"), "{error}");
+        assert!(!error.contains("nothing was changed"), "{error}");
+    }
 }

@@ -274,6 +274,13 @@ async fn cancelled_backup_leaves_no_files() {
 }
 
 #[tokio::test]
+async fn panic_of_blocking_work_is_not_reported_as_a_cancellation() {
+    let error = blocking(|| -> Result<(), BackupError> { panic!("the disk is on fire") }).await.unwrap_err();
+    assert!(matches!(error, BackupError::Panicked(_)), "{error}");
+    assert!(error.to_string().contains("the disk is on fire"), "{error}");
+}
+
+#[tokio::test]
 async fn inconsistencies_of_the_database_are_findings_of_the_backup() {
     let fixture = BackupFixture::new().await;
     let served = "aa".repeat(32);

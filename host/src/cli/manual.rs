@@ -1,6 +1,9 @@
 //! `tenon completions` and `tenon man`: generated from the command-line definition, so that neither can be stale.
 
-use std::{fs, path::PathBuf};
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+};
 
 use clap::{Args, CommandFactory};
 use clap_complete::Shell;
@@ -40,17 +43,25 @@ impl Man {
             let page = render(Cli::command()).map_err(|error| CliError::Failed(error.to_string()))?;
             return Ok(Outcome::success(String::from_utf8_lossy(&page).into_owned()));
         };
-        let written = fs::create_dir_all(&folder).and_then(|()| clap_mangen::generate_to(Cli::command(), &folder));
-        written.map_err(|source| CliError::File { path: folder.clone(), source })?;
-        let pages = fs::read_dir(&folder).map_or(0, |entries| {
-            let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
-            names.filter(|name| name.starts_with("tenon") && name.ends_with(".1")).count()
-        });
+        let mut command = Cli::command().disable_help_subcommand(true);
+        command.build();
+        let written = fs::create_dir_all(&folder).and_then(|()| write_pages(command, &folder));
+        let pages = written.map_err(|source| CliError::File { path: folder.clone(), source })?;
         Ok(Outcome::success(format!("{pages} pages were written to {}.\n", folder.display())))
     }
 }
 
-fn render(command: clap::Command) -> std::io::Result<Vec<u8>> {
+/// Writes the pages of a command and its subcommands and returns their number.
+fn write_pages(command: clap::Command, folder: &Path) -> io::Result<usize> {
+    let mut pages = 1;
+    for subcommand in command.get_subcommands().filter(|subcommand| !subcommand.is_hide_set()) {
+        pages += write_pages(subcommand.clone(), folder)?;
+    }
+    clap_mangen::Man::new(command).generate_to(folder)?;
+    Ok(pages)
+}
+
+fn render(command: clap::Command) -> io::Result<Vec<u8>> {
     let mut page = Vec::new();
     clap_mangen::Man::new(command).render(&mut page)?;
     Ok(page)
@@ -82,6 +93,15 @@ mod tests {
             assert!(page.is_file(), "{} is missing", page.display());
         }
         assert!(folder.join("tenon-key-create.1").is_file());
+    }
+
+    #[test]
+    fn page_of_an_older_version_is_not_counted() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("tenon-removed.1"), "").unwrap();
+        let text = Man { folder: Some(folder.path().to_owned()) }.run().unwrap().text;
+        let written = fs::read_dir(folder.path()).unwrap().count() - 1;
+        assert_eq!(text, format!("{written} pages were written to {}.\n", folder.path().display()));
     }
 
     #[test]

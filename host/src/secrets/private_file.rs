@@ -5,7 +5,7 @@
 
 use std::{
     fs::{self, DirBuilder, File, OpenOptions},
-    io::{ErrorKind, Read, Write},
+    io::{self, ErrorKind, Read, Write},
     os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt},
     path::Path,
 };
@@ -21,7 +21,7 @@ pub fn create_folder(path: &Path) -> Result<(), SecretError> {
 }
 
 /// Returns the content, or `None` if there is no file. Fails if its mode gives any permission to users other than the
-/// owner.
+/// owner, or if the file is longer than `PRIVATE_FILE_BYTES_MAX`.
 pub fn read(path: &Path) -> Result<Option<Zeroizing<String>>, SecretError> {
     let file = match regular_file::open(path) {
         Ok(file) => file,
@@ -32,11 +32,16 @@ pub fn read(path: &Path) -> Result<Option<Zeroizing<String>>, SecretError> {
     if data.permissions().mode() & 0o077 != 0 {
         return Err(SecretError::OpenToOthers(path.to_owned()));
     }
+    let bytes_max = limits::PRIVATE_FILE_BYTES_MAX;
+    let too_long = || failed(path, io::Error::other(format!("it has more than {bytes_max} bytes")));
+    if data.len() > bytes_max {
+        return Err(too_long());
+    }
     // Allocated once: a buffer that grows would leave copies behind.
-    let length = data.len().min(limits::PRIVATE_FILE_BYTES_MAX);
-    let mut text = Zeroizing::new(String::with_capacity(usize::try_from(length).unwrap_or_default() + 1));
-    file.take(limits::PRIVATE_FILE_BYTES_MAX).read_to_string(&mut text).map_err(|source| failed(path, source))?;
-    Ok(Some(text))
+    let mut text = Zeroizing::new(String::with_capacity(usize::try_from(data.len()).unwrap_or_default() + 1));
+    let read = file.take(bytes_max + 1).read_to_string(&mut text).map_err(|source| failed(path, source))?;
+    // The file may have grown since its length was read.
+    if read as u64 > bytes_max { Err(too_long()) } else { Ok(Some(text)) }
 }
 
 /// Returns true if every user of this machine can read the file: its mode allows it, and so does each folder above it.
@@ -55,7 +60,7 @@ pub fn create(path: &Path, text: &str) -> Result<(), SecretError> {
         .map_err(|source| failed(path, source))
 }
 
-fn write_temporary(path: &Path, text: &str) -> std::io::Result<()> {
+fn write_temporary(path: &Path, text: &str) -> io::Result<()> {
     // A file left behind by a crashed process must not pass its mode to the new file.
     match fs::remove_file(path) {
         Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
@@ -66,10 +71,10 @@ fn write_temporary(path: &Path, text: &str) -> std::io::Result<()> {
     file.sync_all()
 }
 
-fn sync_folder(path: &Path) -> std::io::Result<()> {
+fn sync_folder(path: &Path) -> io::Result<()> {
     File::open(path)?.sync_all()
 }
 
-fn failed(path: &Path, source: std::io::Error) -> SecretError {
+fn failed(path: &Path, source: io::Error) -> SecretError {
     SecretError::File { path: path.to_owned(), source }
 }

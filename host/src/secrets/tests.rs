@@ -3,7 +3,7 @@ use std::os::unix::fs::PermissionsExt;
 use parking_lot::Mutex;
 
 use super::*;
-use crate::regular_file;
+use crate::{limits::PRIVATE_FILE_BYTES_MAX, regular_file};
 
 const OLD: &str = "0000000000000000000000000000000000000000000000000000000000000001";
 const NEW: &str = "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAI=";
@@ -118,6 +118,18 @@ fn key_file_that_others_can_read_is_rejected() {
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o640)).unwrap();
     let error = MasterKeys::load(None, folder.path(), MissingKey::Create).unwrap_err();
     assert!(error.to_string().contains("chmod 600"), "{error}");
+}
+
+#[test]
+fn private_file_that_is_too_long_is_rejected() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.token");
+    let longest = "x".repeat(usize::try_from(PRIVATE_FILE_BYTES_MAX).unwrap());
+    private_file::create(&path, &longest).unwrap();
+    assert_eq!(private_file::read(&path).unwrap().unwrap().len(), longest.len());
+    private_file::create(&path, &(longest + "x")).unwrap();
+    let error = private_file::read(&path).unwrap_err().to_string();
+    assert!(error.ends_with("it has more than 65536 bytes"), "{error}");
 }
 
 #[test]

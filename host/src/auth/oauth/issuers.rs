@@ -31,7 +31,7 @@ pub struct Issuer {
     pub issuer: String,
     pub plugin: Arc<str>,
     pub audience: String,
-    /// The `typ` of its tokens, in lower case, such as "at+jwt".
+    /// The `typ` of its tokens, in lower case and without "application/", such as "at+jwt".
     pub token_type: String,
     pub keys: KeySource,
     /// Claim that holds the tenant: "acme/test".

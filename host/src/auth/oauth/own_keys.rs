@@ -13,13 +13,12 @@ use zeroize::{Zeroize, Zeroizing};
 use super::{
     Algorithm, KeyRotation, OAuthError, OAuthStore, Settings,
     jwk::KeySet,
-    overlap_ms,
     signing::{self, SigningKey},
 };
 use crate::clock::Timestamp;
 use crate::{
     changes::operator_action::{OperatorAction, ROTATE_TOKEN_KEYS},
-    limits::OWN_KEYS_MAX,
+    limits::{OWN_KEYS_MAX, TOKEN_LEEWAY_MS},
 };
 
 pub(super) struct OwnKeys {
@@ -42,6 +41,9 @@ struct StoredKey {
     pkcs8: String,
     /// Time at which the key stops verifying. `None` for the key that signs.
     until: Option<Timestamp>,
+    /// Longest lifetime of the tokens that the key has signed. Older versions did not store it.
+    #[serde(default)]
+    token_ms: u64,
 }
 
 impl Drop for StoredKey {
@@ -58,8 +60,16 @@ impl OwnKeys {
             Some(text) => serde_json::from_slice(&text).map_err(|_| OAuthError::Key("cannot be read"))?,
             None => Vec::new(),
         };
-        let keys = stored.into_iter().map(OwnKey::load).collect::<Result<Vec<_>, _>>()?;
+        let mut keys = stored.into_iter().map(OwnKey::load).collect::<Result<Vec<_>, _>>()?;
         let is_current = keys.first().is_some_and(|own| own.key.algorithm == settings.algorithm);
+        if let Some(own) = keys.first_mut()
+            && is_current
+            && settings.issuer.is_some()
+            && own.stored.token_ms < settings.token_ms
+        {
+            own.stored.token_ms = settings.token_ms;
+            store.save_keys(&serialize(&keys)?, None).await?;
+        }
         let own_keys = OwnKeys { keys: ArcSwap::from_pointee(keys), rotating: tokio::sync::Mutex::default() };
         if !is_current && settings.issuer.is_some() {
             own_keys.rotate(store, settings, (now, None)).await?;
@@ -85,17 +95,15 @@ impl OwnKeys {
             algorithm: algorithm.name().to_owned(),
             pkcs8: STANDARD.encode(pkcs8.as_slice()),
             until: None,
+            token_ms: settings.token_ms,
         })?];
-        let until = now.saturating_add(overlap_ms(settings));
         for mut own in self.valid(now) {
-            own.stored.until.get_or_insert(until);
+            // The setting may have been shortened since the key signed its last tokens.
+            let token_ms = own.stored.token_ms.max(settings.token_ms);
+            own.stored.until.get_or_insert(now.saturating_add(token_ms).saturating_add(TOKEN_LEEWAY_MS));
             keys.push(own);
         }
-        let stored: Vec<&StoredKey> = keys.iter().map(|own| &own.stored).collect();
-        // Allocated once: a buffer that grows would leave copies behind.
-        let length = stored.iter().map(|stored| stored.pkcs8.len() + 128).sum();
-        let mut text = Zeroizing::new(Vec::with_capacity(length));
-        serde_json::to_writer(&mut *text, &stored).map_err(|_| OAuthError::Key("cannot be serialised"))?;
+        let text = serialize(&keys)?;
         let mut ids = keys.iter().map(|own| own.key.id.clone());
         let rotation = KeyRotation { key: ids.next().unwrap_or_default(), algorithm, previous: ids.collect() };
         let action = operator.map(|operator| {
@@ -127,6 +135,15 @@ impl OwnKeys {
             keys.iter().filter(|own| own.stored.until.is_none_or(|until| now < until)).cloned().collect();
         valid.into_iter()
     }
+}
+
+fn serialize(keys: &[OwnKey]) -> Result<Zeroizing<Vec<u8>>, OAuthError> {
+    let stored: Vec<&StoredKey> = keys.iter().map(|own| &own.stored).collect();
+    // Allocated once: a buffer that grows would leave copies behind.
+    let length = stored.iter().map(|stored| stored.pkcs8.len() + 128).sum();
+    let mut text = Zeroizing::new(Vec::with_capacity(length));
+    serde_json::to_writer(&mut *text, &stored).map_err(|_| OAuthError::Key("cannot be serialised"))?;
+    Ok(text)
 }
 
 impl OwnKey {

@@ -11,7 +11,7 @@ use super::*;
 use crate::{
     auth::{Environment, PrincipalKind},
     changes::operator_action::OperatorAction,
-    limits::CLIENT_SECRET_OVERLAP_MS,
+    limits::{CLIENT_SECRET_OVERLAP_MS, TOKEN_LEEWAY_MS},
     outbound::{Roots, SystemResolver},
     secrets::SecretText,
 };
@@ -244,6 +244,32 @@ async fn previous_key_verifies_until_its_last_token_has_expired() {
     assert!(!is_valid(&oauth, &old, end).await);
     assert_eq!(oauth.jwks(end)["keys"].as_array().unwrap().len(), 1);
     assert_eq!(oauth.jwks(end)["keys"][0]["kid"], rotation.key.as_str());
+}
+
+#[tokio::test]
+async fn previous_key_verifies_until_its_last_token_has_expired_if_the_lifetime_was_shortened() {
+    for algorithm in [Algorithm::EdDsa, Algorithm::Es256] {
+        let store = Arc::default();
+        let first = open(settings(Algorithm::EdDsa), &store).await;
+        let client = first.create_client(new_client("notes"), NOW).await.unwrap();
+        let old = token(&first, &client).await;
+        // A restart with another algorithm rotates the keys.
+        let shortened = open(Settings { token_ms: 60_000, ..settings(algorithm) }, &store).await;
+        shortened.rotate_keys(NOW, None).await.unwrap();
+        assert!(is_valid(&shortened, &old, NOW + 599_999).await, "{algorithm:?}");
+        assert_eq!(shortened.jwks(NOW + 600_000 + TOKEN_LEEWAY_MS)["keys"].as_array().unwrap().len(), 1);
+    }
+}
+
+#[tokio::test]
+async fn longer_lifetime_of_tokens_is_stored_for_the_key_that_signs() {
+    let store = Arc::default();
+    let first = open(Settings { token_ms: 60_000, ..settings(Algorithm::EdDsa) }, &store).await;
+    let client = first.create_client(new_client("notes"), NOW).await.unwrap();
+    let old = token(&open(settings(Algorithm::EdDsa), &store).await, &client).await;
+    let shortened = open(Settings { token_ms: 60_000, ..settings(Algorithm::EdDsa) }, &store).await;
+    shortened.rotate_keys(NOW, None).await.unwrap();
+    assert!(is_valid(&shortened, &old, NOW + 599_999).await);
 }
 
 #[tokio::test]

@@ -1,6 +1,7 @@
 //! Validation of an access token for one plugin.
 //!
-//! A verified token is cached until it expires. Each use of a token of the host checks that its client is not revoked.
+//! A verified token is cached until it expires, for each plugin separately: an external issuer may be configured for
+//! several plugins, with different clients. Each use of a token of the host checks that its client is not revoked.
 //! Rejected tokens are not cached, so that a flood of wrong tokens uses no memory.
 
 use std::{collections::HashMap, sync::Arc};
@@ -18,7 +19,7 @@ use super::{
 use crate::clock::Timestamp;
 use crate::limits::{KEY_SCOPES_MAX, VERIFIED_TOKENS_MAX};
 
-/// Verified tokens by their hash.
+/// Verified tokens by the hash of the plugin and the token.
 #[derive(Default)]
 pub(super) struct Verified(RwLock<HashMap<[u8; 32], Entry>>);
 
@@ -39,18 +40,18 @@ impl OAuth {
         plugin: &str,
         now: Timestamp,
     ) -> Result<Arc<Principal>, CredentialError> {
-        let hash: [u8; 32] = Sha256::digest(text.as_bytes()).into();
+        let hash = hash(plugin, text);
         let entry = match self.verified.find(&hash, now) {
             Some(entry) => entry,
             None => {
                 let entry = self.verify(text, plugin, now).await.map_err(CredentialError::Token)?;
+                if *entry.plugin != *plugin {
+                    return Err(CredentialError::Token("it is for another plugin"));
+                }
                 self.verified.insert(hash, &entry, now);
                 entry
             }
         };
-        if *entry.plugin != *plugin {
-            return Err(CredentialError::Token("it is for another plugin"));
-        }
         if entry.is_own && self.clients.find_live(&entry.principal.subject).is_none() {
             return Err(CredentialError::Token("its client was revoked"));
         }
@@ -85,6 +86,11 @@ impl OAuth {
         let principal = Arc::new(client.principal(scopes));
         Ok(Entry { principal, plugin: Arc::clone(&client.plugin), expires_at: claims.expires_at(), is_own: true })
     }
+}
+
+fn hash(plugin: &str, token: &str) -> [u8; 32] {
+    // A plugin name contains no NUL.
+    Sha256::new().chain_update(plugin).chain_update([0_u8]).chain_update(token).finalize().into()
 }
 
 /// Validates a token of an external issuer whose audience and signature were verified.

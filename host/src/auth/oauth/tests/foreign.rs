@@ -95,6 +95,22 @@ async fn issuer_may_have_several_audiences() {
 }
 
 #[tokio::test]
+async fn token_is_valid_for_each_plugin_that_accepts_its_issuer() {
+    let key = key();
+    let other = Issuer {
+        name: "other".into(),
+        plugin: "things".into(),
+        clients: BTreeMap::from([("known".to_owned(), "globex/live".to_owned())]),
+        ..issuer(&key, None)
+    };
+    let oauth = open_with_issuers(vec![issuer(&key, None), other]).await;
+    let token = key.sign("at+jwt", &claims()).unwrap();
+    for (plugin, tenant) in [("notes", "acme/live"), ("things", "globex/live"), ("notes", "acme/live")] {
+        assert_eq!(&*oauth.authenticate(&token, plugin, NOW).await.unwrap().tenant, tenant);
+    }
+}
+
+#[tokio::test]
 async fn tokens_for_another_audience_issuer_or_plugin_are_rejected() {
     let key = key();
     let oauth = open_with_issuer(&key, None).await;
