@@ -185,6 +185,8 @@ pub const COUNTER_BLOCK: u64 = 64; // one write for this many numbers; a restart
 pub const CALL_COUNTERS_MAX: usize = 100;
 /// Counters with reserved numbers.
 pub const COUNTERS_MAX: usize = 10_000; // about two megabytes
+/// Tenants whose last line of the journal the writer caches.
+pub const CHAIN_HEADS_CACHED: usize = 10_000;
 /// Attempts to determine the outcome of a commit before its callers get `outcome-unknown`.
 pub const OUTCOME_TRIES_MAX: u32 = 5; // with the waits below about a second and a half
 /// Pause before the next attempt to determine the outcome of a commit.
@@ -418,8 +420,6 @@ pub const OLDEST_PENDING_CHECK_MS: u64 = 15_000;
 pub const FIND_ENTRIES_MAX: u32 = 1_000;
 /// Bodies of one page together. A page ends before it exceeds this, but contains at least one entry.
 pub const FIND_BYTES_MAX: usize = 8 << 20;
-/// Conditions of one query.
-pub const FIND_CONDITIONS_MAX: usize = 32;
 /// Values of one `one-of`.
 pub const ONE_OF_MAX: usize = 100;
 /// Values of a `one-of` that are looked up one by one in an index and merged. Each takes one SELECT, or several on a

@@ -2,6 +2,7 @@
 //!
 //! Changes nothing outside of itself, except that it fills the overlay with values that it loaded and takes numbers
 //! from counters. A key that was read once has the same value for the rest of the call, except in the pages of `find`.
+//! A call that read two versions of one record conflicts, even if it changes nothing.
 //!
 //! - `records`: get, insert, replace, delete, unique slots, guards. `find`: pages and counts.
 //! - `endpoints`: webhook endpoints. `destinations`: destinations of outgoing calls. `credentials`: keys and tokens.
@@ -105,6 +106,8 @@ pub struct Draft {
     /// Bytes of the values that it read.
     seen_bytes: usize,
     searches: Vec<CollectionSearch>,
+    /// `find` returned another version of a record than the call had read.
+    read_two_versions: bool,
     /// Written records by key. `None`: deleted.
     records: IndexMap<Key, Option<NewRecord>>,
     uniques: IndexMap<Key, Option<Arc<str>>>,
@@ -141,6 +144,7 @@ impl Draft {
             seen: IndexMap::new(),
             seen_bytes: 0,
             searches: Vec::new(),
+            read_two_versions: false,
             records: IndexMap::new(),
             uniques: IndexMap::new(),
             guards: IndexSet::new(),
@@ -204,6 +208,7 @@ impl Draft {
 
     fn into_parts(mut self, purpose: Purpose, record: Option<IdempotencyRecord>) -> Changes {
         let (charge, searches) = (self.charge.take(), std::mem::take(&mut self.searches));
+        let read_two_versions = self.read_two_versions;
         let (scope, model) = (self.call.scope.clone(), self.call.model.clone());
         let (waits_for, bodies) =
             (self.waits_for, self.bytes + record.as_ref().map_or(0, |record| record.sealed.len()));
@@ -226,6 +231,7 @@ impl Draft {
             running,
             set,
             searches,
+            read_two_versions,
             model,
             purpose,
             waits_for,
@@ -292,8 +298,10 @@ impl Draft {
     }
 
     fn note(&mut self, key: Key, version: Version, content: Content) -> Result<(), DraftError> {
-        self.check_keys()?;
+        // Only a new key counts towards the limit.
+        let has_room = self.check_keys();
         if let map::Entry::Vacant(vacant) = self.seen.entry(key) {
+            has_room?;
             self.seen_bytes = self.seen_bytes.saturating_add(content.bytes());
             vacant.insert(SeenValue { version, content });
         }

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use sqlx::Row;
 use sqlx::sqlite::SqliteRow;
+use sqlx::{Row, SqliteConnection};
 
 use super::apply::rows::int;
 use super::database::WriteTransaction;
@@ -35,7 +35,8 @@ const COLUMNS: &str = "id, plugin, organization, environment, scopes, secret, pr
                        created_at, revoked_at";
 
 impl Database {
-    /// Inserts a client, or replaces the one with the same id. `action` is added to the operators' journal.
+    /// Inserts a client, or replaces the one with the same id. `action` is added to the operators' journal, unless
+    /// the stored client was revoked already: it can only be revoked again.
     pub async fn put_client(&self, client: &StoredClient, action: Option<OperatorAction>) -> Result<(), DbError> {
         let scopes = serde_json::to_string(&client.scopes).map_err(|error| DbError::Corrupt(error.to_string()))?;
         let sql = format!("INSERT OR REPLACE INTO clients ({COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
@@ -51,8 +52,11 @@ impl Database {
             .bind(client.jwks.clone())
             .bind(int(client.created_at))
             .bind(client.revoked_at.map(int));
+        let id = client.id.clone();
         let write_row = async move |write: &mut WriteTransaction| {
+            let was_revoked = is_revoked(write.connection(), &id).await?;
             put.execute(write.connection()).await?;
+            let action = action.filter(|_| !was_revoked);
             insert_optional_action(write.connection(), action.as_ref()).await
         };
         self.write(move |write| Box::pin(write_row(write))).await
@@ -76,6 +80,11 @@ impl Database {
         };
         self.write(move |write| Box::pin(record(write))).await
     }
+}
+
+async fn is_revoked(connection: &mut SqliteConnection, id: &str) -> Result<bool, DbError> {
+    let sql = "SELECT EXISTS (SELECT 1 FROM clients WHERE id = ? AND revoked_at IS NOT NULL)";
+    Ok(sqlx::query_scalar(sql).bind(id).fetch_one(connection).await?)
 }
 
 fn client_of(row: &SqliteRow) -> Result<StoredClient, DbError> {
@@ -104,6 +113,8 @@ fn client_of(row: &SqliteRow) -> Result<StoredClient, DbError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::changes::operator_action::REVOKE_CLIENT;
+    use crate::db::swaps::SwapFilter;
     use crate::db::testing::TestFile;
 
     fn client(id: &str, created_at: Timestamp) -> StoredClient {
@@ -135,6 +146,19 @@ mod tests {
         };
         file.db.put_client(&with_keys, None).await.unwrap();
         assert_eq!(file.db.list_clients().await.unwrap(), [client("client_a", 1), with_keys]);
+    }
+
+    #[tokio::test]
+    async fn repeated_revocation_is_recorded_once_in_the_operators_journal() {
+        let file = TestFile::open().await;
+        file.db.put_client(&client("client_a", 1), None).await.unwrap();
+        for now in [60, 70] {
+            let revoked = StoredClient { revoked_at: Some(60), ..client("client_a", 1) };
+            let action = OperatorAction::done(now, "ada", ("notes", REVOKE_CLIENT), "client_a".to_owned());
+            file.db.put_client(&revoked, Some(action)).await.unwrap();
+        }
+        let lines = file.db.list_swaps(&SwapFilter::default(), 10).await.unwrap();
+        assert_eq!(lines.iter().map(|line| line.at).collect::<Vec<_>>(), [60]);
     }
 
     #[tokio::test]

@@ -24,7 +24,7 @@ use super::records::{RECORD_COLUMNS, record_of};
 use super::{Database, DbError};
 use crate::changes::change_set::{Field, Record};
 use crate::changes::scope::Scope;
-use crate::limits::{COUNT_MAX, FIND_BYTES_MAX, FIND_CONDITIONS_MAX, FIND_ENTRIES_MAX};
+use crate::limits::{CONDITIONS_MAX, COUNT_MAX, FIND_BYTES_MAX, FIND_ENTRIES_MAX};
 use condition::{Sql, field_of, index_field};
 use plan::Plan;
 
@@ -205,9 +205,9 @@ fn misuse<T>(message: String) -> Result<T, FindError> {
 }
 
 fn check(collection: &Collection, conditions: &[Condition]) -> Result<(), FindError> {
-    if conditions.len() > FIND_CONDITIONS_MAX {
+    if conditions.len() > CONDITIONS_MAX {
         return misuse(format!(
-            "find in {}: {} conditions, at most {FIND_CONDITIONS_MAX} are allowed",
+            "find in {}: {} conditions, at most {CONDITIONS_MAX} are allowed",
             collection.name,
             conditions.len()
         ));

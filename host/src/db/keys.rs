@@ -140,7 +140,7 @@ impl Database {
     /// Revokes a key, if it is not revoked yet, and deletes its copy. Returns the revoked key, or `None` if it does not
     /// exist.
     ///
-    /// `operator` is recorded in the operators' journal.
+    /// `operator` is recorded in the operators' journal, unless the key was revoked already.
     pub async fn revoke_key(
         &self,
         id: &str,
@@ -149,8 +149,9 @@ impl Database {
     ) -> Result<Option<StoredKey>, DbError> {
         let (id, operator) = (id.to_owned(), operator.map(str::to_owned));
         let revoke = async move |write: &mut WriteTransaction| {
+            let was_revoked = is_revoked(write.connection(), &id).await?;
             let key = revoke(write.connection(), &id, now).await?;
-            if let (Some(key), Some(operator)) = (&key, operator) {
+            if let (Some(key), Some(operator), false) = (&key, operator, was_revoked) {
                 let target = format!("{id} of {}/{}", key.organization, key.environment);
                 let action = OperatorAction::done(now, &operator, (&key.plugin, REVOKE_KEY), target);
                 insert_action(write.connection(), &action).await?;
@@ -168,6 +169,11 @@ impl Database {
         let uses = uses.to_vec();
         self.write(move |write| Box::pin(async move { touch_all(write, &uses).await })).await
     }
+}
+
+async fn is_revoked(connection: &mut SqliteConnection, id: &str) -> Result<bool, DbError> {
+    let sql = "SELECT EXISTS (SELECT 1 FROM keys WHERE id = ? AND revoked_at IS NOT NULL)";
+    Ok(sqlx::query_scalar(sql).bind(id).fetch_one(connection).await?)
 }
 
 /// Implements `Database::revoke_key`.
@@ -232,6 +238,7 @@ fn key_of(row: &SqliteRow) -> Result<StoredKey, DbError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::db::swaps::SwapFilter;
     use crate::db::testing::TestFile;
 
     fn key(id: &str, hash: u8) -> StoredKey {
@@ -272,6 +279,17 @@ mod tests {
         assert_eq!((revoked.last_used_at, revoked.revoked_at), (Some(50), Some(60)));
         assert!(file.db.revoke_key("key_b", 70, None).await.unwrap().is_none());
         assert_eq!(file.db.list_keys().await.unwrap().len(), 1);
+    }
+
+    #[tokio::test]
+    async fn repeated_revocation_is_recorded_once_in_the_operators_journal() {
+        let file = TestFile::open().await;
+        file.db.insert_key(&key("key_a", 1), None, None).await.unwrap();
+        for now in [60, 60, 70] {
+            file.db.revoke_key("key_a", now, Some("ada")).await.unwrap();
+        }
+        let lines = file.db.list_swaps(&SwapFilter::default(), 10).await.unwrap();
+        assert_eq!(lines.iter().map(|line| line.at).collect::<Vec<_>>(), [60]);
     }
 
     /// Inserts a signing key. A larger hash means a later creation time.

@@ -20,7 +20,7 @@ pub const HEADER_VALUE_BYTES_MAX: usize = 8 << 10;
 pub const HEADERS_BYTES_MAX: usize = 32 << 10;
 /// Milliseconds between two log lines about one dropped header of one plugin.
 pub const DROPPED_HEADER_LINE_MS: u64 = 60_000;
-/// Headers of plugins whose last such line is tracked. Bounded, because a plugin may send arbitrary names.
+/// Headers of one plugin whose last such line is tracked. Bounded, because a plugin may send arbitrary names.
 pub const DROPPED_HEADERS_TRACKED_MAX: usize = 256;
 /// Bytes of one of several reasons of a rejection, and of a single one, with the output of the component.
 pub const REFUSAL_REASON_BYTES_MAX: usize = 500;

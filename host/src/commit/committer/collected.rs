@@ -18,6 +18,8 @@ pub struct Changes {
     /// `None` for an anonymous call, which has read nothing and can change nothing.
     pub(in crate::commit) set: Option<ChangeSet>,
     pub(in crate::commit) searches: Vec<CollectionSearch>,
+    /// The call read two versions of one record, so its reads are checked even if it changes nothing.
+    pub(in crate::commit) read_two_versions: bool,
     pub(in crate::commit) model: Arc<DataModel>,
     pub(in crate::commit) purpose: Purpose,
     /// The newest version that the call read and that was not durable then.
@@ -67,6 +69,7 @@ impl Changes {
 
     /// Returns true if there is nothing to write and nothing to check.
     pub fn is_read_only(&self) -> bool {
-        self.purpose == Purpose::Commit && self.set.as_ref().is_none_or(ChangeSet::is_empty)
+        let is_unchecked = self.purpose == Purpose::Commit && !self.read_two_versions;
+        is_unchecked && self.set.as_ref().is_none_or(ChangeSet::is_empty)
     }
 }

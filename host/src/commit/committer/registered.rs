@@ -36,6 +36,9 @@ impl Committer {
     /// Commits a call that changed nothing, like [`Committer::commit`], and registers its reads. Returns `None` if a
     /// value that it read has or may have changed, if it has too many reads, or if it belongs to no tenant.
     pub async fn register_reads(&self, changes: Changes) -> Result<Option<RegisteredReads>, CommitError> {
+        if changes.read_two_versions {
+            return self.commit(changes, None).await.map(|()| None);
+        }
         let Changes { running, set, searches, waits_for, .. } = changes;
         self.wait_until_durable(&running, waits_for).await?;
         let Some(set) = set else { return Ok(None) };

@@ -134,7 +134,7 @@ impl Draft {
         }
         found.retain(|stored| !self.credentials.is_revoked(&stored.id));
         let now = self.call.now;
-        let own = self.credentials.issued_with(attribute).filter(|new| new.expires_at.is_none_or(|at| now < at));
+        let own = self.credentials.issued_with(attribute).filter(|new| is_valid(new, now));
         found.extend(own.map(|new| issued_form(new, now)));
         Ok(found)
     }
@@ -142,7 +142,8 @@ impl Draft {
     /// Revokes a credential. Returns true if it was valid.
     pub async fn revoke_credential(&mut self, id: &str) -> Result<bool, DraftError> {
         let scope = self.scope()?;
-        let issued = self.credentials.issued.iter().position(|new| *new.id == *id);
+        let now = self.call.now;
+        let issued = self.credentials.issued.iter().position(|new| *new.id == *id && is_valid(new, now));
         if let Some(position) = issued {
             self.credentials.issued.remove(position);
             return Ok(true);
@@ -205,6 +206,10 @@ impl Draft {
         let revoked = self.credentials.revoked.iter().filter(|revoked| revoked.attributes.contains(attribute)).count();
         Ok((stored + own).saturating_sub(revoked))
     }
+}
+
+fn is_valid(new: &NewCredential, now: Timestamp) -> bool {
+    new.expires_at.is_none_or(|at| now < at)
 }
 
 fn issued_form(new: &NewCredential, now: Timestamp) -> IssuedCredential {

@@ -20,7 +20,8 @@ pub struct FoundPage {
 
 impl Draft {
     /// Returns one page. The returned records are recorded as reads. Records that match later do not conflict, except
-    /// in the slot of a unique index.
+    /// in the slot of a unique index. If a returned record has another version than the call read before, the call
+    /// conflicts even if it changes nothing.
     pub async fn find(&mut self, collection: &str, query: &Query) -> Result<FoundPage, DraftError> {
         let collection = self.collection(collection)?;
         let Some(scope) = self.call.scope.clone() else { return Ok(FoundPage::default()) };
@@ -33,6 +34,7 @@ impl Draft {
         for (id, record) in page.entries {
             let key = Key { scope: scope.clone(), space: Space::Record(collection.name.clone()), name: id.clone() };
             let record = self.readable(&collection, &key, record)?;
+            self.read_two_versions |= self.seen.get(&key).is_some_and(|seen| seen.version != record.version);
             self.note(key, record.version, Content::Record(record.clone()))?;
             entries.push(stored_entry(&id, record));
         }

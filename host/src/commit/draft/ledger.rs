@@ -123,16 +123,16 @@ impl Draft {
         now.ok_or_else(|| misuse("a balance exceeds 256 bits"))
     }
 
-    /// Returns (asset, amount) of each asset that was ever posted to the account or whose balance this call has read,
-    /// sorted by asset.
+    /// Returns (asset, amount) of each asset that was ever posted to the account, including by transfers of this
+    /// call, sorted by asset.
     pub async fn balances(&mut self, account: &str) -> Result<Vec<(Arc<str>, I256)>, DraftError> {
         check_name("the name of an account", account)?;
         let Some(scope) = self.call.scope.clone() else { return Ok(Vec::new()) };
         self.running.shared.settle_all().await;
         let stored = self.database().list_balances(&scope, account).await?;
         let mut assets: IndexSet<Arc<str>> = stored.into_iter().map(|(asset, _)| asset).collect();
-        let own = self.ledger.lines.keys().filter(|(name, _)| &**name == account);
-        assets.extend(own.map(|(_, asset)| asset.clone()));
+        let posts = |transfer: &&Transfer| *transfer.debit == *account || *transfer.credit == *account;
+        assets.extend(self.ledger.transfers.values().filter(posts).map(|transfer| transfer.asset.clone()));
         assets.sort();
         let mut balances = Vec::with_capacity(assets.len());
         for asset in assets {

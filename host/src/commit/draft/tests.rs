@@ -7,7 +7,7 @@ use crate::changes::envelope::Envelope;
 use crate::commit::committer::CommitError;
 use crate::commit::testing::{Bench, call, decided_by, increment, model, number, transfer};
 use crate::db::find::{Comparison, Condition, Query, Value};
-use crate::limits::CALL_COUNTERS_MAX;
+use crate::limits::{CALL_COUNTERS_MAX, CALL_KEYS_MAX};
 
 fn titled(title: &str) -> String {
     format!(r#"{{"n":1,"title":"{title}","kind":"plain"}}"#)
@@ -121,6 +121,61 @@ async fn find_returns_records_accepted_before() {
     let (committed, found) = tokio::join!(commit, read);
     committed.unwrap();
     assert_eq!(found, (1, 1));
+}
+
+fn all_plain() -> Query {
+    Query { conditions: plain(), limit: 10, ..Query::default() }
+}
+
+/// Returns a call without changes that read a record, and then found a newer version of it.
+async fn reader_of_two_versions(bench: &Bench, titles: (&str, &str)) -> Draft {
+    let mut reader = bench.begin();
+    let read = reader.get("things", "one").await.unwrap().unwrap();
+    assert_eq!(&*read.body, titled(titles.0));
+    let change = async |draft: &mut Draft| draft.replace("things", "one", titled(titles.1)).await.map(Result::unwrap);
+    bench.run(change).await.unwrap();
+    let page = reader.find("things", &all_plain()).await.unwrap();
+    assert_eq!(&*page.entries[0].body, titled(titles.1));
+    reader
+}
+
+#[tokio::test]
+async fn call_without_changes_that_reads_two_versions_of_a_record_conflicts() {
+    let bench = Bench::open().await;
+    bench.run(async |draft| draft.insert("things", "one", titled("a")).await.map(Result::unwrap)).await.unwrap();
+    let reader = reader_of_two_versions(&bench, ("a", "b")).await;
+    let committed = bench.committer.commit(reader.into_changes(None), None).await;
+    assert!(matches!(committed, Err(CommitError::Conflict(_))), "{committed:?}");
+    let reader = reader_of_two_versions(&bench, ("b", "c")).await;
+    let registered = bench.committer.register_reads(reader.into_changes(None)).await;
+    assert!(matches!(registered, Err(CommitError::Conflict(_))));
+}
+
+#[tokio::test]
+async fn call_without_changes_that_reads_one_version_of_each_record_is_not_checked() {
+    let bench = Bench::open().await;
+    bench.run(async |draft| draft.insert("things", "one", titled("a")).await.map(Result::unwrap)).await.unwrap();
+    let mut reader = bench.begin();
+    reader.get("things", "one").await.unwrap();
+    reader.find("things", &all_plain()).await.unwrap();
+    bench.run(async |draft| increment(draft, "one").await).await.unwrap();
+    bench.committer.commit(reader.into_changes(None), None).await.unwrap();
+}
+
+#[tokio::test]
+async fn call_that_uses_all_its_keys_finds_records_that_it_has_read() {
+    let bench = Bench::open().await;
+    bench.run(async |draft| draft.insert("things", "one", titled("a")).await.map(Result::unwrap)).await.unwrap();
+    let mut draft = bench.begin();
+    draft.get("things", "one").await.unwrap();
+    let scope = draft.scope().unwrap();
+    for number in draft.seen.len()..CALL_KEYS_MAX {
+        let key = Key { scope: scope.clone(), space: Space::Guard, name: number.to_string().into() };
+        draft.note(key, 0, Content::Absent).unwrap();
+    }
+    assert_eq!(draft.find("things", &all_plain()).await.unwrap().entries.len(), 1);
+    let beyond = draft.get("things", "two").await;
+    assert!(matches!(beyond, Err(DraftError::Limit(_))), "{beyond:?}");
 }
 
 fn of_title(title: &str) -> Query {
@@ -262,6 +317,18 @@ async fn concurrent_transfers_cannot_overdraw_an_account() {
     assert_eq!(draft.balance("ann", "coin").await.unwrap(), 10);
     assert_eq!(draft.balances("bob").await.unwrap(), vec![(Arc::from("coin"), 90.into())]);
     assert_eq!(draft.balance("bank", "coin").await.unwrap(), -100);
+}
+
+#[tokio::test]
+async fn balances_exclude_assets_that_were_only_read() {
+    let bench = Bench::open().await;
+    let mut draft = bench.begin();
+    draft.balance("ann", "gold").await.unwrap();
+    draft.require("ann", "silver", None, None).await.unwrap();
+    assert_eq!(draft.balances("ann").await.unwrap().len(), 0);
+    draft.open_external("bank").await.unwrap();
+    draft.post(vec![transfer("t1", "bank", "ann", 5), transfer("t2", "ann", "bank", 5)]).await.unwrap().unwrap();
+    assert_eq!(draft.balances("ann").await.unwrap(), vec![(Arc::from("coin"), 0.into())]);
 }
 
 #[tokio::test]

@@ -11,8 +11,10 @@ use crate::changes::scope::Scope;
 use crate::clock::Timestamp;
 use crate::db::DbError;
 use crate::db::journal::{Hash, hash_line, hash_of};
+use crate::limits::CHAIN_HEADS_CACHED;
 
-/// Cached last line of each chain after the last batch. Cleared when a batch fails.
+/// Cached last line of each chain after the last batch. Cleared when a batch fails, and before a batch if there are too
+/// many.
 #[derive(Default)]
 pub(super) struct ChainHeads(HashMap<Scope, ChainHead>);
 
@@ -46,6 +48,10 @@ impl ChainHeads {
     }
 
     pub async fn write<'b>(&mut self, script: &mut Script<'b>, batch: &'b Batch) -> Result<(), DbError> {
+        // Not within a batch: the lines that it adds are not in the database yet.
+        if self.0.len() > CHAIN_HEADS_CACHED {
+            self.clear();
+        }
         let mut lines = Vec::new();
         for accepted in &batch.changes {
             let changes = &accepted.changes;
@@ -94,5 +100,43 @@ impl ChainHeads {
             None => Ok(ChainHead { seq: 0, hash: Hash::default() }),
             Some((seq, hash)) => Ok(ChainHead { seq, hash: hash_of(hash)? }),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::db::apply::Writer;
+    use crate::db::testing::{TestFile, batch, change, model, scope};
+
+    async fn append(writer: &mut Writer, version: u64) {
+        let line = JournalLine {
+            subject: "key_1".into(),
+            operation: "change-thing".into(),
+            request_id: "request_1".into(),
+            decided_by: None,
+            entry: "{}".into(),
+        };
+        let change = change(&model(vec![]), version, "acme/test").edit(|changes| changes.journal.push(line));
+        writer.apply(&batch(&format!("b{version}"), vec![change])).await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn cached_chain_heads_are_bounded_and_chains_continue() {
+        let file = TestFile::with(&model(vec![])).await;
+        let mut writer = file.db.writer();
+        append(&mut writer, 1).await;
+        for tenant in 0..CHAIN_HEADS_CACHED {
+            let head = ChainHead { seq: 1, hash: Hash::default() };
+            writer.cache.chains.0.insert(scope("notes", &format!("tenant{tenant}/test")), head);
+        }
+        append(&mut writer, 2).await;
+        assert_eq!(writer.cache.chains.0.len(), 1);
+        let lines: Vec<(i64, Vec<u8>, Vec<u8>)> = sqlx::query_as("SELECT seq, prev, hash FROM journal ORDER BY seq")
+            .fetch_all(&*file.db.readers())
+            .await
+            .unwrap();
+        assert_eq!(lines.iter().map(|(seq, ..)| *seq).collect::<Vec<_>>(), [1, 2]);
+        assert_eq!(lines[1].1, lines[0].2, "the second line continues the chain");
     }
 }

@@ -53,7 +53,7 @@ impl FieldTree {
     /// Returns one value for each path, in their order. The value is null if the body has none.
     pub fn extract(&self, body: &str, strictness: Strictness) -> Result<Vec<Field>, BodyError> {
         check_depth(body)?;
-        let mut found = Extraction { fields: vec![Field::Null; self.count], seen: 0, strictness };
+        let mut found = Extraction { fields: vec![Field::Null; self.count], seen: vec![false; self.count], strictness };
         let mut json = serde_json::Deserializer::from_str(body);
         json.deserialize_any(NodeVisitor { node: &self.root, found: &mut found })
             .and_then(|()| json.end())
@@ -110,8 +110,8 @@ fn check_depth(body: &str) -> Result<(), BodyError> {
 
 struct Extraction {
     fields: Vec<Field>,
-    /// One bit for each column that was already set.
-    seen: u64,
+    /// For each column, whether it was already set.
+    seen: Vec<bool>,
     strictness: Strictness,
 }
 
@@ -124,15 +124,14 @@ struct NodeVisitor<'a> {
 impl NodeVisitor<'_> {
     fn set<E: Error>(self, field: Field) -> Result<(), E> {
         let Some(column) = self.node.column else { return Ok(()) };
-        let bit = 1_u64.checked_shl(u32::try_from(column).unwrap_or(u32::MAX)).unwrap_or(0);
-        if self.found.seen & bit != 0 {
+        let Some(seen) = self.found.seen.get_mut(column) else { return Ok(()) };
+        if std::mem::replace(seen, true) {
             if self.found.strictness == Strictness::Lenient {
                 // The first member counts, as in SQLite.
                 return Ok(());
             }
             return Err(E::custom(format!("\"{}\" occurs twice in one object", self.node.name)));
         }
-        self.found.seen |= bit;
         if let Some(slot) = self.found.fields.get_mut(column) {
             *slot = field;
         }

@@ -2,6 +2,7 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 
+use super::extract::{FieldTree, Strictness};
 use super::{DataModel, ModelError, PrepareOptions};
 use crate::changes::change_set::Field;
 use crate::db::testing::{TestFile, batch, change, index, model, scope};
@@ -76,6 +77,19 @@ fn invalid_json_or_a_value_that_cannot_be_indexed_is_rejected() {
     }
     assert!(extract(&["b"], &long).is_ok());
     assert!(extract(&["a"], r#"{"a":"[[[[\"[["}"#).is_ok());
+}
+
+#[test]
+fn first_duplicate_member_counts_in_every_column_of_a_wide_table() {
+    let paths: Vec<String> = (0..70).map(|column| format!("c{column}")).collect();
+    let tree = FieldTree::new(paths.iter().map(String::as_str));
+    for (column, path) in paths.iter().enumerate() {
+        let body = format!(r#"{{"{path}":1,"{path}":2}}"#);
+        let fields = tree.extract(&body, Strictness::Lenient).unwrap();
+        assert_eq!(fields[column], Field::Integer(1), "{path}");
+        let error = tree.extract(&body, Strictness::Reject).unwrap_err().to_string();
+        assert!(error.contains("twice"), "{path}: {error}");
+    }
 }
 
 #[test]

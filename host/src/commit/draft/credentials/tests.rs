@@ -139,6 +139,7 @@ async fn expired_credential_is_neither_found_nor_revoked() {
     let expired = issue_until(&mut draft, "7", Some(now)).await;
     let valid = issue_until(&mut draft, "7", Some(now + 1)).await;
     assert_eq!(found(&mut draft, "7").await, std::slice::from_ref(&valid));
+    assert!(!draft.revoke_credential(&expired).await.unwrap(), "in the call that issued it");
     commit(&bench, draft).await.unwrap();
     let mut draft = begin(&bench, "acme/test");
     assert_eq!(found(&mut draft, "7").await, [valid]);
