@@ -32,8 +32,8 @@ const SUN_PER_BYTE: u64 = 1_000;
 const RESULT_BYTES: u64 = 64;
 /// Additional fee of the first transfer to an address.
 const ACTIVATION: u64 = 1_100_000;
-/// Maximum fee for the bytes of a token transfer: the part of its fee that does not pay for energy.
-const BYTES_FEE_MAX: u64 = 500_000;
+/// Maximum fee for the bytes of a token transfer in sun: the part of its fee that does not pay for energy.
+pub(crate) const BYTES_FEE_MAX: u64 = 500_000;
 
 /// A signed transaction and its signer.
 #[derive(Clone, Debug, PartialEq, Eq)]

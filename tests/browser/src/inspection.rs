@@ -52,10 +52,13 @@ const FOCUSED: &str = r#"(() => {
   return (element.id || element.textContent.trim()) + (seen ? "" : " (focus not visible)");
 })()"#;
 
+/// Script that returns the sum of all layout shifts so far, without those that follow a user action.
 const LAYOUT_SHIFT: &str = r#"new Promise((resolve) => {
-  const observer = new PerformanceObserver(() => {});
+  let sum = 0;
+  const add = (shifts) => shifts.filter((shift) => !shift.hadRecentInput).forEach((shift) => { sum += shift.value; });
+  const observer = new PerformanceObserver((list) => add(list.getEntries()));
   observer.observe({ type: "layout-shift", buffered: true });
-  requestAnimationFrame(() => requestAnimationFrame(() => resolve(observer.takeRecords().reduce((sum, shift) => sum + shift.value, 0))));
+  requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(() => { add(observer.takeRecords()); resolve(sum); })));
 })"#;
 
 impl Tab<'_> {
@@ -133,4 +136,24 @@ fn decode_png(file: &[u8]) -> Screenshot {
     let shade = |pixel: &[u8]| (pixel.iter().take(3).map(|value| u32::from(*value)).sum::<u32>() / 3) as u8;
     let shades = bytes[..info.buffer_size()].chunks(samples).map(shade).collect();
     Screenshot { width: info.width as usize, height: info.height as usize, shades }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::server::{self, Response};
+
+    #[test]
+    fn layout_shift_is_measured() {
+        let Some(mut browser) = crate::acquire() else { return };
+        let body = "<!doctype html><title>shift</title><div id=a></div><p>text</p>\
+                    <script>setTimeout(() => { a.style.height = '200px'; document.title = 'shifted'; }, 100)</script>";
+        let page = server::start(move |_| Response {
+            status: 200,
+            headers: vec![("content-type".to_owned(), "text/html".to_owned())],
+            body: body.to_owned(),
+        });
+        let mut tab = browser.open(&page);
+        tab.wait_for("document.title === 'shifted'");
+        assert!(tab.layout_shift() > 0.0);
+    }
 }

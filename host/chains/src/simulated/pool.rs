@@ -88,9 +88,8 @@ impl Ledger<'_> {
         }
         let replaced = self.find_replaced(incoming).await?;
         if let Some((_, price, tip, cost)) = &replaced {
-            let floor =
-                |blob: &[u8]| Ok::<_, StoreError>(amount(blob)?.saturating_mul(REPLACEMENT_PERCENT.into()) / 100);
-            if U256::from(incoming.price.0) < floor(price)? || U256::from(incoming.price.1) < floor(tip)? {
+            let (price, tip) = (replacement_price(amount(price)?), replacement_price(amount(tip)?));
+            if U256::from(incoming.price.0) < price || U256::from(incoming.price.1) < tip {
                 return Ok(Admission::rejected("a replacement must offer at least a tenth more"));
             }
             sender.reserved = sender.reserved.saturating_sub(amount(cost)?);
@@ -204,6 +203,22 @@ impl Ledger<'_> {
     }
 }
 
+/// Returns the lowest price that may replace `price`, rounded up.
+fn replacement_price(price: U256) -> U256 {
+    price.saturating_mul(REPLACEMENT_PERCENT.into()).saturating_add(U256::new(99)) / 100
+}
+
 pub(super) fn read_plan(json: &str) -> Result<Plan, StoreError> {
     serde_json::from_str(json).map_err(|_| StoreError::Broken("a plan"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn replacement_of_a_small_price_must_offer_more() {
+        let floors = [0, 1, 3, 10, 11, 100].map(|price| replacement_price(U256::new(price)));
+        assert_eq!(floors, [0, 2, 4, 11, 13, 110].map(U256::new));
+    }
 }

@@ -34,8 +34,6 @@ const FAUCET_TOKENS_MAX: u32 = 1_000_000;
 const FAUCET_KEY_BYTES_MAX: usize = 512;
 /// Maximum fee of a TRX transfer in sun: its bytes and the activation of the recipient.
 const TRON_COIN_FEE: u64 = 1_400_000;
-/// Maximum fee for the bytes of a token transfer in sun.
-const TRON_TOKEN_BYTES_FEE: u64 = 500_000;
 
 /// hash, sender, state, block, fee, plan, id
 type TransactionRow = (String, String, i64, Option<i64>, Option<Vec<u8>>, String, i64);
@@ -255,7 +253,7 @@ impl SimulatedChain {
                 anchor: tron::write_anchor(&timeline.hash(deep), timeline.time_ms(head)),
                 price: SUN_PER_UNIT.into(),
                 coin_fee: TRON_COIN_FEE.into(),
-                token_fee: TOKEN_ENERGY_FEE.saturating_add(TRON_TOKEN_BYTES_FEE).into(),
+                token_fee: TOKEN_ENERGY_FEE.saturating_add(tron::BYTES_FEE_MAX).into(),
             },
             Family::Solana => Terms {
                 anchor: self.hash(deep),

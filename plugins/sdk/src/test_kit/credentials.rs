@@ -22,13 +22,16 @@ pub struct IssuedCredential {
 pub(super) struct Credentials {
     /// Credentials in order of issue.
     issued: Vec<IssuedCredential>,
+    /// Number of credentials issued so far, including revoked ones.
+    issued_count: u64,
     /// Passwords by hash.
     passwords: BTreeMap<String, String>,
 }
 
 impl Credentials {
     pub fn issue(&mut self, tenant: &str, kind: &'static str, grant: &Grant, now: u64) -> Issued {
-        let number = self.issued.len() + 1;
+        self.issued_count += 1;
+        let number = self.issued_count;
         let (id, secret) = (format!("cred_{number:010}"), format!("secret-{kind}-{number:010}"));
         let issued = Issued { id: id.clone(), secret: secret.clone() };
         let (tenant, grant) = (tenant.to_owned(), grant.clone());
@@ -88,5 +91,28 @@ impl TestHost {
     /// Returns the keys and tokens that were issued and are not revoked, oldest first.
     pub fn issued(&self) -> Vec<IssuedCredential> {
         self.committed.borrow().credentials.issued.clone()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn grant() -> Grant {
+        Grant { label: String::new(), attributes: Vec::new(), scopes: Vec::new(), expires_at: None, signs: false }
+    }
+
+    #[test]
+    fn revoked_id_and_secret_are_not_issued_again() {
+        let mut credentials = Credentials::default();
+        let revoked = credentials.issue("acme/test", "api-key", &grant(), 0);
+        let kept = credentials.issue("acme/test", "api-key", &grant(), 0);
+        assert!(credentials.revoke("acme/test", &revoked.id, 0));
+        let newest = credentials.issue("acme/test", "api-key", &grant(), 0);
+        assert_ne!(newest.id, kept.id);
+        assert_ne!(newest.secret, kept.secret);
+        assert!(credentials.revoke("acme/test", &newest.id, 0));
+        let remaining: Vec<&str> = credentials.issued.iter().map(|issued| issued.id.as_str()).collect();
+        assert_eq!(remaining, [kept.id.as_str()]);
     }
 }

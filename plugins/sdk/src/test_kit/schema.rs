@@ -39,12 +39,15 @@ pub fn check(document: &Value, schema: &Value, value: &Value, path: &str) {
     }
 }
 
-/// Validates a value. A member that the schema does not name is an error, because the document does not describe it.
+/// Validates a value. A member that the schema does not name is an error, because the document does not describe it,
+/// unless `additionalProperties` allows it.
 fn validate(document: &Value, schema: &Value, value: &Value, path: &str) -> Result<(), String> {
     validate_part(document, schema, value, path)?;
     let (named, members) = (names(document, schema), value.as_object());
-    let unnamed =
-        members.into_iter().flat_map(Map::keys).find(|name| !named.is_empty() && !named.contains(&name.as_str()));
+    if named.is_empty() || has_additional(document, schema) {
+        return Ok(());
+    }
+    let unnamed = members.into_iter().flat_map(Map::keys).find(|name| !named.contains(&name.as_str()));
     unnamed.map_or(Ok(()), |name| Err(format!("{path}/{name} is not in the document")))
 }
 
@@ -54,6 +57,14 @@ fn names<'a>(document: &'a Value, schema: &'a Value) -> Vec<&'a str> {
     let own = schema.get("properties").and_then(Value::as_object).into_iter().flat_map(Map::keys).map(String::as_str);
     let parts = schema.get("allOf").and_then(Value::as_array).into_iter().flatten();
     own.chain(parts.flat_map(|part| names(document, part))).collect()
+}
+
+/// Returns whether the `additionalProperties` of a schema or of one of its `allOf` parts describe unnamed members.
+fn has_additional(document: &Value, schema: &Value) -> bool {
+    let schema = resolve(document, schema);
+    let mut parts = schema.get("allOf").and_then(Value::as_array).into_iter().flatten();
+    schema.get("additionalProperties").is_some_and(|additional| *additional != false)
+        || parts.any(|part| has_additional(document, part))
 }
 
 /// Validates a value against one schema. Members that the schema does not name are allowed.
@@ -97,7 +108,8 @@ fn validate_part(document: &Value, schema: &Value, value: &Value, path: &str) ->
                 validate(document, expected, item, &format!("{path}/{index}"))
             })?,
             "properties" => check_members(document, (expected.as_object(), value.as_object()), path)?,
-            "description" | "example" | "examples" | "format" | "default" | "title" | "additionalProperties" => true,
+            "additionalProperties" => check_additional(document, (keywords, expected), value, path)?,
+            "description" | "example" | "examples" | "format" | "default" | "title" => true,
             other => return Err(format!("{path}: the keyword {other} is not supported")),
         };
         if !holds {
@@ -127,6 +139,28 @@ fn check_members(document: &Value, (schemas, members): (Members, Members), path:
     for (name, value) in members {
         let Some(schema) = schemas.get(name) else { continue };
         validate(document, schema, value, &format!("{path}/{name}"))?;
+    }
+    Ok(true)
+}
+
+/// Validates the members that the `properties` of the same schema do not name.
+fn check_additional(
+    document: &Value,
+    (keywords, additional): (&Map<String, Value>, &Value),
+    value: &Value,
+    path: &str,
+) -> Result<bool, String> {
+    let named = keywords.get("properties").and_then(Value::as_object);
+    for (name, member) in value.as_object().into_iter().flatten() {
+        if named.is_some_and(|named| named.contains_key(name)) {
+            continue;
+        }
+        let path = format!("{path}/{name}");
+        match additional {
+            Value::Bool(true) => {}
+            Value::Bool(false) => return Err(format!("{path} is not in the document")),
+            schema => validate(document, schema, member, &path)?,
+        }
     }
     Ok(true)
 }
@@ -164,6 +198,27 @@ mod tests {
             Err("it/at is not in the document".to_owned())
         );
         assert!(result(&both, json!({"at": 1})).is_err() && result(&both, json!({"id": "a", "at": "b"})).is_err());
+    }
+
+    #[test]
+    fn additional_members_are_validated() {
+        let result = |additional: Value, value: Value| {
+            let schema = json!({"properties": {"id": {"type": "string"}}, "additionalProperties": additional});
+            validate(&Value::Null, &schema, &value, "it")
+        };
+        assert_eq!(result(json!(true), json!({"id": "a", "at": 1})), Ok(()));
+        assert_eq!(result(json!({"type": "number"}), json!({"id": "a", "at": 1})), Ok(()));
+        let wrong = Err("it/at: \"b\" is not type \"number\"".to_owned());
+        assert_eq!(result(json!({"type": "number"}), json!({"id": "a", "at": "b"})), wrong);
+        assert_eq!(result(json!(false), json!({"id": "a"})), Ok(()));
+        assert_eq!(result(json!(false), json!({"at": 1})), Err("it/at is not in the document".to_owned()));
+    }
+
+    #[test]
+    fn additional_members_are_rejected_by_a_schema_without_properties() {
+        let schema = json!({"type": "object", "additionalProperties": false});
+        let result = validate(&Value::Null, &schema, &json!({"at": 1}), "it");
+        assert_eq!(result, Err("it/at is not in the document".to_owned()));
     }
 
     #[test]

@@ -14,7 +14,7 @@ use anyhow::{Context, ensure};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use super::{BenchPlan, report::median_of, servers::FLEET_GRANTS};
+use super::{BenchPlan, lifecycle::is_serving, report::median_of, servers::FLEET_GRANTS};
 use crate::{
     guests,
     program::{PluginSection, Program, ProgramPlan, sibling_binary},
@@ -132,8 +132,7 @@ async fn wait_until_served(program: &Program, component: &Path) -> anyhow::Resul
     let mut operator = program.operator()?;
     loop {
         let listed = operator.send("GET", "/v1/plugins", &[], b"").await?.json();
-        let served = listed.pointer("/0/serving/hash").and_then(|served| served.as_str());
-        if served == Some(&hash) {
+        if is_serving(&listed, &hash) {
             return Ok(());
         }
         ensure!(

@@ -8,6 +8,7 @@ use std::{
 
 use anyhow::{Context, ensure};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use super::{report::BenchReport, servers::Server};
@@ -66,7 +67,7 @@ async fn time_deploy(server: &Server, component: &[u8]) -> anyhow::Result<f64> {
     let response = server.program()?.deploy("fleet", component).await?;
     let text = String::from_utf8_lossy(&response.body);
     ensure!((200..300).contains(&response.status), "a deploy was refused: {} {text}", response.status);
-    Client::new(server.address, server.key()).call("GET", FIRST_PATH, &serde_json::Value::Null).await?;
+    Client::new(server.address, server.key()).call("GET", FIRST_PATH, &Value::Null).await?;
     Ok(milliseconds(started))
 }
 
@@ -79,13 +80,18 @@ async fn time_file(server: &Server, component: &[u8]) -> anyhow::Result<f64> {
     fs::rename(&temporary, server.component())?;
     let mut operator = server.program()?.operator()?;
     loop {
-        let listed = operator.send("GET", "/v1/plugins", &[], b"").await?;
-        if String::from_utf8_lossy(&listed.body).contains(&hash) {
+        let listed = operator.send("GET", "/v1/plugins", &[], b"").await?.json();
+        if is_serving(&listed, &hash) {
             return Ok(milliseconds(started));
         }
         ensure!(started.elapsed().as_secs() < SWAP_SECONDS_MAX, "the new file is not served");
         tokio::time::sleep(POLL).await;
     }
+}
+
+/// Returns whether the first plugin of the operators' list serves the component with this hash.
+pub(super) fn is_serving(listed: &Value, hash: &str) -> bool {
+    listed.pointer("/0/serving/hash").and_then(Value::as_str) == Some(hash)
 }
 
 async fn time_start(program: Program, key: &str) -> anyhow::Result<(f64, Program)> {
@@ -124,4 +130,18 @@ pub fn measure_calls(report: &mut BenchReport) -> anyhow::Result<()> {
     let output = Command::new(binary).stderr(Stdio::inherit()).output()?;
     report.calls = Some(serde_json::from_slice(&output.stdout).with_context(|| format!("reading {CALL_BINARY}"))?);
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn parked_version_is_not_serving() {
+        let listed = json!([{ "serving": { "hash": "a1" }, "parked": { "hash": "b2" }, "kept": null }]);
+        assert!(is_serving(&listed, "a1"));
+        assert!(!is_serving(&listed, "b2"));
+    }
 }

@@ -13,7 +13,7 @@ use std::{
 use anyhow::Context;
 use serde_json::Value;
 use tokio::{
-    io::{AsyncReadExt, AsyncWriteExt},
+    io::{AsyncReadExt, AsyncWriteExt, Interest},
     net::{TcpSocket, TcpStream},
     task::JoinHandle,
 };
@@ -115,14 +115,15 @@ async fn run_connection(attack: Attack, address: SocketAddr, bytes: &[u8]) -> an
     }
 }
 
-/// Polls without reading: a closed connection reports an error, or its end after the buffer is empty.
+/// Polls without reading until the server has closed the connection, even if bytes before its end are unread. The end
+/// is not detected while unread bytes fill the receive buffer.
 async fn wait_for_end(stream: TcpStream) -> anyhow::Result<()> {
     loop {
         tokio::time::sleep(std::time::Duration::from_millis(500)).await;
         if let Some(error) = stream.take_error()? {
             return Err(error.into());
         }
-        if stream.peek(&mut [0; 1]).await? == 0 {
+        if stream.ready(Interest::READABLE).await?.is_read_closed() {
             return Ok(());
         }
     }
@@ -190,4 +191,23 @@ async fn first_event(address: SocketAddr, key: &str) -> anyhow::Result<String> {
     let page = client.call("GET", "/v1/events", &Value::Null).await?;
     let id = page.pointer("/events/0/id").and_then(Value::as_str).context("no event")?;
     Ok(id.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use tokio::net::TcpListener;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn closed_connection_with_unread_bytes_has_ended() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let client = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
+        let (mut server, _) = listener.accept().await.unwrap();
+        server.write_all(b"unread").await.unwrap();
+        drop(server);
+        tokio::time::timeout(Duration::from_secs(30), wait_for_end(client)).await.unwrap().unwrap();
+    }
 }

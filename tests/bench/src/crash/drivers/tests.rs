@@ -63,6 +63,16 @@ async fn event_deleted_after_it_was_read_is_detected() {
     assert!(error.to_string().contains("2 events for 3 acknowledged changes"));
 }
 
+#[tokio::test]
+async fn oldest_events_that_retention_deleted_after_they_were_read_pass() {
+    let database = corrupted_by("").await;
+    let actor = [Actor { position: 3, ..Actor::new("driver_a".to_owned(), track) }];
+    let mut checker = EventChecker::default();
+    checker.check(&database.file(), &actor).await.unwrap();
+    database.execute("DELETE FROM events WHERE seq <= 2").await;
+    checker.check(&database.file(), &actor).await.unwrap();
+}
+
 #[test]
 fn position_survives_json() {
     for position in [1, 2, 999_999, 1_234_567, 89_999_999] {
