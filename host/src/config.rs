@@ -139,7 +139,7 @@ pub struct HttpConfig {
     pub shutdown_ms: u64,
     /// Origins that browsers may call from. Empty if CORS is off.
     pub cors_origins: Vec<String>,
-    /// Peers whose X-Forwarded-For and X-Forwarded-Proto are trusted.
+    /// Peers whose X-Forwarded-For and X-Forwarded-Proto are trusted. IPv4-mapped IPv6 addresses are stored as IPv4.
     pub trusted_proxies: Vec<std::net::IpAddr>,
     /// Certificate of `listen`. `None` for plain HTTP.
     pub tls: Option<CertificateFiles>,
@@ -194,7 +194,7 @@ pub struct IssuerConfig {
     pub issuer: String,
     pub plugin: Arc<str>,
     pub audience: String,
-    /// Lower case.
+    /// In lower case, without "application/".
     pub token_type: String,
     pub keys: IssuerKeys,
     pub tenant_claim: Option<String>,

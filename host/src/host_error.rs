@@ -113,7 +113,9 @@ impl HostError {
             }
             HostError::BodyTooLarge => "The body is larger than the operation accepts.",
             HostError::RateLimited => "The key has exceeded its rate limit; `Retry-After` gives the time to wait.",
-            HostError::DeadlineExceeded => "The call did not finish before its deadline. Nothing was changed.",
+            HostError::DeadlineExceeded => {
+                "The call did not finish before its deadline, or it waited for a permit until too little time was left to run. Nothing was changed."
+            }
             HostError::OutcomeUnknown => {
                 "The change may or may not have been made. Repeat the request with the same idempotency key, or read the current state."
             }

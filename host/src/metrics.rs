@@ -244,7 +244,7 @@ impl Families {
             commits: counter("tenon_commits_total", "Change sets of calls that became durable.", &pair)?,
             reruns: counter(
                 "tenon_reruns_total",
-                "Runs that were discarded because another call committed first, or for a reply or a password.",
+                "Runs discarded because another call committed first, or for a reply, a password, or more memory.",
                 &pair,
             )?,
             cached_answers: counter(

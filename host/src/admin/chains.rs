@@ -172,7 +172,7 @@ fn chain_error(error: ChainError, (blockchain, network): (&str, NetworkSide), in
             AdminError::invalid(format!("{name} accepts at most {max} at once."), "Send fewer.")
         }
         ChainError::Timeout => AdminError::conflict(
-            format!("{name} does not answer. The requested action may have been done."),
+            format!("{name} does not answer."),
             Vec::new(),
             format!("End an injected silence with `tenon chain fault {blockchain} off --network {side}`."),
         ),

@@ -32,9 +32,10 @@ impl Host for CallState {
     }
 
     async fn find(&mut self, attribute: Pair) -> wasmtime::Result<Vec<wit::Credential>> {
-        let wait_started = self.meter(size_of(&attribute))?;
+        self.count(size_of(&attribute))?;
         // No credential can have an invalid attribute.
         let Ok(attribute) = Attribute::new(attribute.name, attribute.value) else { return Ok(Vec::new()) };
+        let wait_started = self.begin_wait();
         let found = self.draft().find_credentials(&attribute).await.map_err(trap)?;
         self.end_wait(wait_started).await;
         let credential = |issued: IssuedCredential| wit::Credential {
@@ -58,8 +59,9 @@ impl Host for CallState {
     }
 
     async fn revoke_all(&mut self, attribute: Pair) -> wasmtime::Result<u32> {
-        let wait_started = self.meter(size_of(&attribute))?;
+        self.count(size_of(&attribute))?;
         let Ok(attribute) = Attribute::new(attribute.name, attribute.value) else { return Ok(0) };
+        let wait_started = self.begin_wait();
         let revoked = self.draft().revoke_credentials(&attribute).await.map_err(trap);
         self.end_wait(wait_started).await;
         revoked

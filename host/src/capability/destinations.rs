@@ -21,7 +21,7 @@ use crate::{
 
 impl Host for CallState {
     async fn put(&mut self, destination: wit::Destination) -> wasmtime::Result<Result<(), wit::Refusal>> {
-        let wait_started = self.meter(size_of(&destination))?;
+        self.count(size_of(&destination))?;
         let wit::Destination { name, base_url, kind, settings, secrets } = destination;
         let settings: Vec<_> = settings.into_iter().map(|pair| (pair.name, pair.value)).collect();
         let secrets: Vec<_> = secrets.into_iter().map(|pair| (pair.name, SecretText::new(pair.value))).collect();
@@ -47,6 +47,7 @@ impl Host for CallState {
         };
         let made =
             Destination::new((&scope, &name), (base_url, kind), &settings, &secrets, &self.outbound_context().sealing)?;
+        let wait_started = self.begin_wait();
         let done = self.draft().put_destination(&name, &made).await.map_err(trap)?;
         self.end_wait(wait_started).await;
         let too_many = |_| wit::Refusal::Other(format!("a tenant has at most {DESTINATIONS_MAX} destinations"));
@@ -54,20 +55,22 @@ impl Host for CallState {
     }
 
     async fn remove(&mut self, name: String) -> wasmtime::Result<bool> {
-        let wait_started = self.meter(name.len())?;
+        self.count(name.len())?;
         if check_destination_name(&name).is_err() {
             return Ok(false);
         }
+        let wait_started = self.begin_wait();
         let removed = self.draft().remove_destination(&name).await.map_err(trap);
         self.end_wait(wait_started).await;
         removed
     }
 
     async fn get(&mut self, name: String) -> wasmtime::Result<Option<wit::Destination>> {
-        let wait_started = self.meter(name.len())?;
+        self.count(name.len())?;
         if check_destination_name(&name).is_err() {
             return Ok(None);
         }
+        let wait_started = self.begin_wait();
         let found = self.draft().find_destination(&name).await.map_err(trap)?;
         self.end_wait(wait_started).await;
         let Some(Destination { base_url, kind, settings, .. }) = found else { return Ok(None) };

@@ -54,12 +54,13 @@ impl Host for CallState {
         index: u32,
         document: String,
     ) -> wasmtime::Result<Result<String, String>> {
-        let wait_started = self.meter(blockchain.len() + document.len())?;
+        self.count(blockchain.len() + document.len())?;
         let KeyName { family, path } = key_name(&blockchain, index)?;
         let data = match TypedData::read(&document) {
             Ok(data) => data,
             Err(error) => return Ok(Err(error.to_string())),
         };
+        let wait_started = self.begin_wait();
         let signed = family.sign_typed_data(&self.seed().await?, &path, &data);
         self.end_wait(wait_started).await;
         Ok(signed.map_err(|error| error.to_string()))
@@ -72,7 +73,7 @@ impl Host for CallState {
         transfer: wit::Transfer,
         terms: chains::Terms,
     ) -> wasmtime::Result<Result<wit::Signed, String>> {
-        let wait_started = self.meter(transfer.recipient.len() + transfer.amount.len() + terms.anchor.len())?;
+        self.count(transfer.recipient.len() + transfer.amount.len() + terms.anchor.len())?;
         let KeyName { path, .. } = key_name(&blockchain, index)?;
         let chain = self.chain(&blockchain)?;
         let (amount, terms) = match (U256::from_str_radix(&transfer.amount, 10), read_terms(&terms)) {
@@ -86,6 +87,7 @@ impl Host for CallState {
             amount,
             sequence: transfer.sequence,
         };
+        let wait_started = self.begin_wait();
         let signed = tenon_chains::sign_transfer(chain.facts(), &self.seed().await?, &path, &transfer, &terms);
         self.end_wait(wait_started).await;
         Ok(signed.map(signed_text).map_err(|error| error.to_string()))
@@ -107,7 +109,7 @@ impl Host for CallState {
     }
 
     async fn show_private_key(&mut self, blockchain: String, index: u32) -> wasmtime::Result<Option<String>> {
-        let wait_started = self.meter(blockchain.len())?;
+        self.count(blockchain.len())?;
         let KeyName { family, path } = key_name(&blockchain, index)?;
         if !self.shows_private_keys() {
             return Ok(None);
@@ -115,6 +117,7 @@ impl Host for CallState {
         let line = serde_json::json!({"private-key-shown": {"blockchain": blockchain, "path": path.to_string()}});
         let decided_by = self.decided_by();
         self.draft().append_journal(decided_by, line.to_string()).map_err(trap)?;
+        let wait_started = self.begin_wait();
         let private_key = family.show_private_key(&self.seed().await?, &path)?;
         self.end_wait(wait_started).await;
         Ok(Some(private_key.to_string()))

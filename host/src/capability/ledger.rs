@@ -45,7 +45,7 @@ impl Host for CallState {
                 + transfer.asset.len()
                 + transfer.memo.len()
         });
-        let wait_started = self.meter(bytes.sum())?;
+        self.count(bytes.sum())?;
         if transfers.len() > TRANSFERS_MAX {
             wasmtime::bail!("post takes at most {TRANSFERS_MAX} transfers, not {}", transfers.len());
         }
@@ -66,6 +66,7 @@ impl Host for CallState {
                 memo: transfer.memo.into(),
             });
         }
+        let wait_started = self.begin_wait();
         let answer = self.draft().post(postings).await.map_err(trap);
         self.end_wait(wait_started).await;
         Ok(answer?.map_err(refusal))

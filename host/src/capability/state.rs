@@ -180,14 +180,20 @@ impl CallState {
         self.core.as_ref().map(CoreUse::next_tick)
     }
 
-    /// Counts a host call that may wait for the database, and releases the core meanwhile. Returns the start time for
-    /// `end_wait`.
+    /// Counts a host call that may wait for the database, and begins its wait. A host call that may return to the guest
+    /// without a wait uses [`CallState::count`], and [`CallState::begin_wait`] after its checks.
     pub fn meter(&mut self, bytes: usize) -> wasmtime::Result<Instant> {
         self.count(bytes)?;
+        Ok(self.begin_wait())
+    }
+
+    /// Releases the core while a host call waits. Returns the start time for `end_wait`, without which the guest would
+    /// continue without a core.
+    pub fn begin_wait(&self) -> Instant {
         if let Some(core) = &self.core {
             core.pause();
         }
-        Ok(Instant::now())
+        Instant::now()
     }
 
     /// Counts a host call and the bytes of its arguments, which the draft may keep. Returns a trap if a limit of
@@ -240,7 +246,7 @@ impl CallState {
         Ok(())
     }
 
-    /// Ends a host call that `meter` counted. Waiting for the database is not charged as computation.
+    /// Ends the wait of a host call. Waiting for the database is not charged as computation.
     pub async fn end_wait(&mut self, since: Instant) {
         self.waited_past_tick |= since.elapsed() >= Duration::from_millis(EPOCH_TICK_MS);
         if let Some(resume) = self.core.as_ref().and_then(CoreUse::resume) {

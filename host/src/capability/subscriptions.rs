@@ -17,7 +17,7 @@ use crate::{
 
 impl Host for CallState {
     async fn put(&mut self, endpoint: wit::Endpoint) -> wasmtime::Result<Result<(), wit::Refusal>> {
-        let wait_started = self.meter(size_of(&endpoint))?;
+        self.count(size_of(&endpoint))?;
         if let Err(refusal) = self.check_url(&endpoint.url) {
             return Ok(Err(url_refusal(&refusal)));
         }
@@ -29,6 +29,7 @@ impl Host for CallState {
         if filters > ENDPOINT_FILTER_MAX {
             return Ok(Err(malformed(format!("an endpoint names at most {ENDPOINT_FILTER_MAX} types and subjects"))));
         }
+        let wait_started = self.begin_wait();
         let before = self.draft().find_endpoint(&endpoint.id).await.map_err(trap)?;
         let key = match before {
             Some(before) => before.endpoint.key,
@@ -87,14 +88,14 @@ impl Host for CallState {
 
     async fn rotate_secret(&mut self, id: String) -> wasmtime::Result<Option<String>> {
         let wait_started = self.meter(id.len())?;
-        let Some(EndpointEntry { mut endpoint, .. }) = self.draft().find_endpoint(&id).await.map_err(trap)? else {
-            return Ok(None);
-        };
-        endpoint.key.number = endpoint.key.number.saturating_add(1);
-        endpoint.key.previous_until = Some(self.now().saturating_add(SECRET_OVERLAP_MS));
-        self.draft().rotate_endpoint_key(&id, &endpoint).await.map_err(trap)?;
+        let mut found = self.draft().find_endpoint(&id).await.map_err(trap)?;
+        if let Some(EndpointEntry { endpoint, .. }) = &mut found {
+            endpoint.key.number = endpoint.key.number.saturating_add(1);
+            endpoint.key.previous_until = Some(self.now().saturating_add(SECRET_OVERLAP_MS));
+            self.draft().rotate_endpoint_key(&id, endpoint).await.map_err(trap)?;
+        }
         self.end_wait(wait_started).await;
-        Ok(self.secret_text(&id, &endpoint.key))
+        Ok(found.and_then(|entry| self.secret_text(&id, &entry.endpoint.key)))
     }
 
     async fn deliveries(

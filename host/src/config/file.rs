@@ -146,8 +146,13 @@ impl<'a> Reader<'a> {
     }
 
     fn data_dir(&self, top: &mut Section<'a>) -> LayeredSetting<'a> {
+        let flag = self.source.flags.data_dir.as_deref();
+        if let Some(folder) = flag.filter(|folder| folder.to_str().is_none()) {
+            let text = folder.to_string_lossy();
+            self.mistakes.unlocated(format!("--data-dir must be valid UTF-8, and is \"{}\".", text.escape_debug()));
+        }
         LayeredSetting {
-            flag: ("--data-dir", self.source.flags.data_dir.as_deref().and_then(Path::to_str)),
+            flag: ("--data-dir", flag.and_then(Path::to_str)),
             variable: ("TENON_DATA_DIR", self.source.variables.get("TENON_DATA_DIR")),
             file: (keys::DATA_DIR.name, top.take_string(&keys::DATA_DIR)),
         }
@@ -258,8 +263,8 @@ fn read_http(mut section: Section<'_>, source: &Source<'_>, environment: Environ
     }
     let mut trusted_proxies = Vec::new();
     for proxy in section.take_strings(&keys::TRUSTED_PROXIES) {
-        match proxy.value.parse() {
-            Ok(address) => trusted_proxies.push(address),
+        match proxy.value.parse::<IpAddr>() {
+            Ok(address) => trusted_proxies.push(address.to_canonical()),
             Err(_) => mistakes.at(
                 &proxy.span,
                 format!(

@@ -91,11 +91,17 @@ fn read_external(
         issuer: issuer?,
         plugin: plugin?.into(),
         audience: audience?,
-        token_type: token_type.to_ascii_lowercase(),
+        token_type: normalize_token_type(&token_type),
         keys: keys?,
         tenant_claim,
         clients,
     })
+}
+
+/// Normalizes a token type in the same way as `typ` of a received token: in lower case, without "application/".
+fn normalize_token_type(text: &str) -> String {
+    let text = text.to_ascii_lowercase();
+    text.strip_prefix("application/").unwrap_or(&text).to_owned()
 }
 
 /// Takes a string. An empty string counts as absent.

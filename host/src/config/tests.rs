@@ -176,6 +176,23 @@ fn paths_of_flags_and_variables_are_relative_to_the_current_folder() {
 }
 
 #[test]
+fn data_dir_flag_that_is_not_utf8_is_reported() {
+    use std::{ffi::OsString, os::unix::ffi::OsStringExt};
+    let folder = OsString::from_vec(b"data\xff".to_vec());
+    let flags = Flags { data_dir: Some(folder.into()), ..Flags::default() };
+    let found = read_with("data-dir = \"kept\"", &flags, &Variables::default()).unwrap_err();
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert!(found[0].starts_with("--data-dir must be valid UTF-8, and is \"data"), "{found:?}");
+}
+
+#[test]
+fn ipv4_mapped_address_of_a_trusted_proxy_is_read_as_ipv4() {
+    let config = read("[http]\ntrusted-proxies = [\"::ffff:10.0.0.1\", \"2001:db8::9\"]\n").unwrap();
+    let addresses: Vec<String> = config.http.trusted_proxies.iter().map(ToString::to_string).collect();
+    assert_eq!(addresses, ["10.0.0.1", "2001:db8::9"]);
+}
+
+#[test]
 fn missing_file_is_reported_with_the_ways_to_name_one() {
     let flags = Flags { config: Some("/nowhere/plugins.toml".into()), ..Flags::default() };
     let error = load(&flags, &Variables::default()).unwrap_err();

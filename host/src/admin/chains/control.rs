@@ -62,7 +62,7 @@ async fn run(
     network: (&str, NetworkSide),
     control: Control,
 ) -> Result<ControlOutcome, AdminError> {
-    let failed = |error: ChainError| chain_error(error, network, "");
+    let failed = |error: ChainError| action_error(error, network, "");
     Ok(match control {
         Control::Give { address, amount, token } => {
             give(simulated, network, &address, (&amount, token.as_deref())).await?
@@ -135,7 +135,7 @@ async fn give(
         AdminError::invalid(format!("{reason}."), format!("Write whole units of {}, such as 2.5.", asset.symbol))
     })?;
     let submission = simulated.fund(address, asset.address.as_deref(), units).await;
-    match submission.map_err(|error| chain_error(error, network, address))? {
+    match submission.map_err(|error| action_error(error, network, address))? {
         Submission::Accepted { hash } => {
             let description = format!("{} {} to {address}", whole_units(units, asset.decimals), asset.symbol);
             Ok(ControlOutcome { description, hash: Some(hash), ..ControlOutcome::default() })
@@ -158,4 +158,31 @@ fn set_fault(simulated: &SimulatedChain, description: String, change: impl FnOnc
     change(&mut faults);
     simulated.set_faults(faults);
     ControlOutcome { description, ..ControlOutcome::default() }
+}
+
+/// Converts an error of an action. An action that timed out may have been done, so it failed and was not refused.
+fn action_error(error: ChainError, (blockchain, network): (&str, NetworkSide), input: &str) -> AdminError {
+    match error {
+        ChainError::Timeout => {
+            let name = format!("{blockchain} ({})", network.name());
+            AdminError::failed(format!("{name} does not answer. The requested action may have been done."))
+        }
+        error => chain_error(error, (blockchain, network), input),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::response::IntoResponse;
+    use http::StatusCode;
+
+    use super::*;
+
+    #[test]
+    fn action_that_timed_out_failed_and_was_not_refused() {
+        let error = action_error(ChainError::Timeout, ("base", NetworkSide::Test), "");
+        assert_eq!(error.body().error, "failed");
+        assert!(error.to_string().contains("may have been done"), "{error}");
+        assert_eq!(error.into_response().status(), StatusCode::INTERNAL_SERVER_ERROR);
+    }
 }

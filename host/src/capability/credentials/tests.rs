@@ -1,11 +1,19 @@
-use std::{collections::HashMap, sync::Arc};
+use std::{collections::HashMap, sync::Arc, time::Duration};
+
+use futures_util::FutureExt;
+use tokio::time::Instant;
 
 use super::*;
 use crate::{
+    budget::{Budget, MemoryConfig},
     capability::{Facts, Inputs, Questions, Shared},
     commit::draft::CallIdentity,
     commit::testing::{Bench, call, decided_by, scope},
     config::PluginLimits,
+    fair::{
+        Request,
+        cores::{CoreUse, Cores},
+    },
     limits::PASSWORDS_MAX,
     secrets::{SealingRoot, key_text::hash_text},
 };
@@ -205,4 +213,29 @@ async fn number_of_passwords_of_a_call_is_bounded() {
     }
     assert!(trap_message(state.verify_password("one more".into(), None).await).contains("at most"));
     assert!(state.passwords().take_pending().is_none());
+}
+
+#[tokio::test]
+async fn invalid_attribute_does_not_release_the_core_of_the_run() {
+    let (bench, cores) = (Bench::open().await, Cores::new(1));
+    let core = CoreUse::new(cores.clone(), ("notes".into(), "acme/test".into()));
+    core.next_tick().await;
+    let budget = Budget::new(&MemoryConfig { budget_bytes: 64 << 20, tenant_percent: 50 });
+    let until = Instant::now() + Duration::from_secs(60);
+    let charge = budget.charge_call(&"acme/test".into(), Request::of(10), until).await.unwrap();
+    let mut state = run(&bench, "acme/test", 1).with_resources(charge, core);
+    assert!(state.find(pair("", "7")).await.unwrap().is_empty());
+    assert_eq!(state.revoke_all(pair("", "7")).await.unwrap(), 0);
+    let other = CoreUse::new(cores.clone(), ("notes".into(), "globex/test".into()));
+    assert_eq!(waiting_with(&cores, &other), 1);
+    // A valid one waits for the database.
+    assert!(state.find(pair("room", "7")).await.unwrap().is_empty());
+    assert_eq!(waiting_with(&cores, &other), 0);
+}
+
+/// Returns how many runs wait for a core while this one requests its next tick.
+fn waiting_with(cores: &Cores, run: &CoreUse) -> usize {
+    let mut next_tick = Box::pin(run.next_tick());
+    assert!((&mut next_tick).now_or_never().is_none());
+    cores.waiting()
 }

@@ -71,6 +71,18 @@ fn external_issuer_maps_clients_to_tenants() {
 }
 
 #[test]
+fn token_type_of_an_external_issuer_is_normalized() {
+    for (given, expected) in [("at+jwt", "at+jwt"), ("JWT", "jwt"), ("application/AT+JWT", "at+jwt"), ("", "")] {
+        let text = format!(
+            "[plugins.notes]\ncomponent = \"x\"\n[oauth.issuers.bank]\nissuer = \"https://id.bank.example\"\nplugin = \"notes\"\n\
+             audience = \"notes\"\njwks-file = \"keys.json\"\ntenant-claim = \"tenant\"\ntoken-type = \"{given}\""
+        );
+        let bank = read(&text).unwrap().oauth.issuers.remove(0);
+        assert_eq!(bank.token_type, expected, "{given}");
+    }
+}
+
+#[test]
 fn keys_of_an_external_issuer_require_tls_in_production() {
     let text = |environment: &str, url: &str| {
         format!(

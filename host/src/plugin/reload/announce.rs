@@ -5,7 +5,9 @@ use super::{SwapReport, Version, journal::SwapAction};
 /// Logs a published swap.
 pub fn published(report: &SwapReport) {
     let notes = summary(&report.notes);
-    tracing::debug!(plugin = &*report.plugin, "{}", report.notes.join("; "));
+    if let Some(details) = details(&report.notes) {
+        tracing::debug!(plugin = &*report.plugin, "{details}");
+    }
     tracing::info!(
         plugin = &*report.plugin,
         generation = report.generation,
@@ -25,6 +27,11 @@ fn summary(notes: &[String]) -> String {
         [note] => format!(" ({note})"),
         notes => format!(" ({} notes: log level debug)", notes.len()),
     }
+}
+
+/// Returns all notes, or `None` if there are none.
+fn details(notes: &[String]) -> Option<String> {
+    (!notes.is_empty()).then(|| notes.join("; "))
 }
 
 /// Logs a refused swap; `serving` still serves.
@@ -94,5 +101,12 @@ mod tests {
         assert_eq!(summary(&[]), "");
         assert_eq!(summary(&notes[..1]), " (an index is built)");
         assert_eq!(summary(&notes), " (2 notes: log level debug)");
+    }
+
+    #[test]
+    fn swap_without_notes_has_no_line_of_details() {
+        let notes = ["an index is built", "a field is new"].map(String::from);
+        assert_eq!(details(&[]), None);
+        assert_eq!(details(&notes).as_deref(), Some("an index is built; a field is new"));
     }
 }

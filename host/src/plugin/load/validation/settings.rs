@@ -134,7 +134,8 @@ impl<'a> Root<'a> {
             self.check_value(part, (value, depth.saturating_add(1)), path, problems);
         }
         for keyword in ["anyOf", "oneOf"] {
-            self.check_alternatives(list(keywords.get(keyword)), (value, depth.saturating_add(1)), path, problems);
+            let subschemas = list(keywords.get(keyword));
+            self.check_alternatives((keyword, subschemas), (value, depth.saturating_add(1)), path, problems);
         }
         if let (Some(items), Value::Array(values)) = (keywords.get("items"), value) {
             for (at, item) in values.iter().enumerate() {
@@ -146,23 +147,33 @@ impl<'a> Root<'a> {
         }
     }
 
-    /// Requires that at least one schema matches. Otherwise lists the constants, or reports the requirement of the
-    /// first schema.
+    /// Requires that at least one schema matches, and for `oneOf` no second one. If none matches, lists the constants,
+    /// or reports the requirement of the first schema.
     fn check_alternatives(
         &self,
-        subschemas: &'a [Value],
+        (keyword, subschemas): (&str, &'a [Value]),
         (value, depth): (&Value, usize),
         path: &str,
         problems: &mut Vec<String>,
     ) {
-        let mut first = None;
+        let (mut first, mut is_matched) = (None, false);
         for part in subschemas {
             let mut reasons = Vec::new();
             self.check_value(part, (value, depth), path, &mut reasons);
-            if reasons.is_empty() {
+            if !reasons.is_empty() {
+                first.get_or_insert(reasons);
+                continue;
+            }
+            if keyword == "anyOf" {
                 return;
             }
-            first.get_or_insert(reasons);
+            if is_matched {
+                return problems.push(format!("`{path}` matches more than one schema of `oneOf`"));
+            }
+            is_matched = true;
+        }
+        if is_matched {
+            return;
         }
         let constants: Option<Vec<&Value>> = subschemas.iter().map(|part| self.resolve(part)?.get("const")).collect();
         match constants.filter(|constants| !constants.is_empty()) {
@@ -382,6 +393,20 @@ mod tests {
             (json!({"side": "left", "sied": 1}), "`plugins.notes.settings.sied` is not a setting of this plugin"),
         ] {
             assert_eq!(problems(schema(), settings.clone()), [expected], "{settings}");
+        }
+    }
+
+    #[test]
+    fn value_that_matches_two_alternatives_passes_any_of_and_not_one_of() {
+        let schema = |keyword: &str| {
+            let alternatives = json!([{"type": "boolean"}, {"maximum": 5}, {"type": "integer", "minimum": 3}]);
+            json!({"properties": {"size": {keyword: alternatives}}})
+        };
+        assert_eq!(problems(schema("anyOf"), json!({"size": 4})), [""; 0]);
+        let several = "`plugins.notes.settings.size` matches more than one schema of `oneOf`";
+        assert_eq!(problems(schema("oneOf"), json!({"size": 4})), [several]);
+        for single in [2, 6] {
+            assert_eq!(problems(schema("oneOf"), json!({"size": single})), [""; 0], "{single}");
         }
     }
 

@@ -118,7 +118,34 @@ async fn line_of_a_refused_publication_is_corrected_once_the_journal_can_be_read
     host.deploy(notes("0.1.2"), AllowedChanges::COMPATIBLE).await.unwrap_err();
     assert_eq!(host.serves(), ["0.1.1"]);
     *fixture.lines.1.lock() = Disk::Works;
-    let serving = Some(components::hash(&notes("0.1.1")));
+    wait_until_journal_names(&fixture, &notes("0.1.1")).await;
+}
+
+#[tokio::test]
+async fn removed_plugin_whose_line_is_durable_in_spite_of_an_error_no_longer_serves() {
+    let fixture = Fixture::new();
+    let host = swapped(&fixture).await;
+    *fixture.lines.1.lock() = Disk::FailsAfterWriting;
+    host.set_config(|plugins| drop(plugins.remove("notes")));
+    assert_eq!(host.reloader.reload_all().await.unwrap().len(), 0);
+    assert_eq!(host.serves(), Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn line_of_a_refused_removal_is_corrected_once_the_journal_can_be_read() {
+    let fixture = Fixture::new();
+    let host = swapped(&fixture).await;
+    *fixture.lines.1.lock() = Disk::FailsAfterWritingAndReading;
+    host.set_config(|plugins| drop(plugins.remove("notes")));
+    assert_eq!(host.reloader.reload_all().await.unwrap().len(), 1);
+    assert_eq!(host.serves(), ["0.1.1"]);
+    *fixture.lines.1.lock() = Disk::Works;
+    wait_until_journal_names(&fixture, &notes("0.1.1")).await;
+}
+
+/// Waits until the newest line of a publication names this component.
+async fn wait_until_journal_names(fixture: &Fixture, serving: &[u8]) {
+    let serving = Some(components::hash(serving));
     let corrected = || {
         let lines = fixture.lines.0.lock();
         lines.iter().rev().find(|line| line.outcome == SwapOutcome::Published).is_some_and(|line| line.to == serving)

@@ -201,8 +201,9 @@ impl Worker {
         let from = self.slots.get(plugin).and_then(|slot| slot.serving.as_ref()).map(|old| old.generation.hash.clone());
         let cause = Cause::of_host(SwapAction::Remove);
         let entry = self.entry(plugin, &cause, (from, None), SwapOutcome::Published);
-        if let Err(error) = self.parts.journal.record(vec![entry]).await {
-            return announce::refused(plugin, SwapAction::Remove, self.find_serving(plugin).as_ref(), &[error], &[]);
+        if let Err(SwapError { reasons, .. }) = self.record_published(entry).await {
+            let serving = self.find_serving(plugin);
+            return announce::refused(plugin, SwapAction::Remove, serving.as_ref(), &reasons, &[]);
         }
         publish_now();
         let removed = || SwapError::new("the plugin was removed from plugins.toml meanwhile");
