@@ -31,7 +31,10 @@ mod views;
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
-use tokio::{sync::watch, task::JoinHandle};
+use tokio::{
+    sync::{oneshot, watch},
+    task::JoinHandle,
+};
 
 use crate::{
     changes::{credential::Attribute, scope::Scope},
@@ -74,6 +77,8 @@ pub struct Delivery {
     recorder: JoinHandle<()>,
     fan_out: JoinHandle<()>,
     views: QueueViews,
+    /// Ends the engine, which after the start of the stop only records attempts.
+    end: oneshot::Sender<()>,
 }
 
 impl Delivery {
@@ -87,16 +92,19 @@ impl Delivery {
         let engine = engine::Engine::open(parts, recorder, view_requests, ends).await?;
         let recorder = tokio::spawn(work.run(stopped.clone()));
         let fan_out = tokio::spawn(fan_out.run(stopped.clone()));
-        Ok(Delivery { engine: tokio::spawn(engine.run(stopped)), recorder, fan_out, views })
+        let (end, ended) = oneshot::channel();
+        Ok(Delivery { engine: tokio::spawn(engine.run(stopped, ended)), recorder, fan_out, views, end })
     }
 
     pub fn views(&self) -> QueueViews {
         self.views.clone()
     }
 
-    /// Waits for the tasks, which write the outcomes of all attempts that have ended when the engine stops. Does not
-    /// wait for requests in flight, which may take long. They are sent again after the next start.
+    /// Ends the tasks, which write the outcomes of all attempts that have ended by now. Does not wait for requests in
+    /// flight, which may take long. They are sent again after the next start.
     pub async fn stop(self) {
+        // An engine that has panicked is reported below.
+        let _ended = self.end.send(());
         for task in [self.engine, self.recorder, self.fan_out] {
             if let Err(error) = task.await {
                 tracing::error!("failed to stop a delivery task: {error}");

@@ -14,7 +14,7 @@ use std::{
 };
 
 use tokio::{
-    sync::{Notify, broadcast, mpsc, watch},
+    sync::{Notify, broadcast, mpsc, oneshot, watch},
     time::{Instant, MissedTickBehavior, interval, sleep, sleep_until},
 };
 
@@ -98,7 +98,9 @@ impl Engine {
         Ok(engine)
     }
 
-    pub async fn run(mut self, mut stopped: watch::Receiver<bool>) {
+    /// Runs until the host stops. Then it starts no attempts, but records those that end until `ended` is sent or
+    /// dropped. Without their outcomes, these deliveries would be sent again after the next start.
+    pub async fn run(mut self, mut stopped: watch::Receiver<bool>, mut ended: oneshot::Receiver<()>) {
         let mut poll = interval(Duration::from_millis(POLICY_POLL_MS));
         poll.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let (mut results, mut moves) = (Vec::new(), self.parts.clock.moves());
@@ -125,9 +127,12 @@ impl Engine {
                 _ = poll.tick() => self.refresh(),
             }
         }
-        // Without their outcomes, these deliveries would be sent again after the next start.
-        while let Ok(result) = self.results.1.try_recv() {
-            self.conclude(result).await;
+        loop {
+            tokio::select! {
+                biased;
+                Some(result) = self.results.1.recv() => self.conclude(result).await,
+                _ = &mut ended => break,
+            }
         }
         self.recorder.flush().await;
     }

@@ -15,8 +15,8 @@
 //! # Protocol for the engine
 //!
 //! 1. Open every queue. Set `has_stored` if rows may exist, so that the scheduler loads them.
-//! 2. After a commit, `offer` each delivery that it created. The scheduler loads deliveries for which it has no room
-//!    later.
+//! 2. After a commit, `offer` each delivery that it created. If the scheduler has no room for a delivery, it loads the
+//!    delivery later.
 //! 3. After any change, and at `wake_at`: call `next` until it returns `None`, and `next_load` until it returns `None`.
 //! 4. Complete each `Start` with `finish`. Write its decision, then (or in the same transaction) the attempt.
 //! 5. Complete each `Load`. Read its rows after all earlier decisions are written.
@@ -113,7 +113,7 @@ impl Scheduler {
         self.reindex(id, now);
     }
 
-    /// Enables a queue without a history of failures and loads its stored deliveries.
+    /// Enables a queue, clears its history of failures, and loads its stored deliveries.
     pub fn enable_queue(&mut self, id: QueueId, now: Timestamp) {
         if let Some(queue) = self.queues.get_mut(&id).filter(|queue| queue.state == State::Disabled) {
             queue.enable();

@@ -110,6 +110,11 @@ struct World {
     hops: u8,
 }
 
+/// Returns a channel that lets an engine end at once when the host stops.
+fn no_wait() -> tokio::sync::oneshot::Receiver<()> {
+    tokio::sync::oneshot::channel().1
+}
+
 impl World {
     async fn open() -> World {
         World::over(Bench::open().await)

@@ -1,9 +1,8 @@
 //! Makes one call, on an idle connection or on a new one.
 //!
 //! Calls are not retried, with one exception: if a reused connection turns out to be closed before a byte of the
-//! response arrived, the request is sent again on a new one. The server may then receive it twice. Therefore a request
-//! that may have been sent is repeated only if its method is idempotent or if it carries an id (`ID_HEADERS`), by which
-//! the receiver can detect the repetition.
+//! response arrived, the request is sent again on a new one. The server may then receive it twice. Webhooks and effects
+//! carry an id, so that a receiver can detect the repetition.
 
 use std::{
     net::SocketAddr,
@@ -81,9 +80,6 @@ const AGENT: HeaderValue = HeaderValue::from_static(concat!("Tenon/", env!("CARG
 const CONNECTION_HEADERS: [HeaderName; 9] =
     [HOST, CONNECTION, CONTENT_LENGTH, TRANSFER_ENCODING, TE, TRAILER, UPGRADE, EXPECT, PROXY_AUTHORIZATION];
 
-/// Headers by which a receiver detects that a request was repeated. Effects carry the first, webhooks the second.
-const ID_HEADERS: [&str; 2] = ["idempotency-key", "webhook-id"];
-
 impl Client {
     pub fn new(roots: Roots, resolver: Arc<dyn Resolve>) -> Result<Client, rustls::Error> {
         let tls = TlsConnector::from(Arc::new(roots.into_config()?));
@@ -135,10 +131,7 @@ impl Client {
             match connection.request(build_request(call), call.response_bytes_max, self.pacers.find(&call.party)).await
             {
                 Ok(response) => return Ok((connection, response)),
-                Err(error)
-                    if error.class == OutboundErrorClass::Reset
-                        && connection.is_silent()
-                        && (connection.is_unsent() || is_repeatable(call)) => {}
+                Err(error) if error.class == OutboundErrorClass::Reset && connection.is_silent() => {}
                 Err(error) => return Err(with_origin(call, error)),
             }
         }
@@ -154,11 +147,6 @@ impl Client {
     pub(super) fn idle_connections(&self) -> usize {
         self.pool.len()
     }
-}
-
-/// Returns true if the server may receive the request twice.
-fn is_repeatable(call: &OutboundCall) -> bool {
-    call.method.is_idempotent() || ID_HEADERS.iter().any(|name| call.headers.contains_key(*name))
 }
 
 fn build_request(call: &OutboundCall) -> Request<Full<Bytes>> {

@@ -68,11 +68,6 @@ impl Connection {
         self.meter.is_silent()
     }
 
-    /// Returns true if no part of the request was written.
-    pub(super) fn is_unsent(&self) -> bool {
-        self.meter.is_unsent()
-    }
-
     /// Sends the request and waits for the head of the response.
     pub(super) async fn request(
         &mut self,

@@ -9,7 +9,7 @@ use std::{
     pin::Pin,
     sync::{
         Arc,
-        atomic::{AtomicBool, AtomicUsize, Ordering},
+        atomic::{AtomicUsize, Ordering},
     },
     task::{Context, Poll, ready},
 };
@@ -44,7 +44,6 @@ pub(super) enum Wire {
 pub(super) struct Meter {
     left: AtomicUsize,
     read: AtomicUsize,
-    has_written: AtomicBool,
     pacer: Mutex<Option<Arc<Pacer>>>,
 }
 
@@ -54,18 +53,11 @@ impl Meter {
         *self.pacer.lock() = Some(pacer);
         self.left.store(bytes, Ordering::Relaxed);
         self.read.store(0, Ordering::Relaxed);
-        self.has_written.store(false, Ordering::Relaxed);
     }
 
     /// Returns true if nothing was received since the last call of `allow`.
     pub(super) fn is_silent(&self) -> bool {
         self.read.load(Ordering::Relaxed) == 0
-    }
-
-    /// Returns true if nothing was written since the last call of `allow`. A write that failed counts as written, because
-    /// TLS may have sent a part of it.
-    pub(super) fn is_unsent(&self) -> bool {
-        !self.has_written.load(Ordering::Relaxed)
     }
 
     /// Returns the pause after `bytes` bytes. Returns `None` if `allow` was never called.
@@ -126,7 +118,6 @@ impl AsyncRead for Metered {
 
 impl AsyncWrite for Metered {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        self.meter.has_written.store(true, Ordering::Relaxed);
         match &mut self.wire {
             Wire::Plain(stream) => Pin::new(stream).poll_write(cx, bytes),
             Wire::Tls(stream) => Pin::new(stream).poll_write(cx, bytes),
@@ -138,7 +129,6 @@ impl AsyncWrite for Metered {
         cx: &mut Context<'_>,
         slices: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        self.meter.has_written.store(true, Ordering::Relaxed);
         match &mut self.wire {
             Wire::Plain(stream) => Pin::new(stream).poll_write_vectored(cx, slices),
             Wire::Tls(stream) => Pin::new(stream).poll_write_vectored(cx, slices),

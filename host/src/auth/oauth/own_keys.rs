@@ -18,6 +18,7 @@ use super::{
 use crate::clock::Timestamp;
 use crate::{
     changes::operator_action::{OperatorAction, ROTATE_TOKEN_KEYS},
+    config::keys::TOKEN_LIFETIME,
     limits::{OWN_KEYS_MAX, TOKEN_LEEWAY_MS},
 };
 
@@ -41,9 +42,14 @@ struct StoredKey {
     pkcs8: String,
     /// Time at which the key stops verifying. `None` for the key that signs.
     until: Option<Timestamp>,
-    /// Longest lifetime of the tokens that the key has signed. Older versions did not store it.
-    #[serde(default)]
+    /// Longest lifetime of the tokens that the key has signed. Older versions did not store it, so the longest possible
+    /// one applies.
+    #[serde(default = "longest_token_ms")]
     token_ms: u64,
+}
+
+fn longest_token_ms() -> u64 {
+    TOKEN_LIFETIME.max
 }
 
 impl Drop for StoredKey {

@@ -53,12 +53,12 @@ impl FieldTree {
     /// Returns one value for each path, in their order. The value is null if the body has none.
     pub fn extract(&self, body: &str, strictness: Strictness) -> Result<Vec<Field>, BodyError> {
         check_depth(body)?;
-        let mut found = Extraction { fields: vec![Field::Null; self.count], seen: vec![false; self.count], strictness };
+        let mut found = Extraction { fields: vec![None; self.count], strictness };
         let mut json = serde_json::Deserializer::from_str(body);
         json.deserialize_any(NodeVisitor { node: &self.root, found: &mut found })
             .and_then(|()| json.end())
             .map_err(|error| BodyError(format!("the body is invalid: {error}")))?;
-        Ok(found.fields)
+        Ok(found.fields.into_iter().map(|field| field.unwrap_or(Field::Null)).collect())
     }
 }
 
@@ -109,9 +109,8 @@ fn check_depth(body: &str) -> Result<(), BodyError> {
 }
 
 struct Extraction {
-    fields: Vec<Field>,
-    /// For each column, whether it was already set.
-    seen: Vec<bool>,
+    /// The value of each column. `None` if the body has not had it yet.
+    fields: Vec<Option<Field>>,
     strictness: Strictness,
 }
 
@@ -124,17 +123,15 @@ struct NodeVisitor<'a> {
 impl NodeVisitor<'_> {
     fn set<E: Error>(self, field: Field) -> Result<(), E> {
         let Some(column) = self.node.column else { return Ok(()) };
-        let Some(seen) = self.found.seen.get_mut(column) else { return Ok(()) };
-        if std::mem::replace(seen, true) {
+        let Some(slot) = self.found.fields.get_mut(column) else { return Ok(()) };
+        if slot.is_some() {
             if self.found.strictness == Strictness::Lenient {
                 // The first member counts, as in SQLite.
                 return Ok(());
             }
             return Err(E::custom(format!("\"{}\" occurs twice in one object", self.node.name)));
         }
-        if let Some(slot) = self.found.fields.get_mut(column) {
-            *slot = field;
-        }
+        *slot = Some(field);
         Ok(())
     }
 

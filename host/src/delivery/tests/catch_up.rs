@@ -16,7 +16,7 @@ async fn engine_retries_reading_endpoints_without_another_commit() {
         sent.push(world.emit(&format!("subject {number}")).await);
     }
     hide_queues(&world.bench.database).await;
-    tokio::spawn(engine.run(world.stop.subscribe()));
+    tokio::spawn(engine.run(world.stop.subscribe(), no_wait()));
     // The engine replies after it has tried to catch up.
     views.find(Vec::new()).await;
     show_queues(&world.bench.database).await;

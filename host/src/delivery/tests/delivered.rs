@@ -113,9 +113,25 @@ async fn engine_that_stops_writes_the_outcome_of_an_attempt_that_has_ended() {
     };
     soon("the end of the attempt", ended).await;
     world.stop.send(true).unwrap();
-    engine.run(world.stop.subscribe()).await;
+    engine.run(world.stop.subscribe(), no_wait()).await;
     let states: Vec<_> = world.rows("ep").await.iter().map(|row| row.state.name()).collect();
     assert_eq!(states, ["delivered"]);
+}
+
+#[tokio::test]
+async fn engine_records_attempts_that_end_while_the_host_stops() {
+    let (mut world, mut receiver) = (World::open().await, Receiver::start().await);
+    world.put("ep", &endpoint(&receiver.url)).await;
+    let id = world.emit("thing").await;
+    // The first pass of the engine starts the attempt.
+    let (engine, _views) = world.engine().await;
+    world.stop.send(true).unwrap();
+    let (end, ended) = oneshot::channel();
+    let running = tokio::spawn(engine.run(world.stop.subscribe(), ended));
+    assert_eq!(receiver.next().await.id, id);
+    world.until_state("ep", &id, "delivered").await;
+    end.send(()).unwrap();
+    running.await.unwrap();
 }
 
 #[tokio::test]
@@ -127,7 +143,7 @@ async fn engine_that_missed_notifications_loses_nothing_and_sends_nothing_twice(
     for number in 0..2 * COMMIT_NOTIFICATIONS_MAX {
         sent.push(world.emit(&format!("subject {number}")).await);
     }
-    tokio::spawn(engine.run(world.stop.subscribe()));
+    tokio::spawn(engine.run(world.stop.subscribe(), no_wait()));
     let mut arrived = Vec::new();
     for _ in &sent {
         arrived.push(receiver.next().await.id);

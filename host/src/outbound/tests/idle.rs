@@ -92,18 +92,12 @@ async fn closing_after(further: usize) -> (Receiver, mpsc::UnboundedReceiver<()>
     (receiver, seen)
 }
 
-/// Returns a call that carries an id.
-fn call_with(header: &'static str, address: SocketAddr) -> OutboundCall {
-    let headers = HeaderMap::from_iter([(HeaderName::from_static(header), HeaderValue::from_static("id_1"))]);
-    OutboundCall { headers, ..call_at(address) }
-}
-
 #[tokio::test]
-async fn idle_connection_closed_by_the_server_fails_no_call_with_an_id() {
+async fn idle_connection_closed_by_the_server_fails_no_call() {
     let (receiver, mut hung_up) = closing_after(0).await;
     let client = client();
     for number in 1..=3 {
-        client.send(&call_with("webhook-id", receiver.address), &loopback()).await.unwrap();
+        client.send(&call_at(receiver.address), &loopback()).await.unwrap();
         hung_up.recv().await.unwrap();
         assert_eq!(receiver.connections(), number);
     }
@@ -113,31 +107,9 @@ async fn idle_connection_closed_by_the_server_fails_no_call_with_an_id() {
 async fn idle_connection_that_closes_on_the_request_is_replaced_once() {
     let (receiver, _) = closing_after(1).await;
     let client = client();
-    let with_method = |method| OutboundCall { method, ..call_at(receiver.address) };
-    let calls = [
-        with_method(Method::POST),
-        with_method(Method::GET),
-        with_method(Method::PUT),
-        with_method(Method::DELETE),
-        call_with("idempotency-key", receiver.address),
-        call_with("webhook-id", receiver.address),
-    ];
-    for (number, call) in (1..).zip(&calls) {
-        client.send(call, &loopback()).await.expect("on a new connection");
+    for number in 1..=3 {
+        client.send(&call_at(receiver.address), &loopback()).await.expect("on a new connection");
         assert_eq!(receiver.connections(), number);
-    }
-}
-
-#[tokio::test]
-async fn sent_request_that_is_not_idempotent_and_has_no_id_is_not_repeated() {
-    for method in [Method::POST, Method::PATCH] {
-        let (receiver, _) = closing_after(1).await;
-        let client = client();
-        let call = OutboundCall { method, ..call_at(receiver.address) };
-        client.send(&call, &loopback()).await.unwrap();
-        let error = client.send(&call, &loopback()).await.unwrap_err();
-        assert_eq!((error.class, error.maybe_sent), (OutboundErrorClass::Reset, true));
-        assert_eq!(receiver.connections(), 1, "{}", call.method);
     }
 }
 
