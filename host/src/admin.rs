@@ -40,6 +40,7 @@ pub mod token;
 mod webhooks;
 pub mod wire;
 
+pub use actions::RunningActions;
 pub use error::AdminError;
 pub use guard::Guard;
 pub use inputs::OPERATOR_HEADER;

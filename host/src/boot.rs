@@ -44,7 +44,7 @@ use tokio::{
 };
 
 use crate::{
-    admin::{backup_task::Backups, token},
+    admin::{RunningActions, backup_task::Backups, token},
     budget::machine,
     chains::ChainWatchers,
     clock::Clock,
@@ -114,6 +114,7 @@ pub struct Host {
     stopped: watch::Receiver<bool>,
     feed: JoinHandle<()>,
     backups: Backups,
+    actions: RunningActions,
     subsystems: Subsystems,
     owner_tasks: OwnerTasks,
 }
@@ -193,7 +194,8 @@ async fn open(start: Start, clock: Clock) -> anyhow::Result<Host> {
     let demo_key = development::demo_key(&subsystems.config, &subsystems.keys, subsystems.clock.now()).await?;
     let calls = subsystems.calls(maintenance.disk());
     let backups = subsystems.backups();
-    let shared = (maintenance.disk(), delivery.views(), backups.clone(), tls.clone());
+    let actions = RunningActions::default();
+    let shared = (maintenance.disk(), delivery.views(), (backups.clone(), actions.clone()), tls.clone());
     let router = subsystems.operators(token, shared, stopped.clone());
     let settings = subsystems.config.http.clone();
     let (stop_operators, operators_stopped) = oneshot::channel();
@@ -226,6 +228,7 @@ async fn open(start: Start, clock: Clock) -> anyhow::Result<Host> {
         stopped,
         feed,
         backups,
+        actions,
         subsystems,
         owner_tasks,
     })
@@ -290,6 +293,7 @@ impl Host {
         let grace = Instant::now() + Duration::from_millis(STOP_GRACE_MS);
         let _ended = self.stop_operators.send(until.max(grace));
         let _ = self.admin.await;
+        self.actions.end(until.max(grace)).await;
         self.maintenance.stop().await;
         let _ = self.feed.await;
         if let Some(watchers) = self.chain_watchers {

@@ -5,7 +5,7 @@ use std::{collections::BTreeSet, sync::Arc};
 use tenon_chains::simulated::Simulated;
 use tokio::sync::watch;
 
-use super::{AdminError, backup_task::Backups};
+use super::{AdminError, actions::RunningActions, backup_task::Backups};
 use crate::{
     auth::{AuthAdminError, Keys, oauth::OAuth},
     budget::Budget,
@@ -42,6 +42,7 @@ pub struct Services {
     pub database: Database,
     pub views: QueueViews,
     pub backups: Backups,
+    pub actions: RunningActions,
     pub metrics: Metrics,
     pub budget: Arc<Budget>,
     pub connections: Arc<ConnectionCounts>,

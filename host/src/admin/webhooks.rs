@@ -1,7 +1,7 @@
 //! Webhooks: endpoints, deliveries, attempts, redelivery and recovery.
 //!
-//! Pages combine rows of the database with the state of the scheduler. Redeliveries and recoveries pass through the
-//! committer, each with its line in the operators' journal.
+//! The page of endpoints combines rows of the database with the state of the scheduler. Redeliveries and recoveries
+//! pass through the committer, each with its line in the operators' journal.
 
 use std::sync::Arc;
 

@@ -17,7 +17,7 @@ use super::{
     serving::{self, RequestMetrics, Serving, build_table},
 };
 use crate::{
-    admin::{self, Services, backup_task::Backups},
+    admin::{self, RunningActions, Services, backup_task::Backups},
     auth::{Keys, oauth::OAuth},
     budget::Budget,
     capability::{self, Shared},
@@ -298,7 +298,12 @@ impl Subsystems {
     pub fn operators(
         &self,
         token: SecretText,
-        (disk, views, backups, tls): (DiskGauge, delivery::QueueViews, Backups, Option<Arc<Tls>>),
+        (disk, views, (backups, actions), tls): (
+            DiskGauge,
+            delivery::QueueViews,
+            (Backups, RunningActions),
+            Option<Arc<Tls>>,
+        ),
         stopped: watch::Receiver<bool>,
     ) -> axum::Router {
         let services = Arc::new(Services {
@@ -313,6 +318,7 @@ impl Subsystems {
             database: self.database.clone(),
             views,
             backups,
+            actions,
             metrics: self.metrics.clone(),
             budget: self.budget.clone(),
             connections: self.connections.clone(),

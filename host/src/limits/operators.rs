@@ -19,6 +19,9 @@ pub const ADMIN_JOURNAL_LINES_MAX: usize = 1_000;
 /// Lines of the operators' journal for a request without a limit: about one screen.
 pub const ADMIN_JOURNAL_LINES_DEFAULT: usize = 50;
 
+/// Actions of operators that run at once. Further ones wait.
+pub const OPERATOR_ACTIONS_MAX: u32 = 1_000;
+
 /// Characters of a hash that selects a stored component, and of a whole hash.
 pub const HASH_PREFIX_CHARS_MIN: usize = 4;
 pub const HASH_CHARS: usize = 64;

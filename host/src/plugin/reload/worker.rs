@@ -197,6 +197,7 @@ impl Worker {
     }
 
     async fn stop(&mut self) {
+        self.record_overtaken().await;
         for plugin in self.slots.keys().cloned().collect::<Vec<_>>() {
             self.refuse_unpublished(&plugin, stopping).await;
         }

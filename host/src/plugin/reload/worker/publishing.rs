@@ -206,6 +206,9 @@ impl Worker {
             return announce::refused(plugin, SwapAction::Remove, serving.as_ref(), &reasons, &[]);
         }
         publish_now();
+        if let Some(slot) = self.slots.get_mut(plugin) {
+            slot.serving = None;
+        }
         let removed = || SwapError::new("the plugin was removed from plugins.toml meanwhile");
         self.refuse_unpublished(plugin, removed).await;
         self.slots.remove(plugin);
