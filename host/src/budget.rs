@@ -35,7 +35,7 @@ pub type Party = Arc<str>;
 /// Settings of the request memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MemoryConfig {
-    /// Limit of bodies, running calls and answers together.
+    /// Limit of bodies, running calls, answers and streams together.
     pub budget_bytes: u64,
     /// Percentage of each sum that one tenant may use.
     pub tenant_percent: u64,
@@ -104,7 +104,7 @@ impl Budget {
         (self.calls.bounds().share / 4).max(CALL_MEMORY_BYTES_MIN)
     }
 
-    /// Returns the limit of calls and answers together.
+    /// Returns the limit of calls, answers and streams together.
     pub fn calls_limit(&self) -> u64 {
         self.calls.bounds().capacity
     }
@@ -128,7 +128,8 @@ impl Budget {
         Ok(Charge::from(permit).counted_in(&self.streams))
     }
 
-    /// Reduces the charge of an ended call to its answer, which holds it while it is being sent.
+    /// Reduces the charge of an ended call to the bytes of its answer. The caller holds the charge until the answer is
+    /// sent.
     pub fn keep_answer(&self, mut charge: Charge, bytes: u64) -> Charge {
         charge.shrink_to(bytes);
         charge.counted_in(&self.answers)

@@ -1,8 +1,8 @@
 //! Transactions of EVM blockchains: transfers of the coin and of ERC-20 tokens, and decoding of signed transactions.
 //!
 //! This module builds only transfers. The anchor of the terms is the tip for each unit of gas, in decimal digits. Gas
-//! limits are the fees of the terms divided by the price. Any other contract call is treated as moving its value and
-//! costing its fee.
+//! limits are the fees of the terms divided by the price. A call of a contract that is not a known token is treated as
+//! moving its value and costing its fee.
 
 use ethnum::U256;
 use tenon_keyring::{
@@ -89,7 +89,7 @@ impl Call {
     /// Returns the movement that the transaction makes if it succeeds.
     ///
     /// A call of a token's contract moves tokens if it is a transfer without a value. Any other call of the contract
-    /// moves nothing. Any other transaction moves its value.
+    /// moves nothing. The creation of a contract moves nothing. Any other transaction moves its value.
     pub fn movement(&self, facts: &Facts) -> Option<Movement> {
         let (to, value) = (self.transaction.to?.to_string(), U256::from(self.transaction.value));
         let (recipient, token, amount) = match facts.find_token(&to) {

@@ -214,12 +214,14 @@ enum Attempt<'a> {
     /// The change set must acquire capacity first.
     Large(Box<Ticket>),
     Lost(CommitError),
-    /// The change set can never be applied. That is final when this reports that everything it depends on is durable.
+    /// The change set can never be applied. The decision is final when the receiver reports that everything that the
+    /// change set depends on is durable. `None` if all of that is durable already.
     Never(String, Option<oneshot::Receiver<Outcome>>),
 }
 
 impl Attempt<'_> {
-    /// Returns true if the call no longer needs its reservation, so that other calls do not wait for the disk as well.
+    /// Returns true if the call no longer needs its reservation. Its early release spares other calls the wait for the
+    /// disk.
     fn is_decided(&self) -> bool {
         !matches!(self, Attempt::Reserved(..) | Attempt::Large(_) | Attempt::Lost(_))
     }

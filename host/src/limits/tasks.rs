@@ -8,12 +8,13 @@ pub const TASK_DUE_MAX: u64 = 1 << 48;
 pub const TASK_PAYLOAD_BYTES_MAX: usize = 64 << 10;
 /// Bytes of the body of an outgoing call. It is stored in a record, where a string may become twice as long.
 pub const OUTGOING_BODY_BYTES_MAX: usize = 128 << 10;
-/// Bytes of the body of a response that an effect keeps for its task. A longer one counts as no response.
+/// Bytes of the body of a response that an effect keeps for its task. A longer one ends the effect
+/// without another attempt.
 pub const EFFECT_RESPONSE_BYTES_MAX: usize = 128 << 10;
 /// Delays between the attempts of one effect.
 pub const EFFECT_DELAYS_MAX: usize = 32;
 /// Delays between runs of a task that ended in a fault, if the settings of the plugin define none: eight delays, nine
-/// runs, four hours.
+/// runs, almost four hours.
 pub const TASK_DELAYS_MS: [u64; 8] = [1_000, 5_000, 30_000, 120_000, 600_000, 1_800_000, 3_600_000, 7_200_000];
 /// Delays that an operator may configure, and the longest delay: a week.
 pub const TASK_DELAYS_MAX: usize = 32;
@@ -29,12 +30,12 @@ pub const THREADS_STOP_MS: u64 = 1_000;
 pub const TASKS_STOP_MS: u64 = 5_000;
 /// Concurrent database queries for due tasks. Read connections are for requests first.
 pub const TASK_QUERIES_MAX: usize = 2;
-/// Concurrent runs of tasks of one plugin: half of its default permits, which it shares with requests.
+/// Concurrent runs of tasks of one plugin: half of the default permits, which tasks share with requests.
 pub const TASKS_RUNNING_MAX: usize = 32;
 /// The same for one plugin and tenant.
 pub const TENANT_TASKS_RUNNING_MAX: usize = 16;
-/// Active tasks of one plugin and tenant, those that wait for replies included: the sum of those that may wait for
-/// replies at once and of those that may run.
+/// Active tasks of one plugin and tenant, including tasks that wait for replies: the limit of concurrent questions plus
+/// the limit of concurrent runs.
 pub const TENANT_TASKS_ACTIVE_MAX: usize = TENANT_QUESTIONS_RUNNING_MAX + TENANT_TASKS_RUNNING_MAX;
 /// Records that commits report to one task queue while it is busy. The rest is read from the database.
 pub const TASKS_REPORTED_MAX: usize = 256;
@@ -59,5 +60,5 @@ pub const QUESTION_REPLIES_BYTES_MAX: usize = 4 << 20;
 /// Questions of one call, and rounds in which it may send them.
 pub const QUESTIONS_MAX: usize = 16;
 pub const QUESTION_ROUNDS_MAX: u32 = 4;
-/// Tasks of the same name that the error lists if an operator names no tenant.
+/// Tasks with the same id that the error lists if an operator names no tenant.
 pub const TASKS_NAMED_MAX: u32 = 10;

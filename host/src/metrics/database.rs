@@ -2,7 +2,7 @@
 
 use prometheus::{Histogram, HistogramOpts, IntCounter, IntCounterVec, IntGauge, Opts, Registry};
 
-/// Buckets of the seconds of one transaction: a fast disk flushes in a tenth of a millisecond, a slow one in tens.
+/// Buckets of the seconds of one transaction. A fast disk flushes in 0.1 ms, and a slow disk in tens of milliseconds.
 const BATCH_SECONDS: [f64; 12] = [0.000_25, 0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 5.0];
 /// Buckets of the change sets in one batch.
 const BATCH_CHANGES: [f64; 11] = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0, 512.0, 1_024.0];
@@ -22,14 +22,14 @@ impl BatchMetrics {
     }
 }
 
-/// Counters of the committer since the process started, and the current length of its queue.
+/// Counters of the committer since the process started, and the current sizes of its queue and its overlay.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CommitterReading {
     pub batches: u64,
     /// Change sets in those batches.
     pub changes: u64,
     pub conflicts: u64,
-    /// Calls that conflicted so often that they reserved the next commit.
+    /// Calls that conflicted so often that they reserved the keys that they read.
     pub reservations: u64,
     pub resets: CommitterResets,
     /// Change sets that are accepted and not yet durable.
@@ -110,7 +110,7 @@ impl DatabaseMetrics {
             conflicts: counter("tenon_committer_conflicts_total", "Change sets whose reads no longer held.")?,
             reservations: counter(
                 "tenon_committer_reservations_total",
-                "Calls that conflicted so often that they reserved the next commit.",
+                "Calls that conflicted so often that they reserved the keys that they read.",
             )?,
             resets,
             queue: gauge("tenon_committer_queue", "Change sets accepted and not yet durable.")?,

@@ -51,7 +51,7 @@ impl Effect {
         Effect { call, then, key, context, delays: Vec::new(), start_at: None, give_up_at: None }
     }
 
-    /// Sets the milliseconds between attempts. There is one more attempt than delays.
+    /// Sets the milliseconds between attempts. There is at most one more attempt than delays.
     pub fn delays_ms(mut self, delays: &[u32]) -> Effect {
         self.delays = delays.to_vec();
         self
@@ -82,7 +82,7 @@ impl<'a> Effects<'a> {
     }
 
     /// Starts an effect when the call commits. Returns false, and starts nothing, if an effect with the same `then` and
-    /// `key` is in progress.
+    /// `key` is in progress, or if the task of its outcome has not run.
     pub fn start(&self, effect: &Effect) -> bool {
         self.host.effects_start(effect)
     }

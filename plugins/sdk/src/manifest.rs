@@ -1,6 +1,6 @@
 //! The manifest as JSON, made from the plugin's tables. Its schema is `docs/manifest.schema.json`.
 //!
-//! Owns the wire form of the manifest in the guest. Runs in `describe` only, never while a request is served. Most
+//! Owns the wire form of the manifest in the guest. Runs in `describe` only, never while a request is served. Many
 //! members are omitted if they are empty or have their default value.
 
 use std::collections::BTreeMap;
@@ -224,8 +224,8 @@ fn envelope(text: &str) -> Box<RawValue> {
     raw(text).unwrap_or_else(|| RawValue::FALSE.to_owned())
 }
 
-/// Returns the text as JSON. Text that is not JSON becomes null, which the host refuses and a test of the plugin should
-/// detect.
+/// Returns the text as JSON, or `None` if it is not JSON. Then the schema or error body is null, or the OpenAPI
+/// document is absent. The host accepts both, so a test of the plugin should detect them.
 fn raw(text: &str) -> Option<Box<RawValue>> {
     RawValue::from_string(text.to_owned()).ok()
 }

@@ -150,7 +150,7 @@ impl Plugin {
         self
     }
 
-    /// Sets the tasks: handlers of timers, of outcomes of effects, and of failed requests.
+    /// Sets the tasks: handlers of timers, outcomes of effects, failed requests, and changes on blockchains.
     pub const fn tasks(mut self, tasks: &'static [tasks::Task]) -> Plugin {
         self.tasks = tasks;
         self

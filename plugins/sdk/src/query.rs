@@ -55,8 +55,8 @@ pub(crate) fn check(query: &[Pair], declared: &'static [&'static str]) -> Result
     Ok(())
 }
 
-/// Escapes a string for a path or a query: letters, digits, "-", ".", "_" and "~" stay, any other byte becomes "%" and
-/// two hexadecimal digits.
+/// Escapes a string for a path or a query. ASCII letters, digits, "-", ".", "_" and "~" stay. Any other byte becomes
+/// "%" and two hexadecimal digits.
 pub fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     text.bytes().for_each(|byte| push_escaped(&mut escaped, byte));

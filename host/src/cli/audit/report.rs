@@ -20,7 +20,7 @@ pub struct Report {
 pub struct ReportedChain {
     #[serde(flatten)]
     pub chain: ChainStatus,
-    /// `None` if nothing was compared, or if the chain has a flaw.
+    /// `None` if nothing was compared, or if the earlier report contains the chain and it has a flaw.
     #[serde(default)]
     pub compared: Option<Compared>,
 }

@@ -1,7 +1,7 @@
 //! The writer task, which makes accepted change sets durable: batch after batch, in the order of acceptance.
 //!
-//! A batch consists of the change sets that are queued, without waiting for more. The writer retries a failed batch in
-//! halves, from the front. Change sets before the failing one are applied. The failing one is reported to its caller.
+//! A batch consists of the change sets that are queued. The writer does not wait for more. It retries a failed batch in
+//! halves, from the front. Change sets before the failing one are applied. The caller of the failing one gets an error.
 //! All change sets that were accepted after it are discarded, because they may depend on it.
 
 use std::collections::VecDeque;

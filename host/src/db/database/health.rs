@@ -1,4 +1,4 @@
-//! Records whether the open database is damaged, and provides the reader pool that detects it.
+//! Records damage and I/O errors of the open database, and provides the reader pool that detects them.
 //!
 //! The first error that proves damage is logged once. From then on nothing is written.
 //! Invariant: the damaged state lasts until the process ends, because a damaged file does not repair itself.

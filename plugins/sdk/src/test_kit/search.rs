@@ -8,8 +8,11 @@ use super::bounds::FIND_BYTES_MAX;
 use crate::host::{Comparison, Condition, Entry, Page, Query, RecordRefusal, Sort, Value as Operand};
 use crate::plugin::{Collection, Index};
 
-/// Fails the test if no declared index serves the query. An index serves a query if its fields, after those that
-/// `equal` conditions fix, continue with the sort, and if it contains a field of one of the conditions.
+/// Fails the test if the query needs an index and no declared index serves it.
+///
+/// A query whose conditions and sort contain only `@id` needs no index. An index serves a query if its fields, after
+/// those that `equal` conditions fix, continue with the sort. If there are conditions, the index must also contain a
+/// field of one of them.
 pub(super) fn check_served(collection: &Collection, conditions: &[Condition], sort: &[Sort]) {
     let is_fixed =
         |field: &str| conditions.iter().any(|c| c.field == field && matches!(c.comparison, Comparison::Equal(_)));
@@ -131,7 +134,7 @@ fn as_json(operand: &Operand) -> Value {
     }
 }
 
-/// Orders null before numbers (booleans are 0 and 1) before strings.
+/// Orders null before numbers before strings. Booleans count as 0 and 1, and arrays and objects count as null.
 fn order(left: &Value, right: &Value) -> Ordering {
     match (left, right) {
         (Value::String(left), Value::String(right)) => left.cmp(right),

@@ -10,7 +10,7 @@ pub const COMPLETE: &str = "/v1/transactions/inbound/credit-transfer-completion"
 
 /// Characters of a UUID.
 const UETR_CHARS: usize = 36;
-/// Odd, so that no two numbers get the same value: uetrs are unordered, like those of real payments.
+/// Factor that makes uetrs unordered, like those of real payments. It is odd, so no two numbers get the same value.
 const SPREAD: u32 = 0x9E37_79B1;
 
 /// Payment of a worker in a run. A worker makes its payments one after another, numbered from 0.

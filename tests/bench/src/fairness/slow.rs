@@ -1,6 +1,6 @@
 //! Connections that request large responses and read nothing, over HTTP/1.1 and HTTP/2.
 //!
-//! HTTP/2 is written frame by frame, because no client library answers pings with a window of zero.
+//! HTTP/2 is written frame by frame, so that pings are answered while the window stays zero.
 
 use std::{
     net::SocketAddr,

@@ -128,8 +128,8 @@ async fn public_key_is_never_used_as_a_shared_secret() {
     }
 }
 
-/// Headers with an algorithm other than the key's, with an embedded or linked key, with an unknown or no key id, or
-/// with a critical extension.
+/// Signs tokens with a foreign key, and tokens whose header has an algorithm other than the key's, an embedded or
+/// linked key, an unknown or no key id, or a critical extension.
 #[tokio::test]
 async fn header_cannot_supply_a_key() {
     let (oauth, client) = with_client(Algorithm::EdDsa).await;

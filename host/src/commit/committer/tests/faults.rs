@@ -58,7 +58,8 @@ async fn successful_commit_on_a_lost_connection_is_acknowledged_once() {
     assert!(storm_with(Failpoint::DuringCommitKept).await.0 > 0);
 }
 
-/// Simulates a missing disk: open files stay open, but cannot be opened again.
+/// Renames a file of the database. While it has another name, it stays open but cannot be opened again, as on a missing
+/// disk.
 fn move_file(bench: &Bench, from: &str, to: &str) {
     std::fs::rename(bench.folder.path().join(from), bench.folder.path().join(to)).unwrap();
 }
@@ -78,7 +79,8 @@ async fn outcome_is_unknown_after(failpoint: Failpoint) -> Option<u64> {
         tokio::task::yield_now().await;
     }
     let stored = bench.stored("one").await;
-    // If the file is restored between two attempts, SQLite opens it read-only, and the first write fails.
+    // If SQLite cannot open a file for writing, it opens it read-only. If the file is restored between these two
+    // attempts, the first write fails.
     while let Err(error) = bench.run(async |draft| increment(draft, "one").await).await {
         assert!(matches!(error, CommitError::Unavailable(_)), "{error:?}");
     }
@@ -115,7 +117,8 @@ async fn insert(bench: &Bench, id: &str, body: &str) -> Result<u32, CommitError>
     bench.run(async |draft| draft.insert("things", id, body.to_owned()).await.map(|done| done.unwrap())).await
 }
 
-/// Returns a change set that only the unique index of the database rejects.
+/// Returns changes without their unique values. After the caller has removed the reads of unique values as well, only
+/// the unique index of the database rejects them.
 async fn poison(bench: &Bench) -> Changes {
     let mut draft = bench.begin();
     draft.insert("things", "poison", r#"{"n":1,"title":"taken"}"#.into()).await.unwrap().unwrap();

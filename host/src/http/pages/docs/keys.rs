@@ -19,7 +19,7 @@ struct Scheme<'d> {
     scopes: &'d [Value],
 }
 
-enum CredentialPlace<'d> {
+enum CredentialLocation<'d> {
     Bearer,
     /// A token issued by an OAuth server.
     Token,
@@ -83,28 +83,30 @@ pub struct CurlCredential<'d> {
 }
 
 impl<'d> Scheme<'d> {
-    fn place(&self) -> CredentialPlace<'d> {
+    fn location(&self) -> CredentialLocation<'d> {
         let name = text_of(self.declared, "name");
         match (text_of(self.declared, "type"), text_of(self.declared, "in")) {
-            ("http", _) if text_of(self.declared, "scheme").eq_ignore_ascii_case("bearer") => CredentialPlace::Bearer,
-            ("http", _) if text_of(self.declared, "scheme").eq_ignore_ascii_case("basic") => CredentialPlace::Basic,
-            ("oauth2" | "openIdConnect", _) => CredentialPlace::Token,
-            ("apiKey", "header") => CredentialPlace::Header(name),
-            ("apiKey", "query") => CredentialPlace::Query(name),
-            ("apiKey", "cookie") => CredentialPlace::Cookie(name),
-            _ => CredentialPlace::Elsewhere,
+            ("http", _) if text_of(self.declared, "scheme").eq_ignore_ascii_case("bearer") => {
+                CredentialLocation::Bearer
+            }
+            ("http", _) if text_of(self.declared, "scheme").eq_ignore_ascii_case("basic") => CredentialLocation::Basic,
+            ("oauth2" | "openIdConnect", _) => CredentialLocation::Token,
+            ("apiKey", "header") => CredentialLocation::Header(name),
+            ("apiKey", "query") => CredentialLocation::Query(name),
+            ("apiKey", "cookie") => CredentialLocation::Cookie(name),
+            _ => CredentialLocation::Elsewhere,
         }
     }
 
     fn sentence(&self) -> String {
-        let mut text = match self.place() {
-            CredentialPlace::Bearer => "header <code>Authorization: Bearer</code>".to_owned(),
-            CredentialPlace::Token => "token of OAuth in the header <code>Authorization: Bearer</code>".to_owned(),
-            CredentialPlace::Basic => "user name of basic authentication".to_owned(),
-            CredentialPlace::Header(name) => format!("header <code>{}</code>", render_name(name)),
-            CredentialPlace::Query(name) => format!("parameter <code>{}</code> of the address", render_name(name)),
-            CredentialPlace::Cookie(name) => format!("cookie <code>{}</code>", render_name(name)),
-            CredentialPlace::Elsewhere => format!("<code>{}</code>", render_name(self.name)),
+        let mut text = match self.location() {
+            CredentialLocation::Bearer => "header <code>Authorization: Bearer</code>".to_owned(),
+            CredentialLocation::Token => "token of OAuth in the header <code>Authorization: Bearer</code>".to_owned(),
+            CredentialLocation::Basic => "user name of basic authentication".to_owned(),
+            CredentialLocation::Header(name) => format!("header <code>{}</code>", render_name(name)),
+            CredentialLocation::Query(name) => format!("parameter <code>{}</code> of the address", render_name(name)),
+            CredentialLocation::Cookie(name) => format!("cookie <code>{}</code>", render_name(name)),
+            CredentialLocation::Elsewhere => format!("<code>{}</code>", render_name(self.name)),
         };
         let scopes = self.scopes.iter().filter_map(Value::as_str).take(DOCS_ALTERNATIVES_MAX);
         for (number, scope) in scopes.enumerate() {
@@ -116,15 +118,15 @@ impl<'d> Scheme<'d> {
 
     /// Adds the scheme to a command. Returns false if a command cannot express it.
     fn add_to(&self, credential: &mut CurlCredential<'d>) -> bool {
-        match self.place() {
-            CredentialPlace::Bearer => credential.options.push_str(BEARER),
-            CredentialPlace::Token => credential.options.push_str(" -H \"Authorization: Bearer $TOKEN\""),
-            CredentialPlace::Basic => credential.options.push_str(" -u \"$KEY:\""),
-            CredentialPlace::Header(name) if is_name(name) => {
+        match self.location() {
+            CredentialLocation::Bearer => credential.options.push_str(BEARER),
+            CredentialLocation::Token => credential.options.push_str(" -H \"Authorization: Bearer $TOKEN\""),
+            CredentialLocation::Basic => credential.options.push_str(" -u \"$KEY:\""),
+            CredentialLocation::Header(name) if is_name(name) => {
                 let _ = write!(credential.options, " -H \"{name}: $KEY\"");
             }
-            CredentialPlace::Query(name) if is_name(name) => credential.query = Some(name),
-            CredentialPlace::Cookie(name) if is_name(name) => {
+            CredentialLocation::Query(name) if is_name(name) => credential.query = Some(name),
+            CredentialLocation::Cookie(name) if is_name(name) => {
                 let _ = write!(credential.options, " -b \"{name}=$KEY\"");
             }
             _ => return false,
