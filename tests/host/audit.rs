@@ -106,7 +106,7 @@ async fn changed_line_is_detected_while_the_host_runs_and_while_it_is_stopped() 
     let (dir, data_dir) = (host.dir.clone(), host.data_dir());
     host.stop().await;
     let (code, output) = run_offline(&data_dir, &["verify", "--json"]).await;
-    assert_eq!((code, &parse(&output)["sound"]), (1, &json!(false)));
+    assert_eq!((code, &parse(&output)["valid"]), (1, &json!(false)));
     assert_eq!(chains(&parse(&output))[0], ("acme/test", 1, &json!({"seq": 2, "what": "changed"})));
     assert_eq!(run_offline(&data_dir, &["verify", "--tenant", "globex/test"]).await.0, 0);
     drop(dir);
