@@ -1,7 +1,7 @@
 //! The rules of CONTRIBUTING.md that a program can check, applied to the sources.
 //!
-//! Owns the table of allowed dependencies between modules and the list of business words. A failure names the line, the
-//! rule it breaks, and the reason of the rule.
+//! Owns the table of allowed dependencies between modules and the list of business words. A failure names the
+//! file or line and the rule that it breaks.
 
 use std::{
     fs,

@@ -1,7 +1,7 @@
 //! Shared test fixtures: a host for each test, HTTP clients, and receivers of outgoing calls.
 //!
 //! The host is the real one. It runs inside the test process on its own ports, and its folder is removed afterwards.
-//! Only its clock can be replaced by the test.
+//! A test can only replace its clock and make a commit fail.
 
 mod certificate;
 mod client;

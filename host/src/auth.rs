@@ -34,7 +34,8 @@ pub struct Principal {
     /// "test" or "live". Empty for an anonymous principal.
     pub environment: &'static str,
     pub kind: PrincipalKind,
-    /// The id of the key or client. Empty for an anonymous principal.
+    /// The id of the key, token or client, or the name of the calling plugin ("plugin:notes"). Empty for an anonymous
+    /// principal.
     pub subject: Arc<str>,
     /// Scope of idempotency keys. It does not change when a key is rotated.
     pub owner: Arc<str>,
@@ -118,7 +119,8 @@ impl Principal {
 
 /// Why a credential is not valid for a plugin, or could not be checked.
 ///
-/// Used in logs only. Callers receive the same "unauthenticated" error for every variant except `Store`.
+/// The messages are for logs. Callers receive the error `unauthenticated` for every variant except `Store`, or
+/// `not-found` for a token in a path.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CredentialError {
     #[error("no credential")]

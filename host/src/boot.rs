@@ -8,7 +8,8 @@
 //! - `networks`: opens the blockchain networks. `encryption`: TLS of the listener and of outgoing connections.
 //! - `maintenance`: background tasks. `banner`: text after the start.
 //! - `folder`: consistency of the data folder. `development`: the demo key. `process`: signals and resource limits.
-//! - `check`: `tenon plugin check`. `examine`: `tenon db check`. `allocator`: settings of the memory allocator.
+//! - `check`: `tenon plugin check`, `tenon plugin compile` and `tenon config check`. `examine`: `tenon db check`.
+//! - `allocator`: settings of the memory allocators.
 
 #![expect(clippy::disallowed_methods, reason = "long-running tasks are started here; `stop` ends them")]
 

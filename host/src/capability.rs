@@ -1,7 +1,7 @@
 //! Capabilities: what a plugin may import, one file for each interface of the contract.
 //!
-//! An adapter only meters the call, converts WIT values, and calls the draft of the running call. It does not access
-//! the database, another capability or the network.
+//! An adapter meters the call, checks limits, converts WIT values, and calls the draft of the running call. No adapter
+//! accesses the network. Only `keyring` accesses the database directly, for the seed of the tenant.
 
 mod answers;
 mod chains;

@@ -1,13 +1,13 @@
 //! The command line of Tenon.
 //!
 //! Most commands send requests to the operators' listener of a running host. `serve`, `listen`, `config`, `plugin
-//! check`, `plugin compile`, `restore`, `db`, `completions` and `man` run in this process. `backup` and `audit` do so
-//! if no host runs. Exit codes: 0 success; 1 failure; 2 invalid command line.
+//! check` without `--against`, `plugin compile`, `restore`, `db`, `secrets new-key`, `completions` and `man` run in
+//! this process. `backup` and `audit` do so if no host runs. Exit codes: 0 success; 1 failure; 2 invalid command line.
 //!
 //! - Each group of sub-commands has its own file. `render` modules produce the text output.
 //! - `client`: HTTP client of the operators' listener. `oauth_client`: commands for OAuth clients.
 //! - `table`, `output`: text output. `time_argument`: times in arguments. `input`: files that arguments name.
-//! - `banner`: text that `serve` prints when it is ready. `error`: errors of commands.
+//! - `banner`: text that `serve` prints when it is ready. `error`: errors of commands. `ownership`: advice for root.
 
 mod audit;
 mod backup;

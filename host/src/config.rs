@@ -105,9 +105,9 @@ pub struct ChainsConfig {
 /// Limits of the child processes that compile components.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CompileConfig {
-    /// Writable memory of one compilation.
+    /// Maximum writable memory of one compilation. A small component gets less.
     pub memory_bytes: u64,
-    /// Milliseconds from the start of one compilation.
+    /// Maximum time of one compilation from its start, in milliseconds.
     pub time_ms: u64,
     /// Concurrent compilations.
     pub concurrent: usize,
@@ -205,7 +205,7 @@ pub struct IssuerConfig {
 #[derive(Clone, Debug, PartialEq)]
 pub enum IssuerKeys {
     Url(String),
-    /// Content of the file. It is parsed by its user.
+    /// Content of the file. It is parsed when the host starts.
     Text(String),
 }
 

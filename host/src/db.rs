@@ -102,7 +102,8 @@ impl DbError {
         }
     }
 
-    /// Returns true if files are damaged. Any other error concerns the command, its user, or the program version.
+    /// Returns true if files or rows are damaged. Does not recognize damage that SQLite reports as an `Sql` error,
+    /// which `in_file` converts.
     pub(crate) fn is_damage(&self) -> bool {
         matches!(self, DbError::Damaged(_) | DbError::Corrupt(_))
     }

@@ -1,9 +1,9 @@
 //! Webhook delivery: sends committed events to the endpoints that subscribe to them, at least once.
 //!
 //! Owns when requests are sent, how they are signed, and how responses are interpreted. Deliveries are rows that are
-//! created in the transaction of their event (`db::apply`). Notifications of commits wake this module. It does not poll
-//! the database. Only `schedule`, a pure state machine, decides when an attempt starts. `engine` passes events to it,
-//! starts its attempts, and writes its decisions.
+//! created in the transaction of their event (`db::apply`), or after it (`fan_out`). Notifications of commits wake this
+//! module. It does not poll the database. Only `schedule`, a pure state machine, decides when an attempt starts.
+//! `engine` passes events to it, starts its attempts, and writes its decisions.
 //!
 //! - `schedule`: the start of each attempt. `engine`: the loop around it. `queues`: the current endpoints.
 //! - `attempt`: one request. `signing`: its signatures. `event_cache`: events that are sent soon. `record`: writes
@@ -77,7 +77,7 @@ pub struct Delivery {
     recorder: JoinHandle<()>,
     fan_out: JoinHandle<()>,
     views: QueueViews,
-    /// Ends the engine, which after the start of the stop only records attempts.
+    /// Ends the engine. Once the host is stopping, the engine only records the attempts that end.
     end: oneshot::Sender<()>,
 }
 

@@ -76,7 +76,8 @@ impl Destinations {
 
     /// Performs one attempt within the caller's remaining time.
     ///
-    /// If `idempotency_key` is given, it is sent as `Idempotency-Key` and replaces a header of that name in the call.
+    /// If `idempotency_key` is given, a server or plugin receives it as `Idempotency-Key`, in place of a header of that
+    /// name in the call.
     pub async fn call(
         &self,
         scope: &Scope,

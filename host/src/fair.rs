@@ -42,7 +42,7 @@ impl<K: Clone + Eq + Hash + Send + Sync + 'static> Key for K {}
 pub struct Bounds {
     /// Maximum sum of all permits.
     pub capacity: u64,
-    /// Maximum sum of the permits of one party.
+    /// Maximum sum of the permits of one party. The only permit of a party may exceed it.
     pub share: u64,
     /// Maximum number of waiting requests of all parties.
     pub waiting_max: usize,
@@ -112,7 +112,7 @@ impl<K: Key> Fair<K> {
         self.state.lock().waiting
     }
 
-    /// Waits in the fair queue until the deadline, or without a limit if there is none.
+    /// Acquires a permit. Waits in the fair queue until the deadline, or without a limit if there is none.
     ///
     /// Dropping the future leaves the queue. A request for more than the capacity gets all of it. A request for nothing
     /// is granted at once.
@@ -193,7 +193,7 @@ impl<K: Key> Permit<K> {
     }
 
     /// Grows the permit without waiting, ahead of waiting requests. Returns `false` without a change if the capacity or
-    /// the share of the party is used up.
+    /// the share of the party does not suffice. The share does not limit the only permit of a party.
     pub fn grow_to(&mut self, amount: u64) -> bool {
         let Some(more) = amount.checked_sub(self.amount).filter(|more| *more > 0) else { return true };
         let mut grows = false;
@@ -204,7 +204,7 @@ impl<K: Key> Permit<K> {
         grows
     }
 
-    /// Moves this amount, or all of it, to a new permit.
+    /// Moves `amount` to a new permit, or the whole permit if it is smaller.
     pub fn split(&mut self, amount: u64) -> Permit<K> {
         let amount = amount.min(self.amount);
         self.amount -= amount;

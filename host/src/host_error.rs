@@ -1,10 +1,10 @@
-//! Errors that the host reports without a plugin. Each interface defines their bodies in `failures` of its manifest.
+//! Errors that the host reports instead of a plugin. Each interface defines their bodies in `failures` of its manifest.
 //!
 //! Owns the closed list and the default statuses. The bodies for callers are rendered by `plugin::error_bodies`.
 
 use serde::{Deserialize, Serialize};
 
-/// Why the host answered a request without its plugin. `docs/errors.md` lists the variants, generated from
+/// Why the host responded to a request instead of its plugin. `docs/errors.md` lists the variants, generated from
 /// [`HostError::ALL`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

@@ -12,7 +12,7 @@
 //!   ids. `trace`: the caller's trace id. `pages`: the host's own pages. `tokens`: the OAuth token endpoint.
 //!
 //! Invariants: this module never runs a plugin, which [`Backend`] does. It never logs a query, a body, or a header
-//! value other than the request id and the trace id.
+//! value other than the request id, the trace id, and the client's address.
 
 use std::{future::Future, sync::Arc};
 
@@ -79,8 +79,8 @@ pub trait Backend: Send + Sync + 'static {
     /// other call runs to completion.
     fn call(&self, admitted: Admitted<Self::Owner>) -> impl Future<Output = Result<CallResponse, HostError>> + Send;
 
-    /// Returns the chunks of an event stream, starting after `last_event_id` or now. `None` if too many streams are
-    /// open.
+    /// Returns the chunks of an event stream, starting after `last_event_id` or now. Returns `None` if too many streams
+    /// are open.
     fn stream(&self, feed: StreamRequest, last_event_id: Option<String>) -> Option<mpsc::Receiver<Bytes>>;
 }
 

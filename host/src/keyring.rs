@@ -1,4 +1,4 @@
-//! Seeds of tenants: created at the first use, sealed at rest, opened for one use.
+//! Seeds of tenants: created at the first use or imported by an operator, sealed at rest, opened for one use.
 //!
 //! Owns the seed of each plugin and tenant and how it is stored. A seed is never logged or returned to a plugin. Only
 //! an operator's command returns a phrase (`export`). `tenon_keyring` derives keys from a seed, and `capability` checks
@@ -106,7 +106,8 @@ impl Keyring {
         Ok(Some(self.open(&name, &sealed)?.phrase()?))
     }
 
-    /// Imports an operator's phrase for a tenant that has none. Returns false if the tenant already has the same one.
+    /// Imports an operator's phrase for a plugin and tenant without a seed. Returns false if they already have the same
+    /// seed. Fails with `Taken` if they have another one.
     ///
     /// `action` is written to the operators' journal.
     pub async fn import(&self, scope: &Scope, phrase: &SeedPhrase, action: OperatorAction) -> Result<bool, SeedError> {

@@ -1,12 +1,12 @@
-//! Every number of the host that an operator does not set, with its unit, its value and the reason for it.
+//! Limits and other numbers of the host that an operator does not set, with their units, values and reasons.
 //!
 //! `config::keys` has the settings of operators, with their defaults and bounds.
 //!
 //! - `tokens`: OAuth tokens. `tasks`: tasks, effects and questions. `webhooks`: webhooks. `chains`: blockchains and
-//!   keys. `credentials`: credentials that plugins issue. `output`: what components log, print and send. `pages`: the
-//!   documentation page.
-//! - `requests`: resources that requests hold. `operators`: the operators' listener, files, the command line and
-//!   backups. `outbound`: outgoing calls and destinations. `events`: signatures, pulled events and streams.
+//!   keys. `credentials`: credentials that plugins issue, passwords, and guesses. `output`: what components log, print
+//!   and send. `pages`: the documentation page.
+//! - `requests`: resources that requests hold. `operators`: the operators' listener, files, the command line, profiles
+//!   and backups. `outbound`: outgoing calls and destinations. `events`: signatures, pulled events and streams.
 //!   `manifests`: what components declare.
 
 mod chains;
@@ -183,11 +183,12 @@ pub const OVERLAY_COLLECTIONS_MAX: usize = 10_000; // one for each tenant and co
 pub const COUNTER_BLOCK: u64 = 64; // one write for this many numbers; a restart loses the rest
 /// Counters from which one call takes numbers. The first number of each may cost a transaction.
 pub const CALL_COUNTERS_MAX: usize = 100;
-/// Counters with reserved numbers.
+/// Counters with reserved numbers before idle ones are evicted.
 pub const COUNTERS_MAX: usize = 10_000; // about two megabytes
 /// Tenants whose last line of the journal the writer caches.
 pub const CHAIN_HEADS_CACHED: usize = 10_000;
-/// Attempts to determine the outcome of a commit before its callers get `outcome-unknown`.
+/// Attempts to determine the outcome of a commit before its callers get `outcome-unknown`, or whether a line of the
+/// swap journal is durable before its swap is refused.
 pub const OUTCOME_TRIES_MAX: u32 = 5; // with the waits below about a second and a half
 /// Pause before the next attempt to determine the outcome of a commit.
 pub const OUTCOME_RETRY_MS: u64 = 300; // a database that restarts takes seconds
@@ -235,7 +236,8 @@ pub const BACKFILL_STATEMENTS: u32 = 16;
 
 // Keys.
 
-/// 62^32 is 190 bits: it cannot be guessed, and a plain hash of it is sufficient.
+/// Letters and digits in the secret of a key: 62^32 combinations, about 190 bits. The secret cannot be guessed, and a
+/// plain hash of it is sufficient.
 pub const KEY_SECRET_CHARACTERS: usize = 32;
 /// How long a cached key is valid. Another process on the same database may revoke it.
 pub const KEY_CACHE_MS: u64 = 5_000;
@@ -441,5 +443,5 @@ pub const DELIVERIES_PRUNED_AT_ONCE: u32 = 250;
 pub const BATCHES_KEPT: u32 = 1_000;
 /// Estimated bytes of a row besides its content: columns, indexes, free space in pages.
 pub const ROW_BYTES: u64 = 200;
-/// Lines of the operators' journal in one response.
+/// Lines of the swap journal in one response.
 pub const SWAPS_LISTED_MAX: u32 = 1_000;

@@ -1,8 +1,8 @@
 //! The metrics of `/metrics`, in the text format of Prometheus.
 //!
-//! Owns every name and label. Labels are bounded: plugin, generation, operations of the manifest, status classes, kinds
-//! of fault. They never contain an id, an address or a tenant. The series of a generation end with the generation, so
-//! that a thousand swaps leave no more series than two.
+//! Owns every name and label. Labels are bounded, for example plugin, generation, operations of the manifest, status
+//! classes, kinds of fault and outcomes. They never contain an id, an address or a tenant. The series of a generation
+//! end with the generation, so that a thousand swaps leave no more series than two.
 //!
 //! - `compile`: compilations. `process`: this process. `database`: its files, and the batches of the committer.
 //!   `delivery`: webhooks. `pool`: instances. `tasks`: timers and outgoing calls. `generation`: the handles that a call

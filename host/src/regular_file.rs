@@ -1,7 +1,7 @@
 //! Opens regular files, and nothing that can block a reader.
 //!
 //! Opening a FIFO blocks until another process opens it as well, and a device may have no end, so both are rejected.
-//! Symbolic links are followed. A file is created only if the caller's options say so.
+//! Symbolic links are followed. A file is created only if the caller's options request it.
 
 use std::{
     fs::{self, File, FileType, OpenOptions},

@@ -2,15 +2,16 @@
 //!
 //! Owns when a record of `host_collections::TASKS` or `EFFECTS` is processed, how often it is tried, and what is
 //! written about it. A task runs like a request (`plugin::call`). An effect is sent through `destinations`. The records
-//! in the database are the queue. Memory holds only the next due time of each plugin and tenant, and the records that
-//! commits have just reported.
+//! in the database are the queue. Memory holds only the next due time of each task queue (plugin, tenant, and the
+//! destination of effects), and the records that commits have just reported.
 //!
 //! Invariants:
 //!
 //! - No task runs before its due time. A due record stays in the database until the commit that ends it.
 //! - The start of an attempt is durable before the attempt is made. Its outcome is durable before anything follows from
 //!   it, or in the same commit.
-//! - A failing task waits longer after each fault and is never dropped. After its last attempt an operator decides.
+//! - A failing task runs again after the next of its delays and is never dropped. After its last run an operator
+//!   decides.
 //!
 //! Modules:
 //!
@@ -107,8 +108,8 @@ pub struct Tasks {
 }
 
 impl Tasks {
-    /// Starts the engine and returns when it has read all due times. Must be called before the first call of a plugin,
-    /// so that no commit is missed.
+    /// Starts the engine and returns when it has read the due times of all queues. Must be called before the first call
+    /// of a plugin, so that no commit is missed.
     #[expect(clippy::disallowed_methods, reason = "the engine of tasks; `stop` awaits it")]
     pub async fn start(parts: Parts, stopped: watch::Receiver<bool>) -> Result<Tasks, DbError> {
         let shared = Shared {

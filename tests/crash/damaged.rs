@@ -1,7 +1,7 @@
 //! Random damage to a real data folder: the program serves exactly what was acknowledged, or names the damaged file.
 //!
-//! `tenon.db` loses whole pages or its end. A single changed byte inside a value cannot be detected, because SQLite has
-//! no page checksums.
+//! A file is deleted, truncated, or changed in one bit. `tenon.db` loses a whole page instead of one bit: a single
+//! changed byte inside a value cannot be detected, because SQLite has no page checksums.
 
 use std::{
     fs,
@@ -23,8 +23,8 @@ struct Acknowledged {
     orders: Vec<Value>,
 }
 
-/// Creates orders in three runs that end with a kill, so that commits are in the database file, in its log, and in
-/// both. The last run ends with a stop unless `last_is_killed`.
+/// Creates orders in three runs. The first two end with a kill, so that commits are in the database file, in its log,
+/// and in both. The last run ends with a stop unless `last_is_killed`.
 async fn fill(folder: &Path, last_is_killed: bool) -> Acknowledged {
     compiled_code::restore(&folder.join("data"));
     let mut program = Program::start(plan(folder, crash::fleet())).await.unwrap();

@@ -7,7 +7,7 @@ use tenon_bench::{guests::workspace_root, program::sibling_binary};
 use super::markdown::blocks;
 use crate::support::TestHost;
 
-/// Redefines curl so that it fails if the response is not 2xx.
+/// Redefines curl so that it fails if the status of the response is 400 or higher.
 const STRICT_CURL: &str = "set -e\ncurl() { command curl --silent --show-error --fail-with-body \"$@\"; }\n";
 
 /// Returns every line that begins with `curl`. A backslash at its end continues the line.

@@ -12,7 +12,7 @@ const HANDLER: &str = "handler";
 /// The interface with the records and variants of the other interfaces.
 const TYPES: &str = "types";
 
-/// Returns the names of the contract's interfaces that the component of `plugin` imports.
+/// Returns the names of the contract's interfaces that the component of `plugin` imports, except [`TYPES`].
 fn imports(plugin: &str) -> BTreeSet<String> {
     let bytes = std::fs::read(component(plugin)).expect("the component");
     let mut names = BTreeSet::new();

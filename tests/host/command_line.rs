@@ -14,7 +14,8 @@ pub fn tenon_binary() -> PathBuf {
     sibling_binary("tenon").expect("`cargo build -p tenon` comes first, as in `make test`")
 }
 
-/// Runs a command to its end. Returns its exit code and its output.
+/// Runs a command to its end, without inherited `TENON_…` settings. Returns its exit code, and its output followed by
+/// its error output.
 pub async fn run_to_end(mut command: Command) -> (i32, String) {
     for variable in ["TENON_CONFIG", "TENON_DATA_DIR", "TENON_ADMIN", "TENON_MASTER_KEY", "TENON_DATABASE"] {
         if !command.get_envs().any(|(name, _)| name == variable) {

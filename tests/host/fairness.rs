@@ -1,4 +1,4 @@
-//! Fairness between tenants in queues and memory, and stopping under load.
+//! Fairness between tenants and between plugins in queues, memory, pool slots and threads, and stopping under load.
 
 use std::{
     fs,

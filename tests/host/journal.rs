@@ -18,7 +18,8 @@ async fn act(host: &TestHost, method: &str, path: &str, body: Value) -> Response
     host.operator().send(method, path, &[OPERATOR, JSON], body.to_string().into_bytes()).await
 }
 
-/// Returns action, plugin, outcome and target of the lines of the operator "ada", oldest first.
+/// Returns action, plugin, outcome and first reason of the lines of the operator "ada", oldest first. The first reason
+/// of a key action that succeeded is its target.
 async fn lines(host: &TestHost) -> Vec<(String, String, String, String)> {
     let lines = host.operator().get("/v1/journal?operator=ada&limit=100").await.expect(200).json();
     let text = |line: &Value, name: &str| line[name].as_str().unwrap().to_owned();

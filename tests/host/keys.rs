@@ -94,9 +94,9 @@ async fn unknown_scope_is_rejected_unless_it_is_allowed() {
     let operator = host.operator();
     for plugin in ["chameleon", "*"] {
         let key = |scope: &str| json!({"plugin": plugin, "tenant": "acme", "environment": "test", "scopes": [scope]});
-        let refused = operator.post("/v1/keys", key("version.raed")).await.expect(400);
-        assert!(refused.text_at("/message").contains("version.raed"), "{}", refused.text());
-        assert!(refused.text_at("/hint").starts_with("Known scopes: version.read."), "{}", refused.text());
+        let rejected = operator.post("/v1/keys", key("version.raed")).await.expect(400);
+        assert!(rejected.text_at("/message").contains("version.raed"), "{}", rejected.text());
+        assert!(rejected.text_at("/hint").starts_with("Known scopes: version.read."), "{}", rejected.text());
         operator.post("/v1/keys", key("version.read")).await.check(201);
     }
     create(&host, json!({"plugin": "chameleon", "scopes": ["later"], "allow_unknown_scopes": true})).await;

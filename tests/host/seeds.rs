@@ -1,5 +1,5 @@
 //! Seed commands of operators: list, export and import. Equal words give equal keys, and no file or journal contains
-//! them.
+//! the words.
 
 use std::{fs, process::Command};
 
@@ -12,7 +12,7 @@ use super::{
 use crate::support::{TestHost, component};
 
 const WORDS: &str = "test test test test test test test test test test test junk";
-/// The address that every library derives from those words.
+/// The first Ethereum address that every library derives from those words.
 const ADDRESS: &str = "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266";
 const OF_ACME: [&str; 4] = ["--plugin", "keyholder", "--tenant", "acme/test"];
 

@@ -9,7 +9,7 @@ use crate::support::{TestHost, TestHostBuilder, eventually};
 const ADDRESS: &str = "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266";
 const NOW: u64 = 1_800_000_000_000;
 
-/// Returns a host with a manual clock, so that blocks are produced only by `chain mine`.
+/// Returns the builder of a host with a manual clock, so that blocks are produced only by `chain mine`.
 fn host_with_manual_clock() -> TestHostBuilder {
     TestHost::builder().clock(Clock::manual(NOW))
 }

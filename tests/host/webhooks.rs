@@ -1,4 +1,5 @@
-//! Webhook operations of operators on a real host: listing failed deliveries, redelivery, and recovery.
+//! Webhook operations of operators on a real host: lists of endpoints, deliveries and attempts, redelivery, and
+//! rejected commands. Webhooks to the host's own listeners are rejected.
 
 use serde_json::{Value, json};
 

@@ -29,7 +29,7 @@ pub fn find(root: &Path, files: &[PathBuf]) -> Vec<Vec<Module>> {
     groups.into_iter().collect()
 }
 
-/// Returns the module path of a file, or `None` for a test.
+/// Returns the module path of a file, or `None` for a test or for a file outside `root`.
 fn module_of(root: &Path, file: &Path) -> Option<Module> {
     let inside = file.strip_prefix(root).ok()?.with_extension("");
     let module: Module = inside.iter().map(|part| part.to_string_lossy().into_owned()).collect();

@@ -83,7 +83,7 @@ impl Source {
         self.text(at) == ":" && self.text(at + 1) == ":"
     }
 
-    /// Returns the position after the path.
+    /// Appends the paths that begin at `at` to `found`, each after `prefix`. Returns the position after them.
     fn read_path(&self, mut at: usize, mut prefix: Vec<String>, found: &mut Vec<Vec<String>>) -> usize {
         loop {
             match self.text(at) {

@@ -56,7 +56,7 @@ fn matches(claim: &str, row: &str) -> bool {
     rest.is_empty() || is_open && claim.ends_with('*')
 }
 
-/// Returns the strings of all `covers(&[…])` in the files of a test folder.
+/// Returns the strings of all `covers(&[…])` in the files of a test folder, except `coverage.rs`.
 fn claims(folder: &str) -> Vec<String> {
     let files = fs::read_dir(workspace_root().join(folder)).expect(folder).flatten().map(|file| file.path());
     let sources = files.filter(|file| file.is_file() && !file.ends_with("coverage.rs"));

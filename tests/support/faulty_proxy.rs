@@ -23,7 +23,7 @@ const SLOW: Duration = Duration::from_millis(1_200);
 /// Delay of a late duplicate.
 const LATE: Duration = Duration::from_millis(2_500);
 
-/// Stops when it is dropped.
+/// A proxy that stops when it is dropped.
 pub struct FaultyProxy {
     base: String,
     state: Arc<State>,

@@ -16,7 +16,7 @@ use super::random::Random;
 
 const OK: &[u8] = b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok";
 
-/// Stops when it is dropped.
+/// A receiver that stops when it is dropped.
 pub struct FaultyReceiver {
     url: String,
     state: Arc<State>,

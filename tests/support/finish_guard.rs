@@ -1,6 +1,6 @@
 //! A guard that fails a test whose stage is dropped without its final checks.
 
-/// Panics on drop unless `set_finished` was called.
+/// Panics on drop unless `set_finished` was called or the test has panicked already.
 #[derive(Default)]
 pub struct FinishGuard {
     is_finished: bool,

@@ -132,7 +132,7 @@ impl TestHost {
         self.data_dir().join("tenon.db")
     }
 
-    /// Makes the next commit batch fail.
+    /// Makes the next commit batch fail at this point.
     pub fn fail_next_batch(&self, failpoint: Failpoint) {
         if let Some(host) = &self.host {
             host.fail_next_batch(failpoint);

@@ -27,8 +27,7 @@ impl RawConnection {
         let _ = self.stream.write_all(text.as_bytes()).await;
     }
 
-    /// Sends a whole POST request and does not wait for the response. Each line of
-    /// `headers` ends with CRLF.
+    /// Sends a whole POST request and does not wait for the response. Each line of `headers` ends with CRLF.
     pub async fn post(&mut self, path: &str, headers: &str, body: &str) {
         let length = body.len();
         self.send(&format!(

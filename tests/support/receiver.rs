@@ -41,7 +41,7 @@ pub enum ReceiverResponse {
     FromBody(fn(&Value) -> ReceiverResponse),
 }
 
-/// Stops when it is dropped.
+/// A receiver that stops when it is dropped.
 pub struct TestReceiver {
     url: String,
     state: Arc<State>,

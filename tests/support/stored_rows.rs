@@ -14,7 +14,7 @@ pub struct StoredEvent {
     pub tenant: String,
     pub event_type: String,
     pub subject: String,
-    /// The bytes that leave the host, envelope included.
+    /// The body that leaves the host, envelope included, parsed as JSON.
     pub body: Value,
 }
 
@@ -53,7 +53,7 @@ impl TestHost {
         entries.iter().map(|entry| serde_json::from_str(entry).expect("an entry of JSON")).collect()
     }
 
-    /// Returns the nonzero balances of a tenant ("acme/test") by account.
+    /// Returns the nonzero balances of a tenant ("acme/test") by account. Each account must have only one asset.
     pub async fn balances(&self, tenant: &str) -> BTreeMap<String, i128> {
         let rows = sqlx::query("SELECT account, amount FROM balances WHERE tenant = ?").bind(tenant);
         let rows = rows.fetch_all(&mut self.read_database().await).await.expect("the balances");

@@ -45,7 +45,7 @@ impl TextGuest {
         TextGuest { handle: format!("{fill} {}", guest.handle), memory_pages, ..guest }
     }
 
-    /// Sets the total number of memories. Each belongs to its own core module.
+    /// Sets the total number of memories. Each belongs to its own core instance.
     pub fn memories(self, count: usize) -> TextGuest {
         TextGuest { extra_memories: count - 1, ..self }
     }

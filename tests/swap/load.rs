@@ -1,4 +1,5 @@
-//! Swaps under load: no request fails, and the old version sends no response after a response of the new version.
+//! Swaps under load: no request fails, and the old version serves no request that begins after a response of the new
+//! version.
 
 #![allow(clippy::disallowed_methods, reason = "concurrent requests")]
 

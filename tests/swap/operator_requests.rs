@@ -1,4 +1,4 @@
-//! Requests of operators: deploys with breaking differences, rollbacks, and the reasons of their rejection.
+//! Requests of operators: deploys with breaking differences, rollbacks, and the reasons for their rejection.
 
 use serde_json::{Value, json};
 

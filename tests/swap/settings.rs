@@ -38,7 +38,7 @@ fn write(host: &TestHost, text: &str) {
     fs::rename(temporary, host.config_file()).unwrap();
 }
 
-/// Appends lines to plugins.toml. Lines before the first header belong to the section of `chameleon`.
+/// Appends lines to plugins.toml. Lines before the first header belong to `[outbound]`, the last section.
 fn append(host: &TestHost, lines: &str) {
     let text = fs::read_to_string(host.config_file()).unwrap();
     write(host, &format!("{text}\n{lines}\n"));
@@ -155,7 +155,7 @@ async fn rollback_serves_the_old_version_with_the_new_settings() {
     assert!(!has_high_limit(&client).await);
 }
 
-/// Guests built before the host supported settings schemas have none, for example `reader` below.
+/// A component without a settings schema accepts all settings, for example `reader` below.
 #[tokio::test]
 async fn settings_that_violate_the_schema_of_the_plugin_are_rejected_by_name() {
     let schema = json!({

@@ -1,6 +1,6 @@
 //! Keep-alive connections that send requests continuously and record every error that a client can detect: a missing
 //! response, a status other than 200, a connection closed by the host, and a response of an older version than one
-//! already observed.
+//! that was observed before the request.
 
 #![allow(clippy::disallowed_methods, reason = "traffic runs in its own tasks")]
 

@@ -95,7 +95,8 @@ struct NetworkState {
     /// Sender of funding transactions: an address without a private key.
     faucet: String,
     timeline: Mutex<Timeline>,
-    /// Highest height that was ever returned, so that a clock that is set back does not remove blocks.
+    /// Highest height that this process has returned, at least the height of the last block with a transaction. A clock
+    /// that is set back does not remove blocks up to this height.
     floor: AtomicU64,
     /// Lowest block that must be filled; `u64::MAX` for none.
     due: AtomicU64,
@@ -136,7 +137,8 @@ impl Simulated {
         self.chains.iter().map(|(network, chain)| (*network, chain))
     }
 
-    /// Checkpoints the write-ahead log into the file. Later calls fail.
+    /// Closes the connections that read, and checkpoints the write-ahead log into the file. Later reads of the file
+    /// fail.
     pub async fn close(&self) -> Result<(), StoreError> {
         let mut writer = self.shared.writer.lock().await;
         self.shared.readers.close().await;

@@ -85,7 +85,8 @@ impl Family {
     }
 
     /// Returns the private key at `path` in the import format of common wallets: 0x and hex digits for EVM, hex digits
-    /// for Tron, base58 of private and public key for Solana. No other function returns a private key from this crate.
+    /// for Tron, base58 of private and public key for Solana. No other public function returns the bytes of a private
+    /// key.
     pub fn show_private_key(self, seed: &Seed, path: &Path) -> Result<Zeroizing<String>, KeyringError> {
         wiped_after(|| {
             Ok(match self {

@@ -99,7 +99,8 @@ impl Signature {
         Signature::new(ecdsa, RecoveryId::new(is_y_odd, false))
     }
 
-    /// Creates a signature. A recovery id above 1 (once in 2^127) has no encoding in the formats of the families.
+    /// Creates a signature. Rejects the high `s`, and a recovery id above 1 (once in 2^127), which has no encoding in
+    /// the formats of the families.
     fn new(ecdsa: Ecdsa, recovery: RecoveryId) -> Result<Signature, KeyringError> {
         if recovery.is_x_reduced() || ecdsa.normalize_s().is_some() {
             return Err(KeyringError::Signature);

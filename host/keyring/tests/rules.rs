@@ -1,5 +1,5 @@
-//! Compares address parsing with the rules of the wallet interface, which have their own parser because plugins do not
-//! depend on the host.
+//! Compares the blockchains, the paths of keys, and address parsing with the rules of the wallet interface. The rules
+//! have their own parser, because plugins do not depend on the host.
 #![allow(clippy::unwrap_used)]
 
 use proptest::prelude::*;

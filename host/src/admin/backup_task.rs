@@ -18,7 +18,7 @@ use crate::{
     stores::Stores,
 };
 
-/// Name of the action in the operators' journal. The line is written when the backup is done or has failed.
+/// Name of the action in the operators' journal. The line of a started backup is written when it is done or has failed.
 pub const BACKUP: &str = "backup";
 
 /// Starts backups and reports the status of the last one. Cheap to clone.

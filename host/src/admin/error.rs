@@ -31,7 +31,7 @@ impl AdminError {
         AdminError { status, body, retry_after_seconds: None }
     }
 
-    /// Returns the error for a plugin, key, endpoint or event that does not exist.
+    /// Returns the error for a path, or for an item that the request names, if it does not exist.
     pub fn not_found(message: impl Into<String>, hint: impl Into<String>) -> AdminError {
         AdminError::new(StatusCode::NOT_FOUND, "not-found", message, hint)
     }

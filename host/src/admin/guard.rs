@@ -28,7 +28,8 @@ use crate::{
     secrets::SecretText,
 };
 
-/// Paths that need no token. They expose only plugin names and numbers, and probes have no token.
+/// Paths that need no token, because probes have none. They expose plugin names, numbers, and the reasons why the host
+/// is not ready.
 const OPEN_PATHS: [&str; 3] = ["/healthz", "/readyz", "/metrics"];
 
 pub struct Guard {

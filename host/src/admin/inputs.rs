@@ -1,4 +1,4 @@
-//! Extractors of a request: the operator, the name in the path, the options of the query, a JSON body.
+//! Extractors of a request: the operator, the name in the path, the options of the query, a JSON body, a component.
 //!
 //! Every error is an [`AdminError`] whose message does not mention the parser.
 
@@ -37,7 +37,7 @@ pub fn operator_name(headers: &HeaderMap) -> String {
     if name.is_empty() { "operator".to_owned() } else { name }
 }
 
-/// The action of a route under its name in the journal. `Routes::action` adds it to requests.
+/// The action of a route under its name in the journal. `actions::perform` adds it to requests.
 #[derive(Clone, Copy, Debug)]
 pub struct Action(pub &'static str);
 
@@ -137,7 +137,8 @@ pub async fn read_secret_json<T: DeserializeOwned>(request: Request, hint: &str)
         .map_err(|error| json_error(&error, "The body does not have the expected JSON members.".to_owned(), hint))
 }
 
-/// Returns the response to a body that was not parsed. `message` is used if the JSON itself is invalid.
+/// Returns the error for a body that was not parsed. `message` is used if the body was received, but is not JSON or
+/// does not have the expected members.
 fn json_error(error: &JsonRejection, message: String, hint: &str) -> AdminError {
     match error {
         JsonRejection::BytesRejection(error) => {
@@ -152,7 +153,7 @@ fn json_error(error: &JsonRejection, message: String, hint: &str) -> AdminError 
     }
 }
 
-/// The body of a deploy. Its bytes hold permits of [`UPLOAD_PERMITS`] until they are dropped.
+/// The body of a deploy or a check. Its bytes hold permits of [`UPLOAD_PERMITS`] until they are dropped.
 pub struct Component(pub Bytes);
 
 /// Limits the memory of all uploaded components: one permit for each mebibyte. An upload waits until enough permits are

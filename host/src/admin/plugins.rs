@@ -118,8 +118,8 @@ async fn deploy(
     Ok(Json(swap_report(report)))
 }
 
-/// Runs all steps of a deploy before *publish*, against the serving version and the data of this host. Only the cache
-/// of compiled code changes.
+/// Runs the steps of a deploy up to *compare*, against the serving version and the data of this host. Only the cache of
+/// compiled code changes.
 async fn check_component(
     State(host): State<Arc<Services>>,
     Name(plugin): Name,

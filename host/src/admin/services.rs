@@ -123,7 +123,7 @@ pub fn invalid_position(text: &str) -> AdminError {
     AdminError::invalid(message, "Send the `next` of the previous page unchanged.")
 }
 
-/// Converts an error of the creation of a key or client.
+/// Converts an error of a request that creates a key, or that creates or changes an OAuth client.
 pub fn auth_error(error: AuthAdminError, hint: &str) -> AdminError {
     match error {
         AuthAdminError::Store(_) | AuthAdminError::Secret(_) => AdminError::failed(error),

@@ -79,7 +79,8 @@ impl Cache {
     }
 }
 
-/// Returns true if an entry may still be used. After the clock was set back, an entry is stale.
+/// Returns true if an entry may still be used. An entry that is newer than `now`, because the clock was set back, is
+/// stale.
 pub(super) fn is_fresh(filled_at: Timestamp, now: Timestamp) -> bool {
     now.checked_sub(filled_at).is_some_and(|age_ms| age_ms < KEY_CACHE_MS)
 }

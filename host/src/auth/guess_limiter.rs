@@ -50,7 +50,7 @@ impl GuessLimiter {
         GuessLimiter { period, capacity: period * allowance.at_once.max(1), slots: Mutex::default() }
     }
 
-    /// Counts a failure, or returns how long the address has to wait.
+    /// Counts a failure and returns `None`, or returns how long the address has to wait.
     pub fn record_failure(&self, address: IpAddr, now: Instant) -> Option<Blocked> {
         let mut slots = self.slots.lock();
         if slots.len() >= GUESSING_ADDRESSES_MAX {

@@ -33,10 +33,10 @@ impl Environment {
     }
 }
 
-/// A key as stored in the database.
+/// A key or token as stored in the database.
 #[derive(Clone, PartialEq, Eq)]
 pub struct KeyRow {
-    /// "key_…", shown in logs and lists.
+    /// "key_…" or "token_…". Logs and lists contain it.
     pub id: Arc<str>,
     /// SHA-256 of the text.
     pub hash: [u8; 32],
@@ -45,9 +45,10 @@ pub struct KeyRow {
     /// Without the environment.
     pub organization: Arc<str>,
     pub environment: Environment,
-    /// "owner_…"; shared by the keys of one rotation.
+    /// "owner_…". Shared by the keys of one rotation, or by the credentials that a plugin issued with the same
+    /// attributes.
     pub owner: Arc<str>,
-    /// Empty means unrestricted.
+    /// Empty means unrestricted for an API key, and no scope at all for a token.
     pub scopes: Vec<String>,
     pub attributes: Vec<(String, String)>,
     pub created_at: Timestamp,

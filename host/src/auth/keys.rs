@@ -38,8 +38,8 @@ pub struct Keys {
     store: Arc<dyn KeyStore>,
     cache: Cache,
     signing: SigningKeys,
-    /// Limits concurrent lookups, so that a key that expires from the cache under load is queried once instead of
-    /// once per request.
+    /// Limits concurrent lookups, so that a key that expires from the cache under load is queried a few times instead
+    /// of once per request.
     lookups: Semaphore,
     uses: Mutex<HashMap<Arc<str>, Timestamp>>,
     /// Makes counting the active keys of an owner and adding one atomic in this process.

@@ -62,7 +62,7 @@ pub struct OAuth {
     verified: tokens::Verified,
 }
 
-/// Why an operator's request about token keys failed. Client requests fail with [`AuthAdminError`].
+/// Why [`OAuth::open`] or a rotation of the token keys failed. Requests about clients fail with [`AuthAdminError`].
 #[derive(Debug, thiserror::Error)]
 pub enum OAuthError {
     #[error("a token key {0}")]
@@ -120,8 +120,8 @@ impl OAuth {
 
     /// Creates a new secret of a client. The previous secret stays valid for `CLIENT_SECRET_OVERLAP_MS`.
     ///
-    /// Returns `None` if there is no such client, or if it has no secret. `operator` is recorded in the operators'
-    /// journal.
+    /// Returns `None` if no client with this id has a secret and is not revoked. `operator` is recorded in the
+    /// operators' journal.
     pub async fn rotate_client(
         &self,
         id: &str,

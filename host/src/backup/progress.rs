@@ -1,4 +1,4 @@
-//! Progress of a backup or a restore, and its cancellation.
+//! Progress of a backup, a restore or a check of the database, and the cancellation of a backup.
 
 use std::{
     path::{Path, PathBuf},
@@ -42,7 +42,7 @@ impl Progress {
         ProgressSnapshot { step, bytes_done: length.min(bytes), bytes_total: bytes }
     }
 
-    /// Cancels the work. It soon ends with `BackupError::Cancelled` and removes its files.
+    /// Cancels a backup. It soon ends with `BackupError::Cancelled` and removes its files.
     pub fn cancel(&self) {
         self.cancelled.store(true, Relaxed);
     }

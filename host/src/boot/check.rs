@@ -1,6 +1,6 @@
 //! Checks of components without publishing them.
 //!
-//! - `tenon plugin check` runs all steps of a deploy before *publish*, with or without a running host. It changes only
+//! - `tenon plugin check` runs the steps of a deploy up to *compare*, with or without a running host. It changes only
 //!   the cache of compiled code.
 //! - `tenon plugin compile` fills that cache before a start.
 //! - `tenon config check` checks the grants, limits and settings of the plugins against their components.

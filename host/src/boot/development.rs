@@ -1,4 +1,4 @@
-//! The demo key of development. It grants access to all plugins, signs webhooks, and is the same at every start.
+//! The demo key of development. It grants access to all plugins, signs webhooks, and stays the same across restarts.
 
 use std::path::PathBuf;
 
@@ -13,8 +13,8 @@ use crate::{
 const DEMO_ORGANIZATION: &str = "demo";
 const DEMO_FILE: &str = "demo.key";
 
-/// Returns the demo key and its file, or `None` in production. If the database does not contain the key of the file (a
-/// new database beside an old file), both are replaced.
+/// Returns the demo key and its file, or `None` in production. If there is no file, or if its key is not valid (a new
+/// database beside an old file), creates a key and writes it to the file.
 pub async fn demo_key(config: &Config, keys: &Keys, now: Timestamp) -> anyhow::Result<Option<(String, PathBuf)>> {
     if !super::is_development(config) {
         return Ok(None);

@@ -102,7 +102,7 @@ pub struct ExaminationReport {
     pub database: String,
     pub intact: bool,
     pub checks: Vec<CheckLine>,
-    /// Command that restores a backup. `None` if a backup does not repair the damage.
+    /// Command that restores a backup. `None` if nothing is damaged, or if a backup does not repair the damage.
     pub restore: Option<String>,
 }
 

@@ -139,7 +139,7 @@ async fn watch_lock(database: Database, stopped: watch::Receiver<bool>) {
     }
 }
 
-/// Logs an error, unless the database is damaged: `Health` reports that once.
+/// Records an error. Logs it unless the database is damaged, which `Health` reports once.
 fn report(database: &Database, error: &DbError, message: &str) {
     database.health().record_error(error);
     if !database.health().is_damaged() {
@@ -170,8 +170,8 @@ async fn watch_tasks(database: Database, metrics: TaskMetrics, clock: Clock, sto
     }
 }
 
-/// Applies the retention rules periodically. Also deletes keys and tokens of plugins that ended long ago, and
-/// orphaned deliveries.
+/// Applies the retention rules periodically. Also deletes orphaned deliveries, and keys and tokens that plugins issued
+/// if they expired or were revoked long ago.
 ///
 /// The first run is at the start, so that a host that restarts often applies the rules, too.
 async fn apply_retention(database: Database, config: Arc<Config>, clock: Clock, stopped: watch::Receiver<bool>) {

@@ -183,7 +183,7 @@ impl Performer {
     }
 }
 
-/// Returns true if a request that was admitted under one declaration of its route passes every check of the newest
+/// Returns true if every request that was admitted under one declaration of its route passes all checks of the newest
 /// declaration.
 fn is_still_admitted<G>((owner, route): (&Mounted<G>, &Route), (before, was): (&Mounted<G>, &Route)) -> bool {
     let (accepts, accepted) = (&owner.manifest.authentication, &before.manifest.authentication);

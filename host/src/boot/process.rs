@@ -30,7 +30,8 @@ pub fn survive_file_size_limit() -> io::Result<()> {
     signal(SignalKind::from_raw(number)).map(drop)
 }
 
-/// Receiver of SIGINT (Control-C) and SIGTERM. While a value exists, the signals do not end the process by themselves.
+/// Receiver of SIGINT (Control-C) and SIGTERM. Once a value was created, the signals no longer end the process by
+/// themselves, even after the value is dropped.
 pub struct Signals {
     interrupt: Signal,
     terminate: Signal,
@@ -50,7 +51,7 @@ impl Signals {
     }
 }
 
-/// Receiver of the signals of a host. While a value exists, none of them ends the process by itself.
+/// Receiver of the signals of a host. Once a value was created, none of them ends the process by itself.
 ///
 /// SIGINT and SIGTERM stop the host. SIGHUP, SIGUSR1 and SIGUSR2 are logged and ignored: a closed terminal or a
 /// habitual "reload" must not cut running calls.

@@ -103,7 +103,7 @@ pub fn plugin_call_handler(
             let caller = Principal::plugin((from.plugin(), from.tenant()), &target.tenant);
             let response = service.upgrade()?.handle_internal(request, caller).await;
             let (head, body) = response.into_parts();
-            // A stream has no end, so it is cut at the limit.
+            // A body beyond the limit is dropped and reported as cut. The limit also bounds streams, which have no end.
             let body = Limited::new(body, DESTINATION_RESPONSE_BYTES_MAX).collect().await;
             let (body, end) = match body {
                 Ok(body) => (body.to_bytes(), BodyEnd::Whole),

@@ -166,7 +166,7 @@ impl CallState {
     ) -> wasmtime::Result<Option<Result<T, String>>> {
         let chain = self.chain(blockchain)?;
         let call = query.call(blockchain);
-        // The key of a plugin's own question has no line break, so keys cannot collide.
+        // A plugin that uses this key for a question of its own traps, because its call is a different one.
         let key = format!("chains\n{blockchain}\n{}", String::from_utf8_lossy(call.content.bytes()));
         // If the adapter has the terms in memory, no further run is needed.
         if matches!(query, ChainQuery::Terms)

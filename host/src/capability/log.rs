@@ -1,4 +1,5 @@
-//! `log`: log lines of the plugin, under its own name. Writing never fails. Long lines are truncated.
+//! `log`: log lines of the plugin, under its own name. Long lines are truncated. A line over a log limit is dropped and
+//! does not fail the call.
 
 use tenon_bindings::tenon::plugin::{
     log::{Host, Level},

@@ -49,7 +49,7 @@ impl MemoryMeter {
         self.charge = Some(charge);
     }
 
-    /// Returns the peak. Neither the memories nor the bytes held by the host shrink during a run.
+    /// Returns the peak. Neither the memories nor the charge for bytes held by the host shrink during a run.
     pub fn bytes(&self) -> u64 {
         (self.bytes as u64).saturating_add(self.held)
     }
@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn questions_are_charged_until_the_run_ends_without_waiting() {
+    async fn pending_questions_are_charged_until_the_run_ends() {
         use tenon_bindings::tenon::plugin::{questions::Host as _, types};
 
         let (budget, bench) =

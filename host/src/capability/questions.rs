@@ -18,7 +18,7 @@ pub struct Questions {
     /// Passwords, which the host computes itself.
     pub passwords: Passwords,
     questions: BTreeMap<String, Question>,
-    /// Total size of the results.
+    /// Total size of the bodies of the results.
     bytes: usize,
 }
 

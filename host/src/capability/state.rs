@@ -50,7 +50,7 @@ pub struct Shared {
 
 #[cfg(test)]
 impl Shared {
-    /// Resources for tests: no allowed addresses, signing with zeroes, no keys.
+    /// Returns resources for tests: only public addresses are allowed, secrets are derived from zeroes, no keys.
     pub fn bare() -> Shared {
         let outbound_context = OutboundContext {
             signing: crate::secrets::SigningRoot::new(Default::default()),
@@ -65,7 +65,7 @@ impl Shared {
     }
 }
 
-/// Log output of a generation in one second.
+/// Limits of the log output of a generation in each second.
 pub struct LogLimits {
     /// Limit of the lines that the plugin logs and prints.
     pub lines: LogLimit,
@@ -196,8 +196,8 @@ impl CallState {
         Instant::now()
     }
 
-    /// Counts a host call and the bytes of its arguments, which the draft may keep. Returns a trap if a limit of
-    /// the call is used up.
+    /// Counts a host call and the bytes of its arguments, which the draft may keep. Returns a trap if a limit of the
+    /// call is used up or the memory budget has no room.
     pub fn count(&mut self, bytes: usize) -> wasmtime::Result<()> {
         self.reads_only = false;
         self.spend(bytes)?;
@@ -434,7 +434,7 @@ impl CallState {
     }
 }
 
-/// Reports once for a call, and once for a plugin in a second, that lines are missing.
+/// Logs that lines are missing. Called once for a call, and once for a plugin in a second.
 pub fn announce_dropped(plugin: &str, generation: u64, request: &str) {
     tracing::warn!(
         plugin,

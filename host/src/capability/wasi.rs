@@ -1,8 +1,8 @@
 //! Closed WASI: the imports of a guest's standard library, without access to the system.
 //!
-//! There are no environment variables, arguments, folders or sockets. Clocks stand still at the call's time. Random
-//! numbers come from the call's seed. Printed output goes to the plugin's log. The state is created on first use, since
-//! most calls never use it.
+//! There are no environment variables, arguments, folders or sockets. The wall clock stands still at the call's time,
+//! the monotonic clock at 0. Random numbers come from the call's seed. Printed output goes to the plugin's log. The
+//! state is created on first use, since most calls never use it.
 
 use std::time::Duration;
 
@@ -18,7 +18,7 @@ use crate::{
     limits::{GUEST_OUTPUT_BYTES_MAX, RESOURCE_HANDLES_MAX, WASI_RANDOM_BYTES_MAX},
 };
 
-/// The WASI state of one call.
+/// The WASI state of one run.
 pub struct ClosedWasi {
     now: Timestamp,
     seed: [u8; 32],

@@ -36,7 +36,8 @@ impl DropTracker {
             return None;
         };
         let since = *self.0.entry(key).or_insert(height);
-        // `retain` clears the height when a node has the transaction, so at least two polls are needed.
+        // At least one confirmation is required, so at least two polls are needed. `retain` clears the height when a
+        // node has the transaction.
         let has_held = height.saturating_sub(since) >= u64::from(following.confirmations);
         let reason = reason.chars().take(CHAIN_REASON_CHARS_MAX).collect();
         has_held.then(|| ChainEvent::Dropped { following: following.clone(), reason })

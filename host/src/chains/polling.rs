@@ -61,8 +61,8 @@ impl PollSchedule {
         hashes
     }
 
-    /// Returns the transactions to submit again because no node has them. Excludes those that may still be in transit
-    /// to a node.
+    /// Returns the transactions to submit again because no node has them. Excludes those whose signed form is not
+    /// stored and, unless this poll looks up all transactions, those that may still be in transit to a node.
     pub fn lost(
         &self,
         notes: &Notes,

@@ -12,7 +12,8 @@ use crate::changes::outgoing::{OutgoingCall, OutgoingResponse};
 ///
 /// # Errors
 ///
-/// Fails if the chain does not respond. A command may still have been executed.
+/// Fails if the chain does not respond, in which case a command may still have been executed, or if it rejects the
+/// arguments of a query.
 pub async fn serve(chain: &dyn Chain, call: &OutgoingCall, key: &str) -> Result<OutgoingResponse, ChainError> {
     match ChainRequest::read(call) {
         Some(ChainRequest::Query(query)) => run_query(chain, &query).await,

@@ -98,7 +98,7 @@ impl Fixture {
         self.bench.run(async |draft| draft.put_chain_note(&note).await.map(|_| ())).await.unwrap();
     }
 
-    /// Returns the payload of the plugin's next task, within this many blocks.
+    /// Returns the payload of the plugin's next task, or `None` if there is none within this many blocks.
     async fn next_payload(&mut self, blocks: u64) -> Option<Value> {
         for _ in 0..blocks {
             self.clock.advance(BLOCK_MS);

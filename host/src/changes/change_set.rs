@@ -138,7 +138,7 @@ pub struct Event {
     pub body: Arc<str>,
     /// The only endpoint that receives it, regardless of subscriptions: a test event.
     pub only: Option<EndpointId>,
-    /// Deliveries and calls between hosts that led to the call.
+    /// Deliveries and outgoing calls that led to the call.
     pub hops: u8,
 }
 
@@ -147,7 +147,7 @@ pub struct Event {
 pub enum DeliveryCommand {
     /// Delivers the event again now, even if it was delivered before.
     Redeliver { endpoint: EndpointId, event: Arc<str> },
-    /// Delivers all events again that were given up since that time.
+    /// Delivers again all events that were given up since that time.
     Recover { endpoint: EndpointId, since: Timestamp },
 }
 
@@ -238,7 +238,7 @@ impl ChangeSet {
         }
     }
 
-    /// Returns true if there is nothing to write. An empty change set is not checked and needs no commit.
+    /// Returns true if there is nothing to write, so that no commit is needed.
     pub fn is_empty(&self) -> bool {
         self.records.is_empty()
             && self.uniques.is_empty()
@@ -253,7 +253,7 @@ impl ChangeSet {
             && self.idempotency_record.is_none()
     }
 
-    /// Returns the number of rows that it writes or deletes.
+    /// Returns the approximate number of rows that it writes or deletes, for the estimate of its size.
     pub fn rows(&self) -> usize {
         self.records.len()
             + self.uniques.len()

@@ -1,8 +1,9 @@
 //! A destination of a tenant: a server that the tenant's calls may be sent to. The body of a record of
 //! `host_collections::DESTINATIONS`.
 //!
-//! A plain value. Its secrets are sealed and bound to the tenant, the name, the address and the settings. A record that
-//! was moved to another tenant or name, or that was given another address, cannot be opened.
+//! A plain value. Its secrets are sealed and bound to the plugin, the tenant, the name, the address, the kind and the
+//! settings. A record that was moved to another plugin, tenant or name, or that was given another address, cannot be
+//! opened.
 
 use base64::{Engine, prelude::BASE64_STANDARD};
 use serde::{Deserialize, Serialize};

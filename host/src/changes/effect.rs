@@ -91,7 +91,7 @@ impl Effect {
         serde_json::from_str(body)
     }
 
-    /// Returns true if no attempt has been made yet.
+    /// Returns true if no attempt can have been made yet.
     pub fn is_fresh(&self) -> bool {
         self.progress == Progress::default() && self.outcome.is_none()
     }

@@ -74,7 +74,7 @@ pub struct Endpoint {
     /// Data of the plugin: stored and returned, never read by the host.
     pub note: Box<RawValue>,
     pub key: SigningKey,
-    /// Set by the host because the endpoint failed for too long or answered 410. A `put` of the plugin clears it.
+    /// Set by the host because the endpoint failed for too long or responded with 410. A `put` of the plugin clears it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub disabled: Option<Disabled>,
 }
@@ -169,7 +169,7 @@ impl SigningKey {
 #[serde(rename_all = "kebab-case")]
 pub struct Disabled {
     pub at: Timestamp,
-    /// Shown to the tenant: "failed for 5 days", "answered 410".
+    /// For the tenant: "all attempts have failed for 120 hours", "the endpoint responded with 410 Gone".
     pub reason: String,
 }
 

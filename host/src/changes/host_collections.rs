@@ -3,7 +3,7 @@
 
 /// Endpoints of webhooks.
 pub const ENDPOINTS: &str = "host-endpoints";
-/// Timers that have not fired yet.
+/// Timers whose task has not completed yet, including those that the host has given up.
 pub const TASKS: &str = "host-tasks";
 /// Outgoing calls that follow a commit.
 pub const EFFECTS: &str = "host-effects";

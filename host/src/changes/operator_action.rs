@@ -1,5 +1,5 @@
-//! A line of the operators' journal about one action of an operator. A plain value, written in the same transaction as
-//! the action itself.
+//! A line of the operators' journal about one action of an operator. A plain value. The line of a change to keys, OAuth
+//! clients, tasks or deliveries is written in the transaction of that change.
 //!
 //! Invariant: it contains no secret. Keys, clients and seeds are named by their ids.
 
@@ -13,7 +13,7 @@ pub const ROTATE_CLIENT: &str = "rotate-client";
 pub const REVOKE_CLIENT: &str = "revoke-client";
 pub const ROTATE_TOKEN_KEYS: &str = "rotate-token-keys";
 
-// Actions of commands that run without a host.
+// Actions of commands that run only without a host.
 pub const RESTORE: &str = "restore";
 pub const CREATE_DATABASE: &str = "create";
 pub const ACCEPT_DATABASE: &str = "accept";

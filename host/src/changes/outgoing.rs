@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use super::timer::is_zero_hops;
 
-/// A call to a destination that the operator configured in plugins.toml, or a tenant through `destinations`.
+/// A call to a destination that the operator configured in plugins.toml or a tenant through `destinations`, or to a
+/// blockchain.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct OutgoingCall {

@@ -1,5 +1,5 @@
-//! The plugin and the tenant that data belongs to. Every key and every query of the database carries a `Scope`, and
-//! only this file constructs one, so that a forgotten condition can never expose the data of another tenant.
+//! The plugin and the tenant that data belongs to. Every key and every query of a call carries a `Scope`, and only
+//! `Scope::new` constructs one, so that a forgotten condition can never expose the data of another tenant.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! `tenon config …`: checks plugins.toml and prints its reference, without a host.
+//! `tenon config …`: checks plugins.toml or prints its reference, without a host.
 
 use clap::{Args, Subcommand};
 use serde_json::json;

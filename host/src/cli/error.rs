@@ -1,4 +1,4 @@
-//! Errors of commands. Each message says what happened and what to do next.
+//! Errors of commands. Each message states what happened and, if possible, what to do next.
 
 use std::path::PathBuf;
 

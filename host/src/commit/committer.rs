@@ -55,7 +55,7 @@ use stats::{Counts, count};
 
 #[derive(Clone, Debug)]
 pub struct CommitterSettings {
-    /// Bytes of cached records that no decision needs.
+    /// Limit of the bytes of cached records that no decision needs.
     pub overlay_bytes_max: usize,
     /// Observes each batch. `None` outside of a running host.
     pub metrics: Option<BatchMetrics>,
@@ -92,7 +92,8 @@ pub enum CommitError {
     /// This change set can never be applied. Nothing of it was.
     #[error("the change set cannot be applied: {0}")]
     Poisoned(String),
-    /// The connection to the database was lost during the commit: the commit may or may not have happened.
+    /// The connection to the database was lost or the writer task panicked during the commit: the commit may or may not
+    /// have happened.
     #[error("the outcome of the commit is not known")]
     OutcomeUnknown,
     /// The database cannot be written. Nothing was applied.
@@ -153,7 +154,7 @@ impl Drop for RunningCall {
 pub(super) struct Shared {
     pub(super) database: Database,
     state: parking_lot::Mutex<State>,
-    /// A change set was accepted, or the committer is stopping.
+    /// A change set was accepted, the cache is to be cleared, or the committer is stopping.
     work: Notify,
     /// A reservation was released.
     released: Notify,

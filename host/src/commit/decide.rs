@@ -1,8 +1,9 @@
 //! Decides whether a call may commit: a pure function of the accepted changes. No clock, no database, no waiting.
 //!
-//! The rule: every value that the call read must be unchanged. The overlay contains every write since the oldest
-//! running call began, so a key that is not in the overlay has not changed. Ledger balances are the exception that
-//! makes busy accounts fast: a balance may change, as long as it is within its bounds after this call.
+//! The rule: every value that the call read must be unchanged. The overlay contains every write since the call began,
+//! unless the call is outdated, so a key that is not in the overlay has not changed. An outdated call conflicts. Ledger
+//! balances are the exception that makes busy accounts fast: if the plugin commits, a balance may have changed, as long
+//! as it is within its bounds after this call.
 
 use ethnum::I256;
 
@@ -38,7 +39,8 @@ pub enum ConflictReason {
     Balance(Key),
     /// The balance would be out of bounds although it has not changed since the call read it: a fault of the plugin.
     Never(Key),
-    /// The call began before the overlay was emptied: run the call again.
+    /// The overlay was emptied since the call began, or it no longer pins the entries of this old call: run the call
+    /// again.
     Outdated,
     /// Another call has reserved the key: wait, then decide again.
     Reserved(Key),

@@ -131,7 +131,7 @@ pub struct Draft {
 
 impl Committer {
     /// Returns the draft of a new call. Entries that are accepted from now on are not evicted before the draft, or the
-    /// changes made from it, are dropped.
+    /// changes made from it, are dropped, unless the call becomes outdated because it pins too many bytes.
     pub fn begin(&self, call: CallIdentity) -> Draft {
         Draft::new(self.register_call(), call)
     }

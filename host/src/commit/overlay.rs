@@ -5,9 +5,9 @@
 //! waits. Accessed under the committer's lock, so every operation is short.
 //!
 //! Invariants:
-//! - Every write that was accepted after the oldest running call began has an entry. So "no entry" means "not written
-//!   since", and the committer can decide without the database. A value that a call loads may fill a gap, but never
-//!   replaces an entry.
+//! - Every write that was accepted after the oldest running call began has an entry. Outdated calls do not count as
+//!   running. So "no entry" means "not written since", and the committer can decide without the database. A value that
+//!   a call loads may fill a gap, but never replaces an entry.
 //! - Every write that is not durable has an entry.
 //! - Within an epoch, only eviction removes entries: durable ones that are not newer than the start of the oldest
 //!   running call. The other entries are *pinned*. Their bytes are counted exactly and have a limit of their own.
@@ -330,7 +330,7 @@ impl Overlay {
 
     /// Registers the reads of a call, so that [`Overlay::are_unchanged`] can check them after the call has ended. The
     /// call must still be running, and the values that it read must be durable. Returns `None` if a read has changed or
-    /// may have changed, or if there are more than [`CACHED_ANSWER_READS_MAX`] reads.
+    /// may have changed, or if there are more than [`CACHED_ANSWER_READS_MAX`] reads and searches.
     pub fn register(&mut self, began: &CallStart, reads: &[Read], searches: &[CollectionSearch]) -> Option<ReadSet> {
         let is_same = |read: &Read| self.version(&read.key).is_none_or(|version| version == read.seen);
         let is_found_again = |search: &CollectionSearch| {

@@ -190,7 +190,8 @@ fn read_server(
     Some(DestinationKind::Server { base_url: base_url.value, login })
 }
 
-/// Requires https:// for destinations of live tenants, so that their calls cannot be read in transit.
+/// Requires https:// for destinations of live tenants, except for loopback addresses, so that their calls cannot be
+/// read in transit.
 fn require_https(section: &Section<'_>, base_url: &str, login: &Login) {
     let is_open = |url: &str| {
         let target = check_url(url, &AddressRule::everywhere(), Scheme::HttpOrHttps);

@@ -1,6 +1,6 @@
 //! Every key of plugins.toml: name with unit, bounds, default and description.
 //!
-//! The table has three readers: the parser, `tenon config reference`, and the operators' manual. A test in
+//! The table is the source of the parser, `tenon config reference`, and the operators' manual. A test in
 //! `cli/docs.rs` compares the manual with the table, and rewrites the manual with `UPDATE_DOCS=1`.
 
 use crate::limits::DISABLE_AFTER_MS;

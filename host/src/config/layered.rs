@@ -63,8 +63,8 @@ impl LayeredSetting<'_> {
         self.resolve(mistakes, read).unwrap_or(default)
     }
 
-    /// Resolves a folder. A path in the file is relative to the folder of the file, and otherwise to the current
-    /// folder.
+    /// Resolves a folder. A path in the file is relative to the folder of the file. Every other path, including the
+    /// default, is relative to the current folder.
     pub fn folder(self, mistakes: &Mistakes<'_>, of_file: &Path, default: &str) -> PathBuf {
         let read = |text: &str, in_file| match text {
             "" => Err("must be a folder, and is empty.".to_owned()),

@@ -48,7 +48,7 @@ pub struct PluginLimits {
     pub calls: usize,
     /// Calls that wait for a permit. Further calls get 503.
     pub queue: usize,
-    /// Percentage of `calls` and of `queue` that one tenant may use.
+    /// Percentage of `calls` and of `queue` that one tenant, or one address without a key, may use.
     pub tenant_percent: u64,
     pub component_bytes: u64,
     /// Functions of the component in all of its core modules together.

@@ -1,4 +1,5 @@
-//! Settings that suit development but are dangerous in production. Some are rejected, others cause a warning.
+//! Settings that suit development but are dangerous or incomplete in production. Some are rejected, others cause a
+//! warning.
 //!
 //! A setting is rejected if it lets a test tenant reach a listener of this host. It causes a warning if the danger
 //! depends on the network around the host or on its tenants, which the file does not describe.

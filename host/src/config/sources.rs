@@ -35,7 +35,8 @@ pub struct Variables {
     of_process: bool,
 }
 
-/// Every variable that the host reads, with its description.
+/// Every variable that the host reads, with its description. Excludes USER, which `clap` reads as the default of
+/// `--as`, and the variables that plugins.toml names.
 pub const VARIABLES: [(&str, &str); 10] = [
     ("TENON_CONFIG", "the configuration file; default: plugins.toml in the current folder"),
     ("TENON_LISTEN", "overrides `listen`"),

@@ -8,7 +8,7 @@
 //! Invariants:
 //! - A batch is applied as a whole or not at all, and its id is written in the same transaction.
 //! - The last statements of a batch write its events and deliveries.
-//! - After an error at COMMIT the connection is never used again.
+//! - After a COMMIT with an unknown outcome the connection is never used again.
 
 pub(super) mod credentials;
 mod fold;
@@ -62,7 +62,7 @@ pub struct Batch {
     pub at: Timestamp,
     /// Change sets in the order of their acceptance.
     pub changes: Vec<AcceptedChanges>,
-    /// The highest version in the batch.
+    /// The highest version in the batch. For an empty batch, the newest version that is or may be durable.
     pub last_version: Version,
 }
 

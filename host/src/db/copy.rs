@@ -16,7 +16,7 @@ use crate::limits::{CHECK_THOROUGH_BYTES_MAX, SEARCH_CANCEL_CHECK_STEPS, START_C
 /// Result of SQLite's integrity check of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PageCheck {
-    /// Whether each index was compared with its table. False for a very large file.
+    /// True if each index was compared with its table. False for a very large file.
     pub thorough: bool,
     /// Messages of SQLite. Empty if the file is valid.
     pub problems: Vec<String>,

@@ -7,7 +7,7 @@
 //! - One process has the file open for writing (OS locks on `FILE.lock` and its folder).
 //! - One connection writes (`write`): one transaction at a time, in a task that callers cannot interrupt.
 //! - Long queries (`search`) have their own connections.
-//! - A connection whose COMMIT or ROLLBACK failed is closed and never used again.
+//! - A connection is closed and never used again if the outcome of its COMMIT is unknown, or if its ROLLBACK failed.
 //!
 //! `slot` holds the writer's connection, and whether in-memory decisions are still valid for the file. `write` runs the
 //! transactions of that connection.
@@ -55,9 +55,9 @@ struct Inner {
     path: PathBuf,
     options: DbOptions,
     read_only: bool,
-    /// Only a host records the version that the database reaches, because it has confirmed the identity.
+    /// True if `record_version` writes `FILE.id`. Only a host does, because it has confirmed the identity.
     records_version: bool,
-    /// Replaced as a whole after an error at COMMIT, so that no connection keeps cached state.
+    /// Replaced as a whole after a COMMIT with an unknown outcome, so that no connection keeps cached state.
     readers: ArcSwap<Readers>,
     health: Health,
     /// Connections for long queries. Replaced together with the readers.
@@ -141,7 +141,7 @@ impl Database {
         Ok(database)
     }
 
-    /// Opens an existing database for tools beside a running host. Takes no lock and changes nothing.
+    /// Opens an existing database for tools, whether or not a host runs. Holds no lock afterwards and changes nothing.
     pub async fn open_read_only(url: &str, options: &DbOptions) -> Result<Database, DbError> {
         let database = Self::open_older_read_only(url, options).await?;
         let mut reader = database.readers().acquire().await?;

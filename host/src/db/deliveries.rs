@@ -1,8 +1,8 @@
 //! Deliveries and their attempts.
 //!
-//! Rows are created in the transaction of their event (`apply::outbox`). This module reads them and records the
-//! outcomes of attempts. Invariant: an outcome is recorded only for an existing delivery, so a removed endpoint leaves
-//! no new rows.
+//! Rows are created in the transaction of their event (`apply::outbox`), or soon after it (`fan_out`). This module also
+//! reads them, records the outcomes of attempts, and deletes old rows. Invariant: an outcome is recorded only for an
+//! existing delivery, so no attempt is added after its delivery is deleted.
 //!
 //! - `due`: the queries of the scheduler. `fan_out`: deliveries that exceeded the transaction of their event.
 //!   `recovery`: recoveries that exceeded the transaction of their command.
@@ -101,7 +101,7 @@ pub enum DeliveryTransition {
 #[derive(Clone, Copy, Debug)]
 pub struct EndpointHealth {
     pub queue: QueueId,
-    /// The time since which all attempts fail. `None` if the last attempt succeeded.
+    /// The time since which all attempts have failed. `None` if the last attempt succeeded.
     pub failing_since: Option<Timestamp>,
 }
 

@@ -18,7 +18,8 @@ use parking_lot::Mutex;
 use super::{Database, DbError, Health, files::beside};
 use crate::limits::{DISK_SHARE_CHECKS, DISK_SHARES};
 
-/// Whether writes are accepted: the free space is above the operator's watermark, and the database is intact.
+/// Determines whether writes are accepted: the free space is not below the operator's watermark, the tenant has not
+/// used up its share while space is scarce, and the database is intact.
 ///
 /// It is read before each write.
 #[derive(Clone, Default)]
@@ -30,7 +31,7 @@ pub struct DiskGauge {
 
 #[derive(Default)]
 struct FreeSpace {
-    /// Whether the free space is below the watermark.
+    /// True if the free space is below the watermark.
     low: AtomicBool,
     /// Bytes that each tenant may write in a period while space is scarce. 0 if it is not scarce.
     share: AtomicU64,

@@ -50,7 +50,7 @@ pub struct FeedPage {
 
 impl Database {
     /// Returns the events after an event, the oldest first, without test events. Examines at least one event if there
-    /// is one.
+    /// is one. In the returned events, `queues` is empty and `hops` is 0.
     pub async fn find_feed(
         &self,
         scope: &Scope,

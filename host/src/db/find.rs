@@ -109,7 +109,8 @@ pub struct Slot<'c> {
     pub name: Arc<str>,
 }
 
-/// Returns the slot of a unique index if the query consists of one equality condition for each field of that index.
+/// Returns the slot of a unique index if the query consists of one equality condition for each field of that index,
+/// without a sort, cursor or offset.
 pub fn slot_of<'c>(collection: &'c Collection, query: &Query) -> Option<Slot<'c>> {
     let Query { conditions, sort, after: None, offset: 0, limit: 1..=FIND_ENTRIES_MAX } = query else { return None };
     let mut fields = vec![Field::Null; collection.columns.len()];

@@ -16,7 +16,8 @@ pub struct StoredIdempotencyRecord {
 }
 
 impl Database {
-    /// Returns an idempotency record. `name` is the hex SHA-256 of owner and key, as in `IdempotencyRecord`.
+    /// Returns an idempotency record, or `None` if it is absent. `name` is the hex SHA-256 of owner and key, as in
+    /// `IdempotencyRecord`.
     pub async fn find_idempotency_record(
         &self,
         scope: &Scope,

@@ -106,7 +106,7 @@ impl Database {
         row.as_ref().map(key_of).transpose()
     }
 
-    /// Returns all keys of operators and the newest keys issued by plugins, oldest first.
+    /// Returns all keys created by operators and the newest keys issued by plugins, oldest first.
     pub async fn list_keys(&self) -> Result<Vec<StoredKey>, DbError> {
         let sql = format!(
             "SELECT {COLUMNS} FROM keys WHERE label IS NULL OR id IN (SELECT id FROM keys WHERE label IS NOT NULL \
@@ -118,7 +118,8 @@ impl Database {
         rows.iter().map(key_of).collect()
     }
 
-    /// Returns the sealed copy of the oldest matching key that is neither revoked nor expired.
+    /// Returns the sealed copy of the oldest matching key that is neither revoked nor expired. Only keys created by
+    /// operators match.
     pub async fn find_signing_key(
         &self,
         query: SigningKeyQuery<'_>,
@@ -137,8 +138,8 @@ impl Database {
         Ok(row.map(|(id, sealed)| SealedKey { id, sealed }))
     }
 
-    /// Revokes a key, if it is not revoked yet, and deletes its copy. Returns the revoked key, or `None` if it does not
-    /// exist.
+    /// Revokes a key, if it is not revoked yet, and deletes its sealed copy and its searchable attributes. Returns the
+    /// revoked key, or `None` if it does not exist.
     ///
     /// `operator` is recorded in the operators' journal, unless the key was revoked already.
     pub async fn revoke_key(

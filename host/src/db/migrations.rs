@@ -1,7 +1,7 @@
 //! The host's own tables: numbered SQL files, applied in order, each in one transaction.
 //!
-//! `PRAGMA user_version` is the number of the last migration. `PRAGMA application_id` identifies a file of Tenon.
-//! A file of another program or of a newer Tenon is rejected and not changed.
+//! `PRAGMA user_version` is the number of the last applied migration. `PRAGMA application_id` identifies a file of
+//! Tenon. A file of another program or of a newer Tenon is rejected and not changed.
 
 use sqlx::SqliteConnection;
 
@@ -85,7 +85,7 @@ pub(crate) async fn write_first_version(path: &std::path::Path) {
     file.close().await.unwrap();
 }
 
-/// Returns true if the file contains no tables.
+/// Returns true if no migration has been applied to the file, because it is new.
 pub(super) async fn is_blank(connection: &mut SqliteConnection) -> Result<bool, DbError> {
     Ok(applied(connection).await? == 0)
 }

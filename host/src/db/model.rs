@@ -59,7 +59,8 @@ impl From<sqlx::Error> for ModelError {
     }
 }
 
-/// The body is not valid JSON, or contains a value that cannot be indexed. The text is for the plugin's author.
+/// The body is not valid JSON, is nested too deeply, or has an indexed field with a value that cannot be indexed. The
+/// text is for the plugin's author.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct BodyError(pub String);

@@ -41,10 +41,11 @@ pub struct OutboxRow {
 }
 
 impl Database {
-    /// Stores a message once for each key of a destination, whatever its content, and returns the id of the stored
-    /// message.
+    /// Stores a message and returns its id.
     ///
-    /// The message is durable when this returns.
+    /// If a message with the same key is already stored for this scope and destination, stores nothing and returns the
+    /// id of that message, whatever its content. A message without a key is always stored. The message is durable when
+    /// this returns.
     pub async fn store_message(&self, message: &OutboxMessage<'_>) -> Result<String, DbError> {
         let store = sqlx::query_scalar(
             "INSERT INTO outbox (id, plugin, tenant, destination, method, path, media_type, body, key, at) \

@@ -83,7 +83,7 @@ impl GrowingTable {
     }
 }
 
-/// Called between two chunks. Returns false to end the deletion, so that a shutdown does not wait for its end.
+/// Called before each chunk. Returns false to end the deletion early, so that a shutdown does not wait for it.
 pub type ContinueCheck<'a> = &'a (dyn Fn() -> bool + Sync);
 
 impl Database {
@@ -138,7 +138,7 @@ impl Database {
         Ok(rows.saturating_mul(row_bytes))
     }
 
-    /// Estimates (number of deletable rows, bytes per row).
+    /// Estimates the number of deletable rows and the bytes per row.
     ///
     /// Assumes that row numbers have almost no gaps, and that the newest rows are representative.
     async fn estimate(&self, what: GrowingTable) -> Result<(u64, u64), DbError> {

@@ -28,7 +28,7 @@ impl Database {
 
     /// Inserts a secret unless one with this name exists. Returns true if it was inserted.
     ///
-    /// `action` is added to the operators' journal.
+    /// `action` is added to the operators' journal if the secret was inserted.
     pub async fn insert_secret(
         &self,
         name: &str,

@@ -1,6 +1,6 @@
 //! Rows of the operators' journal: swaps, which `plugin::reload` interprets, and all other actions of operators.
 //!
-//! A row is written in the same transaction as the action that it describes.
+//! An action that changes this database and its row are written in the same transaction.
 
 use sqlx::{AssertSqlSafe, SqliteConnection};
 
@@ -11,7 +11,8 @@ use crate::changes::operator_action::OperatorAction;
 use crate::clock::Timestamp;
 use crate::limits::SWAPS_LISTED_MAX;
 
-/// One line of the operators' journal. Hashes are hex hashes of components.
+/// One line of the operators' journal. `from_hash` and `to_hash` are hex hashes of components, and `file_hash` is the
+/// hex hash of the plugin's file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SwapRow {
     pub at: Timestamp,
@@ -112,7 +113,8 @@ impl Database {
         self.record_swap(&SwapRow::from(action)).await
     }
 
-    /// Returns plugins with the hashes of components that serve or that a rollback would publish.
+    /// Returns the plugins that serve according to the journal, each with the hashes of the components before and after
+    /// its last published change.
     pub async fn list_needed_components(&self) -> Result<Vec<(String, String)>, DbError> {
         let sql = "WITH last AS (SELECT * FROM swaps WHERE to_hash IS NOT NULL AND seq IN \
                    (SELECT max(seq) FROM swaps WHERE outcome = 'published' GROUP BY plugin)) \

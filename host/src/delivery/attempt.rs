@@ -1,7 +1,7 @@
 //! One request to one endpoint: the stored bytes, signed, and the result of the response.
 //!
-//! Never retries and decides nothing about later attempts. The result contains no secret of the host: only the class of
-//! a failure, the status, and the first bytes of the response.
+//! Never retries and decides nothing about later attempts. The result contains no secret of the host: only the class
+//! and the reason of a failure, the status, and the first bytes of the response.
 
 use std::{sync::Arc, time::Duration};
 
@@ -44,7 +44,7 @@ pub struct AttemptResult {
     /// The first bytes of the response, or a reason.
     pub response: Vec<u8>,
     pub outcome: Outcome,
-    /// The commit time of the event.
+    /// The commit time of the event, or `at` if the event was not read.
     pub committed_at: Timestamp,
 }
 
@@ -153,8 +153,9 @@ async fn headers(
     Ok(headers)
 }
 
-/// Returns the API key for each signature of the endpoint that requires one. A tenant without such a key still receives
-/// its webhooks, because the headers of Standard Webhooks sign them too.
+/// Returns one entry for each signature of the endpoint: its API key, or `None` if it requires none or none was found.
+/// A tenant without the required key still receives its webhooks, because the headers of Standard Webhooks sign them
+/// too.
 async fn find_api_keys(
     parts: &DeliveryParts,
     info: &EndpointInfo,

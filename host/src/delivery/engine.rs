@@ -4,7 +4,7 @@
 //! received to the scheduler before it starts an attempt. It reads rows only after all earlier decisions are written.
 //! Between two polls of the notifications it reads the rows of a bounded number of queues.
 //!
-//! - `follow`: notifications of commits, and catching up where some were missed.
+//! - `follow`: notifications of commits, and catching up after some were missed.
 
 use std::{
     collections::HashSet,
@@ -50,8 +50,8 @@ pub struct Engine {
     scheduler: Scheduler,
     queues: Queues,
     event_cache: EventCache,
-    /// Queues that were reread while an attempt was in flight. They are reread again after the attempt, because the
-    /// change may concern its delivery.
+    /// Queues that were reread while attempts were in flight. A queue is reread again once none of its attempts is in
+    /// flight, because the change may concern their deliveries.
     reread_after_attempt: HashSet<QueueId>,
     recorder: Recorder,
     notifications: broadcast::Receiver<Arc<CommitNotification>>,

@@ -26,7 +26,8 @@ struct CachedEvent {
 }
 
 impl EventCache {
-    /// Caches an event for its first attempts, one in each of its queues.
+    /// Caches an event for its first attempts, one in each of its queues. Does nothing if the event has no queues or
+    /// does not fit.
     pub fn insert(&mut self, event: &Arc<StoredEvent>) {
         let bytes = self.bytes.saturating_add(event.body.len());
         if event.queues.is_empty() || bytes > DELIVERY_BODIES_BYTES_MAX {
@@ -52,7 +53,8 @@ impl EventCache {
         }
     }
 
-    /// Evicts events that were committed some time before `now`. They wait for an endpoint that is paused or slow.
+    /// Evicts events that were committed at least `DELIVERY_BODY_KEPT_MS` before `now`. They wait for an endpoint that
+    /// is paused or slow.
     pub fn evict_old(&mut self, now: Timestamp) {
         while let Some(oldest) = self.entries.first_entry() {
             if now.saturating_sub(oldest.get().event.at) < DELIVERY_BODY_KEPT_MS {

@@ -47,7 +47,7 @@ pub struct FanOutTask {
     last: Option<Scope>,
     /// The queue of the last recovered deliveries.
     last_queue: QueueId,
-    /// True if the last transaction recovered deliveries.
+    /// True if the last search was for recoveries, whether or not it found any.
     has_recovered: bool,
     /// Maximum number of deliveries in the next transaction.
     limit: usize,
@@ -127,7 +127,8 @@ impl FanOutTask {
     }
 }
 
-/// Returns the number of deliveries that would take `FAN_OUT_PART_US` at the measured rate.
+/// Returns the number of deliveries that would take `FAN_OUT_PART_US` at the measured rate, between
+/// `FAN_OUT_DELIVERIES_MIN` and `FAN_OUT_DELIVERIES_MAX`.
 fn next_limit(deliveries: usize, took: Duration) -> usize {
     let limit = (deliveries as u128).saturating_mul(FAN_OUT_PART_US) / took.as_micros().max(1);
     usize::try_from(limit).unwrap_or(FAN_OUT_DELIVERIES_MAX).clamp(FAN_OUT_DELIVERIES_MIN, FAN_OUT_DELIVERIES_MAX)

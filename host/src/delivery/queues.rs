@@ -91,7 +91,8 @@ impl Queues {
         self.queues.get(&queue).map(|open| &open.info)
     }
 
-    /// Adds or replaces an endpoint. `failing_since` is the stored health of an endpoint that is new here.
+    /// Adds or replaces an endpoint. `failing_since` is its stored health, which is used only if the endpoint is new
+    /// here.
     pub fn put(&mut self, queue: QueueId, info: EndpointInfo, failing_since: Option<Timestamp>) {
         let info = Arc::new(info);
         match self.queues.get_mut(&queue) {
@@ -116,7 +117,7 @@ impl Queues {
         std::mem::replace(&mut open.failing_since, since) != since
     }
 
-    /// Returns the number of a tenant of a plugin.
+    /// Returns the number of a tenant of a plugin. The first call assigns it.
     pub fn tenant(&mut self, scope: &Scope) -> TenantId {
         let next = self.tenants.len() as TenantId;
         *self.tenants.entry(scope.clone()).or_insert(next)

@@ -62,7 +62,7 @@ impl Recorder {
         let _ = self.entries.send(Entry::Health(EndpointHealth { queue, failing_since })).await;
     }
 
-    /// Returns when all earlier entries are written.
+    /// Returns when all earlier entries are written, or dropped because a write failed during shutdown.
     pub async fn flush(&self) {
         let (done, flushed) = oneshot::channel();
         if self.entries.send(Entry::Flush(done)).await.is_ok() {

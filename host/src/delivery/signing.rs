@@ -116,7 +116,8 @@ pub fn sign(message: &Message<'_>, secrets: &[SigningSecret]) -> Result<[(Header
     Ok([(WEBHOOK_ID, id), (WEBHOOK_TIMESTAMP, message.timestamp.into()), (WEBHOOK_SIGNATURE, signatures)])
 }
 
-/// Returns the id as a header value. Rejects a full stop, which separates the parts of a signed message.
+/// Returns the id as a header value, or `None` if it is empty or contains anything but visible ASCII characters. Also
+/// rejects a full stop, which separates the parts of a signed message.
 fn message_id(id: &str) -> Option<HeaderValue> {
     let is_plain = !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'.');
     HeaderValue::from_str(id).ok().filter(|_| is_plain)

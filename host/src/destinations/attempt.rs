@@ -44,8 +44,8 @@ impl Attempt<'_> {
         }
     }
 
-    /// Sends the request with a token. Replaces a token that the server rejects with 401 once, and returns the second
-    /// response.
+    /// Sends the request with a token. If the server rejects the token with 401, replaces it once and returns the
+    /// second response. If the token cannot be replaced, returns the first response.
     async fn send_with_token(
         &self,
         target: &Target,

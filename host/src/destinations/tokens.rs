@@ -21,7 +21,7 @@ use crate::{
     secrets::SecretText,
 };
 
-/// Cache key of a token. A destination whose configuration changes gets another key.
+/// Cache key of a token. A destination whose OAuth parameters change gets another key.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct TokenName {
     plugin: Arc<str>,
@@ -32,7 +32,7 @@ pub(super) struct TokenName {
     parameters_hash: [u8; 32],
 }
 
-/// A token as the token endpoint returned it.
+/// A token from the token endpoint, and how long to use it.
 #[derive(Debug)]
 pub(super) struct Granted {
     pub text: SecretText,

@@ -3,8 +3,8 @@
 //! A call computes its first tick without a permit, so short calls never wait here. After that it holds a permit and
 //! requests a new one at each tick, so that plugins and tenants alternate tick by tick. There are as many permits as
 //! the runtime has threads. Calls of one plugin and tenant run in sequence, because interleaving equal calls only makes
-//! all of them late. A call that has used `CORE_TICKS_PER_LEVEL` ticks lets the next `CORE_CALLS_PER_LEVEL` calls pass.
-//! It falls behind, and no call starves it.
+//! all of them late. After `CORE_TICKS_PER_LEVEL` ticks, a call lets the calls of its party among the next
+//! `CORE_CALLS_PER_LEVEL` calls pass. It falls behind, and no call starves it.
 //!
 //! A run that occupies its thread for long without a tick puts its party into debt (`slices`). Runs of a party in debt
 //! share a second set of half as many permits, and compute only while they hold one, from the beginning. Their slices
@@ -85,7 +85,7 @@ struct Usage {
     number: OnceLock<u64>,
     ticks: AtomicU64,
     held: Mutex<Option<Permit<Party>>>,
-    /// True if its party is in debt.
+    /// True if the party was in debt when the run was created, or was put into debt by this run. Never reset.
     is_in_debt: AtomicBool,
 }
 

@@ -34,7 +34,7 @@ thread_local! {
     static CLOCK_READING: Cell<Option<ClockReading>> = const { Cell::new(None) };
 }
 
-/// Performs a slice. Returns the processor time that it used beyond `SLICE_MAX`.
+/// Performs a slice. Returns its result, and the processor time that it used beyond `SLICE_MAX`.
 pub fn measure<T>(slice: impl FnOnce() -> T) -> (T, Duration) {
     let begun = std::time::Instant::now();
     let before = recent_reading(begun);

@@ -80,7 +80,8 @@ impl<K: Clone + Eq + Hash, W> State<K, W> {
         State { used: 0, waiting: 0, arrivals: 0, parties: HashMap::new(), ready: BTreeMap::new(), round }
     }
 
-    /// Grants without waiting, unless a party waits for capacity. Reads no clock and allocates nothing.
+    /// Grants the amount if it fits, no party waits for capacity, and the party itself has no waiting request. Returns
+    /// false without a change otherwise. Reads no clock.
     pub fn grant_at_once(&mut self, key: &K, amount: u64, bounds: &Bounds) -> bool {
         if !self.ready.is_empty() || self.used.saturating_add(amount) > bounds.capacity {
             return false;
@@ -193,7 +194,7 @@ impl<K: Clone + Eq + Hash, W> State<K, W> {
         })
     }
 
-    /// Updates the virtual time of a party. Time does not count while no party waits.
+    /// Updates the virtual time of a party. Time does not count while no party waits for capacity.
     fn settle(&mut self, key: &K, bounds: &Bounds) {
         if !self.ready.is_empty()
             && let Some(party) = self.parties.get_mut(key)

@@ -1,5 +1,5 @@
-//! Forwards committed events to the streams of their tenant. After a gap, because a stream lags or notifications were
-//! missed, the stream reads the stored feed again.
+//! Forwards committed events to the streams of their tenant. After a gap, because a stream lags, notifications were
+//! missed, or an event is large, the stream reads the stored feed again.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -21,7 +21,7 @@ use crate::{
 #[derive(Clone, Debug)]
 pub enum StreamNotification {
     Event(Arc<StoredEvent>),
-    /// Events may have been missed.
+    /// Events may have been missed, or an event is too large to forward.
     Gap,
 }
 

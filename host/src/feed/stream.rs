@@ -1,5 +1,4 @@
-//! One stream: the stored feed up to its end, then committed events, and the stored feed again whenever the stream
-//! lags.
+//! One stream: the stored feed up to its end, then committed events, and the stored feed again after each gap.
 //!
 //! Invariant: `at` is the number of the last examined event. No event at or before it is sent again, and no event after
 //! it is left out.
@@ -51,7 +50,8 @@ pub struct Stream {
     pub notifications: broadcast::Receiver<StreamNotification>,
     pub budget: Arc<Budget>,
     pub pacer: Arc<Pacer>,
-    /// The time of the next heartbeat. Every chunk postpones it. Events that the filter excludes do not postpone it.
+    /// The time of the next heartbeat. A chunk of events or a heartbeat postpones it. Events that the filter excludes
+    /// do not postpone it.
     pub heartbeat_at: Instant,
 }
 

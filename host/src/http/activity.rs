@@ -103,8 +103,8 @@ impl Activity {
         self.is_http2.load(Ordering::Relaxed)
     }
 
-    /// Returns how long the connection has been idle. `None` while a request is active or its response is being
-    /// written.
+    /// Returns how long the connection has been idle. Returns `None` while a request is active or the peer does not
+    /// accept bytes that are ready to be written.
     pub(super) fn idle_for(&self) -> Option<Duration> {
         if self.is_busy() || self.is_blocked.load(Ordering::Relaxed) {
             return None;

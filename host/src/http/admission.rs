@@ -194,7 +194,7 @@ impl<C: Backend> Service<C> {
         if authentication.oauth && OAuth::is_token(text) && is_bearer(&head.headers) {
             return self.oauth.authenticate(text, &mounted.plugin, now).await;
         }
-        // A token of a link must not grant access to anything beyond that link.
+        // A token is accepted outside of the paths of `key-parameter` routes only if the interface allows it.
         let is_accepted = match credential_kind(text) {
             Some(CredentialKind::Token) => authentication.tokens,
             _ => authentication.api_keys,
@@ -205,7 +205,7 @@ impl<C: Backend> Service<C> {
         self.keys.authenticate(text, &mounted.plugin, now).await
     }
 
-    /// Rejects a live key over plain HTTP, since a third party may have read it.
+    /// Rejects a live key over plain HTTP to a host in production, since a third party may have read it.
     fn check_transport(
         &self,
         head: &request::Parts,
@@ -317,8 +317,8 @@ fn sources(authentication: &Authentication) -> CredentialSources<'_> {
     }
 }
 
-/// Returns the challenge that RFC 6750 (3) requires for a 401 of an interface that accepts tokens. It never contains
-/// the reason.
+/// Returns the challenge that RFC 6750 (3) requires for a 401 of an interface that accepts OAuth tokens. It contains an
+/// error code of the RFC, but never the reason.
 fn challenge<G>(error: &CredentialError, mounted: &Mounted<G>) -> Option<HeaderValue> {
     let error = match error {
         _ if !mounted.manifest.authentication.oauth => return None,

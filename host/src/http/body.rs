@@ -1,12 +1,12 @@
 //! The body of a response: whole before its first byte is sent, or an event stream.
 //!
-//! The charge of a plugin's answer is held until its last byte has left. On HTTP/1.1 the bytes themselves hold it, and
-//! hyper drops them when the connection has taken them. On HTTP/2, where a reader may stall single streams, `paced`
-//! holds it. Responses of the host itself have no charge. Over HTTP/2 they are paced as well, so that the streams of
-//! slow readers are reset.
+//! The charge of a plugin's answer is held until its last byte has left. On HTTP/1.1 a small body holds it. The bytes
+//! of a larger body hold it themselves, and hyper drops them when the connection has taken them. On HTTP/2, where a
+//! reader may stall single streams, `paced` holds it. Responses of the host itself have no charge. Over HTTP/2 they are
+//! paced as well, so that the streams of slow readers are reset.
 //!
-//! Over HTTP/2, headers without a body stay in memory until the peer reads them. An empty chunk after the headers holds
-//! their charge.
+//! Over HTTP/2, headers without a body stay in memory until the peer reads them. An empty chunk after large headers
+//! holds their charge.
 
 use std::{
     any::Any,

@@ -37,7 +37,7 @@ impl AnonymousBodies {
     }
 }
 
-/// Memory that a body holds while it is read.
+/// Memory charge of a body while it is read, or of a stream over HTTP/2.
 pub(super) struct BodyMemory {
     charge: Charge,
     /// Permit for as many bytes as the charge, if the caller has no key.

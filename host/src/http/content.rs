@@ -30,7 +30,7 @@ use crate::{
     plugin::exchange::Content,
 };
 
-/// Maximum number of bytes that are allocated because of a Content-Length alone.
+/// Maximum number of bytes that `read_content` allocates because of a Content-Length alone.
 const TRUSTED_LENGTH_BYTES: u64 = 64 << 10;
 
 pub(super) struct BodyLimits<'r> {
@@ -128,7 +128,8 @@ where
 #[derive(Clone, Copy)]
 pub(super) struct ChargeRequired;
 
-/// Charges a body. A declared length is charged as a whole, so that a body that has begun can always be completed.
+/// Charges a body, unless it is small. A declared length is charged as a whole, so that a body that has begun can
+/// always be completed.
 ///
 /// Over HTTP/2, the head is charged as well, because each stream has one and it is held until the body has arrived. The
 /// uncharged requests of a connection are a few times as large as one of HTTP/1.1.

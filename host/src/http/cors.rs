@@ -32,7 +32,7 @@ impl Cors {
         } else {
             return;
         }
-        // "*" exposes every header of the response, also those that only a plugin sets. Browsers accept it because the
+        // "*" exposes the headers of the response, including those that a plugin sets. Browsers accept it because the
         // request has no credentials in the sense of CORS.
         headers.insert(header::ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static("*"));
         if is_preflight(head) {

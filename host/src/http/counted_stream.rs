@@ -26,7 +26,7 @@ const BODY_TOO_LARGE: &[u8] = b"HTTP/1.1 413 Declared Content Much Too Large\r\n
 pub(super) struct CountedStream<S> {
     stream: S,
     activity: Arc<Activity>,
-    /// True if the last request head declares a length that hyper cannot represent.
+    /// True if the bytes last read between two requests contain `OVERSIZED_LENGTH`.
     has_oversized_length: bool,
     frames: Frames,
     /// Bytes read since the last yield.
@@ -50,7 +50,7 @@ impl<S> CountedStream<S> {
         written
     }
 
-    /// Returns the response with the corrected status line.
+    /// Returns the response with the corrected status line, or `None` if it needs no correction.
     fn corrected(&self, bytes: &[u8]) -> Option<Vec<u8>> {
         let rest = bytes.strip_prefix(HEAD_TOO_LARGE).filter(|_| self.has_oversized_length)?;
         Some([BODY_TOO_LARGE, rest].concat())

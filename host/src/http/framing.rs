@@ -16,7 +16,7 @@ use crate::host_error::HostError;
 pub(super) fn check_framing(head: &request::Parts) -> Result<(), RequestError> {
     let mut hosts = head.headers.get_all(header::HOST).iter();
     match (hosts.next(), hosts.next()) {
-        // HTTP/2 has `:authority`, and HTTP/1.0 has no Host.
+        // HTTP/2 uses `:authority`, and HTTP/1.0 does not require a Host.
         (None, _) if head.version != Version::HTTP_11 => {}
         (Some(host), None) if is_host(host) => {}
         _ => return Err(malformed("there must be exactly one valid Host header")),

@@ -71,7 +71,7 @@ mod tests;
 /// Outcome of serving a listener.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ServeOutcome {
-    /// Connections whose requests had not finished at the deadline.
+    /// Number of connections that were still open at the deadline.
     pub cut: usize,
 }
 
@@ -87,7 +87,7 @@ trait RequestHandler: Send + Sync + 'static {
     /// Returns the counters of its connections.
     fn counts(&self) -> Arc<ConnectionCounts>;
 
-    /// Keeps the request active for as long as its response is being sent, such as an event stream.
+    /// Keeps the request active while its response is being sent, such as an event stream. The default ends it at once.
     fn hold(_body: &mut Self::Body, _running: ActiveRequest) {}
 }
 
@@ -241,7 +241,7 @@ async fn drain(stage: watch::Sender<Stage>, deadline: Instant) -> ServeOutcome {
     ServeOutcome { cut: unfinished }
 }
 
-/// Returns the next connection with its slot. `None` if it was refused or could not be accepted.
+/// Returns the next connection with its slot, or `None` if it was refused or could not be accepted.
 async fn accept(listener: &TcpListener, slots: &Arc<Slots>, failures: &mut Repeats) -> Option<(TcpStream, Slot)> {
     let (stream, peer) = match listener.accept().await {
         Ok(accepted) => accepted,
@@ -267,7 +267,7 @@ struct Connection<A> {
     acceptor: Option<TlsAcceptor>,
     header_timeout: Duration,
     progress_limits: ProgressLimits,
-    /// How long an idle HTTP/1.1 connection is still served during shutdown.
+    /// How long a recently used HTTP/1.1 connection is still served during shutdown.
     grace: Duration,
     stage: watch::Receiver<Stage>,
     paces: Arc<Paces>,
@@ -449,8 +449,8 @@ async fn handle_one<A: RequestHandler>(
 /// Waits until the connection must begin its shutdown.
 ///
 /// HTTP/2 clients are notified at once. An HTTP/1.1 connection closes with its next response, which announces it.
-/// Closing it without a response could lose a request in transit, so an idle connection stays open for the grace
-/// period.
+/// Closing it without a response could lose a request in transit, so a recently used connection stays open for the
+/// grace period.
 async fn wait_for_shutdown(stage: &mut watch::Receiver<Stage>, activity: &Activity, grace: Duration) {
     let _ = stage.wait_for(|stage| *stage != Stage::Serving).await;
     let was_used = activity.has_served() && activity.idle_for().is_none_or(|idle_for| idle_for < grace);

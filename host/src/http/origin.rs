@@ -30,8 +30,8 @@ impl Origins {
         Origins { trusted_proxies }
     }
 
-    /// Returns the nearest address that is not a trusted proxy. Entries to the left of it in X-Forwarded-For may be
-    /// forged.
+    /// Returns the nearest address that is not a trusted proxy, or the farthest known proxy if there is none. Entries
+    /// to the left of it in X-Forwarded-For may be forged.
     pub(super) fn client_address(&self, peer: IpAddr, headers: &HeaderMap) -> IpAddr {
         let mut client = peer.to_canonical();
         let forwarded: Vec<&str> = headers
@@ -56,8 +56,8 @@ impl Origins {
         self.transport(peer, headers) == Transport::Tls || (address.is_loopback() && !self.is_trusted(address))
     }
 
-    /// Returns the transport between the caller and the outermost proxy. If a trusted proxy reports none, the transport
-    /// of its own connection counts.
+    /// Returns the transport of a request. Behind a trusted proxy, it is TLS only if every reported protocol is HTTPS.
+    /// If the proxy reports none, the transport of its own connection counts.
     fn transport(&self, peer: Peer, headers: &HeaderMap) -> Transport {
         if !self.is_trusted(peer.address.to_canonical()) {
             return peer.transport;

@@ -98,12 +98,14 @@ impl PacedBody {
 }
 
 impl PacedHandle {
-    /// Returns the time at which the reader last took a chunk. `None` once the response is completely sent or dropped.
+    /// Returns the time at which the reader last took a chunk, or the response was created. Returns `None` once the
+    /// response is completely sent or dropped.
     pub(super) fn progress_at(&self) -> Option<Instant> {
         self.0.upgrade().map(|state| state.lock().progress_at)
     }
 
-    /// Releases the memory of chunks that were not taken.
+    /// Cuts the response: releases the memory of the chunks that were not taken, and ends the body with an error if
+    /// there were any.
     pub(super) fn cut(&self) {
         if let Some(state) = self.0.upgrade() {
             let mut state = state.lock();

@@ -2,8 +2,8 @@
 //! documents for OAuth clients.
 //!
 //! No route can take their paths (`plugin::routes` rejects it). They need no key, contain nothing but data of
-//! manifests, load nothing from elsewhere and run no script. Each page is rendered once for a route table, because
-//! requests for it need no key and have no rate limit.
+//! manifests, mounts and URLs of the host, load nothing from elsewhere and run no script. Each page is rendered once
+//! for a route table, because requests for it need no key and have no rate limit.
 
 use std::sync::{Arc, LazyLock};
 

@@ -1,4 +1,5 @@
-//! Rate limits: a token bucket for each plugin and key, or address on open routes.
+//! Rate limits: a token bucket for each plugin and caller. A caller is a principal, or the address of a request without
+//! a credential. The token endpoint has buckets for each address and each OAuth client.
 //!
 //! Buckets survive a swap as long as the configured numbers stay the same. Each process has its own buckets, so several
 //! hosts on one database count independently.
@@ -54,7 +55,7 @@ pub(super) struct Rate {
 }
 
 impl Rates {
-    /// Counts a request and returns the state of the caller. `None` if the plugin has no limit.
+    /// Counts a request and returns the state of the caller. Returns `None` if the plugin has no limit.
     pub(super) fn check(&self, plugin: &Arc<str>, limits: &PluginLimits, caller: &Arc<str>) -> Option<Rate> {
         let per_second = NonZeroU32::new(limits.rate_per_second)?;
         let burst = NonZeroU32::new(limits.rate_burst).unwrap_or(per_second);
@@ -89,7 +90,7 @@ impl Rates {
     fn sweep(&self, plugin: &Arc<str>, buckets: &Buckets) {
         buckets.limiter.retain_recent();
         if buckets.limiter.len() > RATE_CALLERS_MAX {
-            // Bounds memory: with this many active callers, all buckets are reset.
+            // Bounds memory: with more active callers, all buckets of the plugin are reset.
             self.plugins.write().remove(plugin);
         }
     }

@@ -1,7 +1,7 @@
 //! One request, from its head to its response: id, route, admission, call, error body.
 //!
-//! Requests without a route are answered before authentication. An unknown path, method or version reveals nothing
-//! about data, and the OpenAPI document lists the valid ones anyway.
+//! Requests without a route, except token requests, are answered before authentication. An unknown path, method or
+//! version reveals nothing about data, and the OpenAPI document lists the valid ones anyway.
 
 use std::{
     net::{IpAddr, Ipv4Addr},
@@ -101,7 +101,7 @@ pub struct Service<C: Backend> {
     general_errors: ErrorBodies,
 }
 
-/// Extension of a response without a plugin call: the address whose pace it counts against.
+/// Extension of a response that belongs to no charged call: the address whose pace it counts against.
 #[derive(Clone, Copy)]
 pub(super) struct PacedAddress(pub IpAddr);
 
@@ -117,7 +117,8 @@ pub(super) struct RequestContext<G> {
     pub tenant: Option<Arc<str>>,
     mounted: Option<Arc<Mounted<G>>>,
     route: Option<Arc<Route>>,
-    /// True if a plugin was called and had capacity, so that the call is charged to its tenant or address.
+    /// True if a plugin was called and did not fail with `Unavailable`, so that the call is charged to its tenant or
+    /// address.
     is_charged: bool,
 }
 
@@ -224,8 +225,8 @@ impl<C: Backend> Service<C> {
         response
     }
 
-    /// Finds the route, or builds the response without one. Drops the route table on return, since a long call must not
-    /// keep the generations of other plugins alive.
+    /// Finds the route or the token endpoint, or builds the response to any other request. Drops the route table on
+    /// return, since a long call must not keep the generations of other plugins alive.
     fn find_route(&self, head: &request::Parts, context: &mut RequestContext<C::Owner>) -> Handling<C::Owner> {
         if head.method == Method::OPTIONS && head.uri.path() == "*" {
             return Handling::Respond(options_response(HeaderValue::from_static(EVERY_METHOD)));
@@ -331,7 +332,8 @@ impl<C: Backend> Service<C> {
                 }
             }
             Err(kind) => {
-                // A call without capacity is charged to no party. Its response counts against the pace of the address.
+                // A call may fail with `Unavailable` before it is charged to a party. Its response therefore counts
+                // against the pace of the address.
                 context.is_charged = kind != HostError::Unavailable;
                 kind
             }

@@ -1,7 +1,7 @@
 //! HTTP over real sockets, with a fake in place of plugins. This file is the harness.
 //!
 //! - `requests`: one request and its response. `connections`: slow callers, shutdown, HTTP/2. `streams`: peers that
-//!   hold or flood HTTP/2 connections. `encrypted`: the same over TLS.
+//!   hold or flood HTTP/2 connections. `encrypted`: TLS, and live keys over plain HTTP.
 
 use std::{collections::BTreeMap, future::Future, net::SocketAddr, sync::Arc, time::Duration};
 

@@ -2,7 +2,7 @@
 
 /// Bytes of randomness in a seed phrase: 24 words.
 pub const SEED_ENTROPY_BYTES: usize = 32;
-/// Sealed seeds in memory, about 200 bytes each.
+/// Sealed seeds in memory, about 200 bytes each. With more, all of them are evicted.
 pub const SEEDS_KEPT: usize = 100_000;
 /// Bytes of one message or transaction that a key signs.
 pub const SIGNED_BYTES_MAX: usize = 256 << 10;
@@ -21,7 +21,8 @@ pub const CHAIN_LOST_BLOCKS: u64 = 16;
 /// The position up to which the network has been read is stored at least once in this number of blocks, and with every
 /// notification.
 pub const CHAIN_CURSOR_BLOCKS: u64 = 10_000;
-/// Milliseconds before the next request to a network that does not respond.
+/// Milliseconds before the next request to a network that does not respond, and before notifications that could not be
+/// committed are tried again.
 pub const CHAIN_PAUSE_MS: u64 = 2_000;
 /// Notifications to one plugin and tenant in one commit.
 pub const CHAIN_EVENTS_PER_COMMIT: usize = 500;

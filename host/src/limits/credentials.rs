@@ -1,8 +1,9 @@
-//! Limits of keys and tokens that plugins issue, and of passwords that they verify.
+//! Limits of keys and tokens that plugins issue, of passwords that they verify, and of wrong keys and tokens from one
+//! address.
 
 /// Attributes of one credential. They are read with it, and each of them is an index entry.
 pub const ATTRIBUTES_MAX: usize = 8;
-/// Bytes of the name and of the value of an attribute: together the name of a guard.
+/// Bytes of the name and of the value of an attribute. The name of a guard contains both.
 pub const ATTRIBUTE_NAME_BYTES_MAX: usize = 40;
 pub const ATTRIBUTE_VALUE_BYTES_MAX: usize = 128;
 /// Bytes of a label, a line of text.
@@ -32,7 +33,7 @@ pub const PASSWORD_KIB_MAX: u32 = 65_536;
 pub const PASSWORD_PASSES_MAX: u32 = 10;
 /// Password computations of one call, over all of its runs. A login needs one, a password change two or three.
 pub const PASSWORDS_MAX: usize = 8;
-/// Concurrent password computations. The others wait, without a permit. Each holds a core and its memory.
+/// Concurrent password computations. Each holds a core and its memory. Further computations wait without a permit.
 pub const PASSWORDS_AT_ONCE: usize = 2;
 /// The same for one plugin and tenant, and how many computations may wait. A burst of wrong passwords delays only the
 /// logins of its own tenant, for little more than a second. On open routes each address counts as a tenant.
@@ -46,7 +47,7 @@ pub const OPERATOR_GUESSES_PER_SECOND: u32 = 1;
 /// The same for API keys on the interfaces' listener, where many callers may share one address.
 pub const KEY_GUESSES_AT_ONCE: u32 = 1_000;
 pub const KEY_GUESSES_PER_SECOND: u32 = 50;
-/// Addresses whose failures are counted.
+/// Addresses whose failures are counted. With more, all counts are reset.
 pub const GUESSING_ADDRESSES_MAX: usize = 10_000;
 /// Milliseconds between two log lines about one address.
 pub const GUESSES_REPORTED_MS: u64 = 60_000;

@@ -1,4 +1,4 @@
-//! Limits of the operators' listener, of files and of the command line, and of backups.
+//! Limits of the operators' listener, of files and of the command line, of profiles, and of backups.
 
 // The operators' listener, files, the command line.
 

@@ -84,7 +84,7 @@ pub const BODY_STEP_BYTES: u64 = 64 << 10;
 /// Time that a body waits for memory before it is rejected with 503.
 pub const BODY_MEMORY_WAIT_MS: u64 = 5_000;
 /// Bytes of bodies that a peer may send before they are read, for one HTTP/2 stream and for a connection. With a round
-/// trip of 100 ms, a stream receives 1.2 MB/s.
+/// trip of 100 ms, a stream receives 1.3 MB/s.
 pub const HTTP2_STREAM_WINDOW_BYTES: u32 = 128 << 10;
 pub const HTTP2_CONNECTION_WINDOW_BYTES: u32 = 256 << 10;
 /// `SMALL_BODY_BYTES` for one HTTP/2 stream. Those of all streams are as large as the window of the connection.

@@ -17,7 +17,7 @@ pub const TOKEN_LEEWAY_MS: u64 = 30_000;
 pub const ASSERTION_LIFETIME_MS_MAX: u64 = 5 * 60 * 1_000;
 /// Bytes of the id of an assertion.
 pub const ASSERTION_ID_BYTES_MAX: usize = 256;
-/// Verified tokens that are cached until they expire.
+/// Verified tokens that are cached until they expire. With more, all of them are evicted.
 pub const VERIFIED_TOKENS_MAX: usize = 50_000;
 /// Bytes of a set of public keys, and the number of its keys that are examined.
 pub const JWKS_BYTES_MAX: usize = 48 << 10;

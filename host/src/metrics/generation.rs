@@ -20,11 +20,11 @@ const CLASSES: [&str; 5] = ["1xx", "2xx", "3xx", "4xx", "5xx"];
 pub enum FaultKind {
     /// The plugin trapped.
     Trap,
-    /// The plugin computed or waited beyond its deadline.
+    /// The plugin exceeded its computing time or its deadline.
     Deadline,
-    /// The plugin exceeded its memory limit.
+    /// The plugin exceeded its memory limit, or the memory budget of the host had no room for the call.
     Memory,
-    /// The plugin exceeded another limit: host calls, their bytes, the size of the answer.
+    /// The plugin exceeded another limit, for example of host calls, their bytes, or the size of the answer.
     Limit,
     /// The plugin violated the contract, or returned an error instead of an answer.
     Contract,
@@ -152,7 +152,7 @@ impl GenerationMetrics {
 }
 
 impl Drop for GenerationMetrics {
-    /// Removing a series that never existed fails, and that error is ignored.
+    /// Removes the series of the generation. Removing a series that never existed fails, and that error is ignored.
     fn drop(&mut self) {
         let (plugin, generation) = (self.plugin.as_str(), self.generation.as_str());
         let pair = [plugin, generation];

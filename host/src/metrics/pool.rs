@@ -1,4 +1,4 @@
-//! The pool of instances: active instances, and the memory that idle slots keep. Read when the metrics are.
+//! The pool of instances: active instances, and the memory that idle slots keep. Read at each scrape.
 
 use std::sync::{Arc, OnceLock};
 

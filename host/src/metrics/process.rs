@@ -1,7 +1,8 @@
 //! This process as the kernel reports it: memory, processor time, descriptors, threads. The names are those of the
 //! Prometheus client libraries, without the prefix of the host.
 //!
-//! Read from `/proc` at each scrape. If a file cannot be read, its series keep the previous value.
+//! Read at each scrape, from `/proc` and by system calls. If a file of `/proc` cannot be read, its series keep their
+//! previous values.
 
 use std::fs;
 

@@ -69,7 +69,8 @@ const SPECIAL_V4: &[(Ipv4Net, AddressError)] = &[
     (v4([240, 0, 0, 0], 4), AddressError::Reserved),
 ];
 
-/// Special IPv6 networks. An address outside of this table, `NAT64` and `GLOBAL_V6` is reserved.
+/// Special IPv6 networks. The first entry that contains an address applies. An address outside of this table, `NAT64`
+/// and `GLOBAL_V6` is reserved.
 const SPECIAL_V6: &[(Ipv6Net, AddressError)] = &[
     (v6([0, 0, 0, 0, 0, 0, 0, 0], 128), AddressError::Unspecified),
     (v6([0, 0, 0, 0, 0, 0, 0, 1], 128), AddressError::Loopback),

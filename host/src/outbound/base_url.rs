@@ -49,8 +49,8 @@ pub fn join(base: &str, path: &str) -> Result<String, PathError> {
     Ok(format!("{base}/{}", path.strip_prefix('/').unwrap_or(path)))
 }
 
-/// Rejects "." and ".." also if they are percent-encoded: some servers and proxies decode a path twice before resolving
-/// them.
+/// Rejects control characters and the segments "." and "..", also if they are percent-encoded: some servers and proxies
+/// decode a path twice before resolving it.
 fn check_segments(path: &str) -> Result<(), PathError> {
     let mut bytes = path.as_bytes().to_vec();
     loop {

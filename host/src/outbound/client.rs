@@ -46,7 +46,7 @@ pub struct OutboundCall {
     pub party: Party,
     pub target: Target,
     pub method: Method,
-    /// Headers. Those that describe the connection are replaced by the client.
+    /// Headers. The client removes those that describe the connection, and sets its own where HTTP requires them.
     pub headers: HeaderMap,
     pub body: Bytes,
     /// Time for the whole call, from the lookup of the name to the last byte of the response.
@@ -76,7 +76,7 @@ pub struct Client {
 
 const AGENT: HeaderValue = HeaderValue::from_static(concat!("Tenon/", env!("CARGO_PKG_VERSION")));
 
-/// Headers that are set by the client, because they describe the connection.
+/// Headers of a call that the client removes, because they describe the connection.
 const CONNECTION_HEADERS: [HeaderName; 9] =
     [HOST, CONNECTION, CONTENT_LENGTH, TRANSFER_ENCODING, TE, TRAILER, UPGRADE, EXPECT, PROXY_AUTHORIZATION];
 

@@ -1,7 +1,7 @@
 //! Idle connections, kept for the next call to the same origin.
 //!
 //! Owns their number and age limits. The connection that was used last is reused first. A connection is not reused if
-//! the server has closed it, if it is too old, or if its address is no longer allowed.
+//! the server has closed it, if it was idle for too long, or if its address is no longer allowed.
 
 use std::{collections::HashMap, sync::Arc, time::Duration};
 

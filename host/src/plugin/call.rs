@@ -1,9 +1,9 @@
 //! One call into a plugin: new store and instance, run, commit, retry after a conflict, answer.
 //!
 //! Owns the loop from the pinned generation to the durable answer. Accesses neither HTTP (see `http`) nor the database
-//! (see `commit`). Invariants: an answer is returned only after the data that it depends on is durable. A call
-//! whose commit was accepted is never reported as having changed nothing. Each run of a call has the same time, ids,
-//! random numbers and replies.
+//! (see `commit`). Invariants: an answer is returned only after the data that it depends on is durable. A call whose
+//! commit was accepted is never reported as having changed nothing. Each run of a call has the same time, ids and
+//! random numbers, and the replies to all questions so far.
 //!
 //! - `answer_cache`: answers of read-only calls.
 //! - `running`: steps that requests and tasks share. `task`: runs a due task. `follow_up`: schedules the task that
@@ -155,7 +155,7 @@ impl Calls {
     /// Performs an admitted request and returns its answer once its changes are durable.
     ///
     /// The returned error must not be logged again. If the route declares a follow-up task for the error, that task is
-    /// durable. A failure to commit the task is logged.
+    /// durable, unless its commit failed. That failure is logged.
     pub async fn perform(
         &self,
         admitted: &Admitted<Arc<Generation>>,
@@ -320,8 +320,9 @@ impl RequestCall<'_> {
         }
     }
 
-    /// Answers with the idempotency record and changes nothing. The answer is returned once the data that it depends on
-    /// is durable. The charge grows if the memory estimate of the route does not cover the record.
+    /// Answers with the idempotency record, or with the error of reading it, and changes nothing. The answer is
+    /// returned once the data that it depends on is durable. The charge grows if the memory estimate of the route does
+    /// not cover the record.
     async fn replay(
         &self,
         recorded: Result<Answer, HostError>,

@@ -173,7 +173,7 @@ impl Compiler {
         Compiler { program, settings, metrics, permits, plugins: Arc::default() }
     }
 
-    /// For tests of this crate: compiles in this process.
+    /// Creates a compiler that compiles in this process, for tests of this crate.
     #[cfg(test)]
     pub fn of_test() -> Compiler {
         let metrics = crate::metrics::Metrics::new().unwrap().compile();

@@ -1,9 +1,10 @@
 //! Components on disk: the bytes of published ones, for a rollback after a restart, and compiled code.
 //!
 //! Owns `components/` and `compiled/` in the data folder, both accessible only to the user of the host (mode 0700).
-//! Files are written beside their path, synced, and renamed, so that a file is complete or absent. Either folder may be
-//! deleted while the host runs and is created again. Invariant: compiled code is passed to the engine only if its
-//! digest matches the one that this host stored beside it, because the engine does not validate compiled code.
+//! Files are written beside their path, synced, and renamed, so that a file is complete or absent. The machine code of
+//! functions is not synced: its digest is checked when it is read. Either folder may be deleted while the host runs and
+//! is created again. Invariant: compiled code is passed to the engine only if its digest matches the one that this host
+//! stored beside it, because the engine does not validate compiled code.
 
 use std::{
     collections::HashSet,
@@ -267,7 +268,8 @@ fn prune_folder(folder: &Path, is_needed: impl Fn(&str) -> bool) -> io::Result<(
     result
 }
 
-/// Removes a file that is not needed. Keeps everything except regular files, because the host writes only those.
+/// Removes a file that is neither needed nor being written. Keeps entries that are not regular files, because the host
+/// writes only regular files.
 fn remove_unless(path: &Path, is_needed: impl FnOnce(&str) -> bool) -> io::Result<()> {
     let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     let is_being_written = name.strip_suffix(".part").is_some_and(is_being_written);

@@ -1,5 +1,5 @@
-//! wasmtime and its settings: the engine that serves, the engines that compile, and the ticker that interrupts endless
-//! loops.
+//! wasmtime and its settings: the engines that serve, run `describe` and compile, and the ticker that interrupts
+//! endless loops.
 //!
 //! Independent of plugins. Invariants: a process has one engine that serves and one that runs `describe`, and neither
 //! compiles: an engine in a separate process does (`compile`). All have the same code settings, so that the engines
@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn the_pool_has_room_for_two_generations_and_is_bounded() {
+    fn pool_has_room_for_two_generations_and_is_bounded() {
         assert_eq!(pool_calls(1), limits::POOL_CALLS_MIN);
         assert_eq!(pool_calls(192), 384);
         assert_eq!(pool_calls(usize::MAX), limits::POOL_CALLS_MAX);
@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_that_are_no_component_do_not_compile() {
+    fn bytes_that_are_not_a_component_do_not_compile() {
         assert!(matches!(precompile(b"not wasm", 1, Arc::new(EmptyCache)), Err(EngineError::Compile(_))));
     }
 }

@@ -69,7 +69,8 @@ impl ErrorBodies {
     ///
     /// # Errors
     ///
-    /// The manifest names an unknown failure, a status outside of 400 to 599, or a header that cannot be sent.
+    /// The manifest names an unknown failure, a status outside of 400 to 599, or a header that is reserved or cannot be
+    /// sent.
     pub fn compile(manifest: &Manifest) -> Result<ErrorBodies, String> {
         check_names(&manifest.failures)?;
         let compile = |failure: HostError| {
@@ -148,7 +149,8 @@ impl CompiledTemplate {
         CompiledTemplate { status, headers, pieces: split(&body.to_string()) }
     }
 
-    /// Adds `WWW-Authenticate`, which RFC 9110 requires with status 401, and `Retry-After` for `Unavailable`.
+    /// Adds missing headers: `WWW-Authenticate` for `Unauthenticated` if its status is 401, as RFC 9110 requires, and
+    /// `Retry-After` for `Unavailable`.
     fn with_defaults(mut self, failure: HostError) -> CompiledTemplate {
         if self.status == StatusCode::UNAUTHORIZED && failure == HostError::Unauthenticated {
             self.headers.entry(header::WWW_AUTHENTICATE).or_insert(HeaderValue::from_static("Bearer"));

@@ -51,7 +51,8 @@ fn check_exports(exports: &[String]) -> Option<String> {
     }
 }
 
-/// Checks the initial memory before compilation. The engine would reject the compiled code with a less specific error.
+/// Checks the initial memory, before and after compilation. The engine would reject the compiled code with a less
+/// specific error.
 fn check_memory(bytes: u64, config: &PluginConfig) -> Option<String> {
     let max = config.limits.memory_bytes.min(limits::POOL_MEMORY_BYTES as u64);
     (bytes > max).then(|| format!("starts with {bytes} bytes of memory, {max} are the limit (limits.memory-bytes)"))

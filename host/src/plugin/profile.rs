@@ -1,4 +1,4 @@
-//! Profiles of plugins: samples the stack of each running guest at each tick of the engine's clock.
+//! Profiles of plugins: samples the stack of each running guest of one generation at each tick of the engine's clock.
 //!
 //! `boot` decides when a profile ends. Invariants: a host has one profile at a time. A dropped profile takes no more
 //! samples and frees its samples.

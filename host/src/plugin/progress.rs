@@ -7,8 +7,8 @@ use super::{
     reload::{PluginState, PluginStatus, Reloader},
 };
 
-/// Returns a reason why the host is not ready for each plugin that does not serve. `compiling` lists plugins in the
-/// order in which their compilations began.
+/// Returns the reasons why the host is not ready: one for each plugin that does not serve. `compiling` lists plugins in
+/// the order in which their compilations began.
 pub fn reasons(plugins: &[PluginStatus], compiling: &[Arc<str>]) -> Vec<String> {
     let absent = plugins.iter().filter(|plugin| plugin.serving.is_none());
     let reason = |plugin: &PluginStatus| match () {

@@ -1,11 +1,11 @@
 //! The task that swaps generations, its outcomes, and the handle for its callers.
 //!
-//! One task performs all swaps of a host, one after the other. Preparations (settle … compare) run beside it, for
-//! several plugins at once. `compile` limits how many components are compiled at once. The newest change of a plugin
-//! wins, and an overtaken preparation is dropped. New settings never drop a deploy or a rollback, but restart its
-//! preparation. Invariants: nothing is published that is not in the journal. A failed change leaves the serving
-//! generations unchanged and reports its reasons. Settings take effect, or the reasons why they were refused are
-//! reported, whatever change overtook them.
+//! One task performs all swaps of a host, one after the other. Readings of files and preparations (*settle* to *store*)
+//! run beside it, for several plugins at once. `compile` limits how many components are compiled at once. The newest
+//! change of a plugin wins, and an overtaken preparation is dropped. New settings never drop a deploy or a rollback,
+//! but restart its preparation. Invariants: nothing is published that is not in the journal. A failed change leaves the
+//! serving generations unchanged and reports its reasons. Settings take effect, or the reasons why they were refused
+//! are reported, whatever change overtook them.
 
 #![expect(clippy::disallowed_methods, reason = "starts the task that swaps and its preparations; `shutdown` ends them")]
 
@@ -56,8 +56,8 @@ pub trait DataMigrator: Send + Sync + 'static {
         manifest: &'a Manifest,
         allowed: AllowedChanges,
     ) -> BoxFuture<'a, Result<(), Vec<String>>>;
-    /// Called immediately before the publication. Checks again that the generation can read the stored data. From then
-    /// on, rejects data that the generation could not read, whichever generation writes it.
+    /// Checks again, immediately before the publication, that the generation can read the stored data. From then on,
+    /// rejects data that the generation could not read, whichever generation writes it.
     fn admit<'a>(&'a self, plugin: &'a Arc<str>, manifest: &'a Manifest) -> BoxFuture<'a, Result<(), Vec<String>>>;
 }
 
@@ -77,7 +77,7 @@ pub struct ReloadParts {
 /// Changes that an operator allows explicitly.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AllowedChanges {
-    /// Differences that break existing callers.
+    /// Differences of the severity `Breaking` (see `compare`).
     pub breaking: bool,
     /// Indexes that stop all writes for longer than `limits::INDEX_SECONDS_MAX`.
     pub slow_indexes: bool,

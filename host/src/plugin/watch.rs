@@ -29,7 +29,7 @@ use tokio::{
 
 use crate::limits;
 
-/// Maximum rounds in which `set_files` watches folders that have appeared since the last round.
+/// Maximum number of rounds in which `set_files` watches folders that have appeared since the last round.
 const FOLDERS_APPEARING_MAX: usize = 32;
 
 /// Remedy for missing watches, for operators.
@@ -38,7 +38,7 @@ const REMEDY: &str =
 
 /// Detects changes of a set of files until it is dropped.
 pub struct Watch {
-    /// `None` if the system has no watches left.
+    /// `None` if it could not be created, for example because the system has no watches left.
     watcher: Option<RecommendedWatcher>,
     folders: HashMap<PathBuf, FolderId>,
     changes: Arc<Changes>,
@@ -96,7 +96,7 @@ impl Stamp {
 }
 
 impl Watch {
-    /// Starts to watch. If the system has no watches left, the poller finds the changes.
+    /// Starts to watch. If the system provides no watcher, the poller finds the changes.
     pub fn start() -> Watch {
         let changes = Arc::new(Changes::default());
         let recorded = changes.clone();

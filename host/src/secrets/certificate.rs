@@ -64,7 +64,8 @@ impl CertificateFiles {
 }
 
 impl Certificate {
-    /// Returns the form that TLS uses. Fails if the key does not belong to the certificate.
+    /// Returns the form that TLS uses. Returns an error if the key does not belong to the certificate, or if TLS cannot
+    /// use one of them.
     pub fn certified_key(&self) -> Result<CertifiedKey, CertificateError> {
         CertifiedKey::from_der(self.chain.clone(), self.key.clone_key(), &ring::default_provider()).map_err(|error| {
             match error {

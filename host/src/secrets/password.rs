@@ -78,7 +78,8 @@ impl PasswordWork {
         }
     }
 
-    /// Computes the outcome. Uses a core and `PASSWORD_KIB` for about 20 ms: call it where blocking is allowed.
+    /// Computes the outcome. Uses a core and `PASSWORD_KIB` for about 20 ms: call it where blocking is allowed. A hash
+    /// that was computed elsewhere may cost more, up to `PASSWORD_KIB_MAX` and `PASSWORD_PASSES_MAX`.
     pub fn compute(&self) -> Result<PasswordOutcome, PasswordError> {
         match &self.operation {
             Operation::Hash { salt } => self.hash_with(*salt).map(PasswordOutcome::Hash),

@@ -94,7 +94,7 @@ mod tests {
     }
 
     proptest! {
-        /// After any sequence of commits and work, each queue is scheduled no later than its earliest stored record.
+        /// After any sequence of commits and work, the agenda wakes no later than the due time of each stored record.
         #[test]
         fn every_stored_record_is_scheduled(steps in prop::collection::vec((0_u8..3, 0_u8..4, 0_u64..50), 1..200)) {
             let (mut agenda, mut stored, mut now) = (Agenda::default(), Vec::<(u8, u64)>::new(), 0_u64);

@@ -121,7 +121,7 @@ async fn write_end(shared: &Shared, task: &TaskKey, begun: &Effect, ended: &Atte
     }
 }
 
-/// Decides the next step of an effect and writes it before it is taken.
+/// Decides the next step of an effect. Writes the step before it is taken, unless the effect already had an outcome.
 struct BeginAttempt<'a> {
     task: &'a TaskKey,
     now: Timestamp,

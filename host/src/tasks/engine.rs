@@ -38,7 +38,7 @@ pub(super) struct Engine {
     shared: Arc<Shared>,
     agenda: Agenda,
     notifications: broadcast::Receiver<Arc<CommitNotification>>,
-    /// Inbox of each queue that has stored records.
+    /// Inbox of each queue in which a stored record has a due time.
     inboxes: HashMap<TaskQueue, Arc<Inbox>>,
     workers: JoinSet<Option<Timestamp>>,
     /// The queue of each task in `workers`.
@@ -184,7 +184,7 @@ impl Engine {
         self.inboxes.entry(queue).or_default().put(due, id, self.shared.parts.clock.now());
     }
 
-    /// Reads all due times from the database: at the start and after missed notifications.
+    /// Reads the earliest due time of each queue from the database: at the start and after missed notifications.
     async fn reload(&mut self) -> Result<(), DbError> {
         for (queue, due) in self.shared.parts.database.list_due_task_queues().await? {
             self.note(queue, due, None);

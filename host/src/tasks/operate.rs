@@ -55,8 +55,8 @@ impl Change for ApplyIntervention<'_> {
     }
 }
 
-/// Applies the intervention and returns true if the task exists. The change is durable when this returns, together with
-/// the line of the operators' journal.
+/// Applies the intervention and returns true if the task existed. The change is durable when this returns, together
+/// with the line of the operators' journal.
 pub async fn intervene(
     committer: &Committer,
     task: &TaskKey,

@@ -40,8 +40,8 @@ pub(super) enum WorkOutcome {
     Postponed,
 }
 
-/// Processes the due records of the queue until none is due. Returns the time of the next work, or `None` if the queue
-/// has no stored records.
+/// Processes the due records of the queue until none is due. Returns the time of the next work, or `None` if no stored
+/// record of the queue has a due time.
 pub(super) async fn work(shared: Arc<Shared>, queue: &TaskQueue, inbox: &Inbox) -> Option<Timestamp> {
     let clock = &shared.parts.clock;
     if (shared.parts.serving)(queue.scope.plugin()).is_none() {

@@ -9,8 +9,8 @@ use crate::bindings::exports::tenon::plugin::handler::{Answer as WireAnswer, Fee
 use crate::bindings::tenon::plugin::types::{Blob, Content, Pair, Response};
 use crate::host::{LedgerRefusal, RecordRefusal, SubscriptionRefusal};
 
-/// Result of a handler. `Ok` applies the changes, even with an error status, unless the answer is a stream. `Err`
-/// changes nothing but the journal.
+/// Result of a handler. `Ok` applies the changes, even with an error status, unless the answer is a stream. A
+/// refusal changes only the journal, and a fault at most the journal. [`Stop::Wait`] changes nothing.
 pub type Outcome = Result<Answer, Stop>;
 
 /// Answer of a handler: a response that is sent after the changes of the call are applied, or a stream of events.
@@ -47,7 +47,7 @@ impl Answer {
     }
 
     /// Returns a live stream of the tenant's events (text/event-stream). An empty list selects all. The host applies no
-    /// change of the call.
+    /// change of the call except its journal entries.
     pub fn stream(event_types: Vec<String>, subjects: Vec<String>) -> Answer {
         Answer { wire: WireAnswer::Stream(Feed { event_types, subjects }) }
     }

@@ -101,12 +101,12 @@ impl<'a> Call<'a> {
         value_of(&self.request.context, name)
     }
 
-    /// Deserializes the body.
+    /// Deserializes the body. A request without a body counts as `{}`.
     ///
     /// # Errors
     ///
-    /// Refuses a body that is not JSON with the template "malformed-request". Refuses JSON of a different shape with
-    /// the status and code of [`Plugin::invalid()`](crate::Plugin::invalid()).
+    /// Refuses a body that is not JSON, or nests too deep, with the template "malformed-request". Refuses
+    /// JSON of a different shape with the status and code of [`Plugin::invalid()`](crate::Plugin::invalid()).
     pub fn json<T: Deserialize<'a>>(&self) -> Result<T, Stop> {
         let text = self.body()?;
         serde_json::from_str(text).map_err(|error| {
@@ -151,7 +151,7 @@ impl<'a> Call<'a> {
         }
     }
 
-    /// Returns the refusal that the host's error "malformed-request" would be.
+    /// Returns the plugin's refusal for the host's error "malformed-request".
     fn malformed(&self) -> Refusal {
         self.plugin.host_error(
             "malformed-request",

@@ -262,8 +262,8 @@ impl Plugin {
         }
     }
 
-    /// Returns the refusal that equals the response of this interface for the host's error `name`. Without an error
-    /// template of that name, returns a refusal with the code "malformed-request".
+    /// Returns a refusal with the status, code and message of the error template for the host's error `name`. Without
+    /// a template of that name, the refusal has the code "malformed-request", `status` and `message`.
     pub(crate) fn host_error(&self, name: &str, status: u16, message: &'static str) -> Refusal {
         match self.failures.iter().find(|template| template.failure == name) {
             Some(template) => template.refusal(),

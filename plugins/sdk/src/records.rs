@@ -26,7 +26,7 @@ impl<'a> Records<'a> {
         self.host.records_get(self.collection, id)
     }
 
-    /// Returns the records of these ids, in the same order.
+    /// Returns the records of these ids, in the same order. An absent record is `None`.
     pub fn get_many(&self, ids: &[String]) -> Vec<Option<Entry>> {
         self.host.records_get_many(self.collection, ids)
     }

@@ -13,15 +13,16 @@ use crate::host::HostRef;
 /// Result of a task.
 ///
 /// `Ok(Verdict::Done)` applies the changes of the run. `Ok(Verdict::Later(at))` changes nothing and runs the task again
-/// at that time. `Err` is a fault, even for a refusal: the host retries with growing delays, then sets the task aside
-/// for the operator.
+/// at that time. `Err(Stop::Wait)` waits for the replies to questions. Any other `Err` is a fault, even a refusal: the
+/// host runs the task again after each of its delays, then sets it aside for the operator.
 pub type TaskOutcome = Result<Verdict, Stop>;
 
-/// Handler of a task, called when the task is due. [`Call::json`] reads its payload. The other parts of the request are
-/// empty.
+/// Handler of a task, called when the task is due. [`Call::json`] reads its payload. The request has no method, path,
+/// parameters, query, headers and context.
 pub type TaskHandler = for<'a> fn(&Call<'a>, &FiredTask) -> TaskOutcome;
 
-/// A declared task: the handler of a timer, of the outcome of an effect, or of a failed request.
+/// A declared task: the handler of a timer, of the outcome of an effect, of a failed request, or of a change on a
+/// blockchain.
 #[derive(Clone, Copy)]
 pub struct Task {
     pub(crate) name: &'static str,

@@ -1,8 +1,9 @@
 //! Benchmark: the same load against Tenon and its peers, side by side in one run, round after round.
 //!
 //! Owns the scenarios and their sequence. Every server runs on the same disk. One server is under load at a time, from
-//! a generator in a separate process. Rounds alternate between servers, and medians are reported. The report names
-//! every scenario that could not be measured, with the reason.
+//! a generator in a separate process. Rounds alternate between servers, and medians are reported. Webhooks, payments
+//! and wallets are measured on Tenon alone, with load from threads of this program. The report names every scenario
+//! that could not be measured, with the reason.
 
 use std::path::{Path, PathBuf};
 
@@ -36,7 +37,7 @@ pub struct BenchPlan {
     pub records: usize,
     /// Minimum number of deploys while load runs.
     pub swaps: usize,
-    /// Webhooks with a pending retry.
+    /// Number of webhooks with a pending retry.
     pub retries: usize,
 }
 
@@ -168,7 +169,7 @@ async fn start_all(plan: &BenchPlan, report: &mut BenchReport) -> anyhow::Result
     Ok(servers)
 }
 
-/// Runs all rounds of one scenario, alternating between the servers. Returns the median round of each server.
+/// Runs all rounds of one scenario, alternating between the servers. Returns the medians of each server.
 async fn measure(plan: &BenchPlan, scenario: &Scenario, servers: &[Server]) -> anyhow::Result<Vec<Measurement>> {
     let has_scenario = |server: &&Server| server.kind.has_records() || scenario.work == Work::Track;
     let servers: Vec<&Server> = servers.iter().filter(has_scenario).collect();

@@ -173,7 +173,7 @@ impl Load {
     }
 }
 
-/// Sends requests until `running` is false or the server is gone.
+/// Sends requests until `running` is false or a request fails.
 async fn run_actor(mut actor: Actor, mut client: Client, running: Arc<AtomicBool>) -> Actor {
     while running.load(Ordering::Relaxed) {
         let request = actor.next_request();

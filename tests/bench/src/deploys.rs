@@ -71,7 +71,7 @@ pub struct DeploysReport {
 }
 
 impl DeploysReport {
-    /// Fails if a bound is exceeded, naming the first one.
+    /// Fails if a request failed, a deploy was refused, or a bound is exceeded. The error names the first of these.
     pub fn check(&self) -> anyhow::Result<()> {
         ensure!(self.failed == 0, "{} requests failed", self.failed);
         ensure!(self.refused.is_empty(), "deploys were refused: {:?}", self.refused);

@@ -1,9 +1,9 @@
-//! Effect of one tenant on another. The neighbour's small reads run alone, beside a crowd of connections that request
-//! the largest lists, and beside clients that do not read. Its small writes run alone, and beside a crowd that uploads
-//! large files.
+//! Effect of one tenant on another. The neighbour's small reads run alone, beside crowds of connections that request
+//! the largest lists or a small order, and beside the attacks of `slow`. Its small writes run alone, beside the crowd
+//! that requests a small order, and beside a crowd that uploads large files.
 //!
 //! Owns the plan, the setup and the report. The crowd runs in a separate process, so that its reads do not delay the
-//! measured requests. `slow` opens connections that read nothing.
+//! measured requests. `slow` opens connections that do not read, do not finish their request, or send nothing.
 
 use std::{fs, path::PathBuf, time::Duration};
 
@@ -42,7 +42,7 @@ pub struct FairnessPlan {
     pub seconds: f64,
     /// Numbers of connections of the crowd, one measurement each.
     pub crowds: Vec<usize>,
-    /// Also measures beside clients that do not read.
+    /// Also measures beside each [`slow::Attack`].
     pub attacks: bool,
     /// Further TOML lines of the plugin's section, such as a budget.
     pub limits: String,
@@ -115,7 +115,7 @@ pub async fn run(plan: &FairnessPlan) -> anyhow::Result<FairnessReport> {
 }
 
 impl FairnessReport {
-    /// Fails if a measurement exceeds its limit, naming the first one.
+    /// Fails if a measurement has failed requests or exceeds its limit. The error names the first one.
     pub fn check(&self) -> anyhow::Result<()> {
         for row in &self.rows {
             let allowed_ms = if row.what.starts_with("writes") { self.writes_allowed_ms } else { self.allowed_ms };

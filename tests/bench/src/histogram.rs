@@ -44,7 +44,8 @@ impl Histogram {
         self.max_us
     }
 
-    /// Returns a bound that `percent` of all values do not exceed: the upper edge of a bucket, or 0 without values.
+    /// Returns a bound that `percent` of all values do not exceed: the upper edge of a bucket or the maximum, whichever
+    /// is lower. Returns 0 without values.
     pub fn percentile_us(&self, percent: f64) -> u64 {
         let rank = (self.count as f64 * percent / 100.0).ceil() as u64;
         let mut seen = 0;

@@ -1,4 +1,5 @@
-//! The peer that Tenon is compared with: the same interface written by hand with axum and sqlx on SQLite.
+//! The peer that Tenon is compared with: the measured operations of the fleet interface, written by hand with axum and
+//! sqlx on SQLite.
 //!
 //! Written as a careful engineer would, one transaction for each request: one writer connection (SQLite has one
 //! writer, and a pool of writers would only wait), a few readers, prepared statements, WAL with `synchronous=FULL`,

@@ -171,7 +171,8 @@ fn malformed(message: &str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, message)
 }
 
-/// Client for setup requests. It uses one connection and reopens it after the server closed it.
+/// Client for setup requests. It uses one connection. It opens a new one after an error, or after the server announced
+/// that it closes the connection.
 pub struct Client {
     address: SocketAddr,
     key: String,

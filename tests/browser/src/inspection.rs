@@ -1,4 +1,5 @@
-//! Accessibility checks and screenshots of a page. Each check returns its findings as text; no findings means success.
+//! Accessibility checks and screenshots of a page. Each check returns its findings as text.
+//! An empty list means success.
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 use serde_json::{Value, json};

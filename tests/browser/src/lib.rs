@@ -35,7 +35,7 @@ use process::Process;
 
 static BROWSER: LazyLock<Option<Mutex<Browser>>> = LazyLock::new(|| Process::start().map(Browser::new).map(Mutex::new));
 
-/// Timeout of every command in milliseconds, for a machine under load.
+/// Timeout for the next message from Chromium in milliseconds, for a machine under load.
 const TIMEOUT_MS: u64 = 60_000;
 
 pub struct Browser {

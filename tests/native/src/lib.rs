@@ -51,6 +51,8 @@ impl Native for Fleet {
 struct DirectHost<'a>(RefCell<&'a mut CallState>);
 
 /// Waits for a capability and returns its result. Most reads complete from memory. A database read blocks this thread.
+///
+/// Panics if the capability returns an error, which would trap a component.
 fn wait<T>(call: impl Future<Output = wasmtime::Result<T>> + Send) -> T {
     let mut call = std::pin::pin!(call);
     let result = match call.as_mut().now_or_never() {

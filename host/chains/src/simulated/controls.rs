@@ -30,7 +30,7 @@ pub struct Faults {
     pub fail_next: u32,
     /// Number of next transactions that wait until they are released.
     pub stick_next: u32,
-    /// Delay of every query and submission.
+    /// Delay of every query, submission and faucet request.
     pub slow_ms: u64,
     pub outage: Outage,
 }

@@ -126,7 +126,7 @@ impl Draft<'_, '_> {
         Ok(())
     }
 
-    /// Opens a token account. Its rent is added to the transaction's fee.
+    /// Opens a token account if it is missing. Its rent is added to the transaction's fee.
     async fn open(&mut self, account: &str, (owner, token): (&str, &str), rent: u64) -> Result<(), ApplyError> {
         if self.account(account).await?.is_some() {
             return Ok(());

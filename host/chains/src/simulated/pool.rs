@@ -75,7 +75,8 @@ impl Admission {
 type Replaced = (i64, Vec<u8>, Vec<u8>, Vec<u8>);
 
 impl Ledger<'_> {
-    /// Checks a new transaction against the sender's state. Deletes the transaction that it replaces.
+    /// Checks a new transaction against the sender's state. If it is admitted, deletes the transaction that it
+    /// replaces.
     pub async fn admit(&mut self, incoming: &Incoming) -> Result<Admission, StoreError> {
         let mut sender = self.sender(&incoming.sender).await?;
         if let Some(sequence) = incoming.sequence {
@@ -119,8 +120,8 @@ impl Ledger<'_> {
         Ok(replaced)
     }
 
-    /// Adds a transaction that is tried for block `next`. On a network that counts sequences, a transaction with a
-    /// later sequence waits for the transactions before it.
+    /// Adds a transaction that is tried for block `next`. A stuck transaction is not tried until it is released. On a
+    /// network that counts sequences, a transaction with a later sequence waits for the transactions before it.
     pub async fn add_waiting(&mut self, incoming: &Incoming, fault: Fault, next: u64) -> Result<(), StoreError> {
         let sender = self.sender(&incoming.sender).await?;
         let is_next = incoming.sequence.is_none_or(|sequence| sequence == sender.sequence);

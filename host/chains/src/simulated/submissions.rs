@@ -1,8 +1,9 @@
 //! Batches concurrent submissions into one transaction of the file.
 //!
-//! Each caller queues its job and waits for the writer lock. The caller that gets the lock writes all queued jobs.
-//! There is no background task. If a caller is dropped while it writes, the callers of that batch get `Timeout`: all of
-//! their jobs were committed, or none. Invariant: a result is returned after its commit.
+//! Each caller queues its job and waits for the writer lock. The caller that gets the lock writes queued jobs, at most
+//! `JOBS_MAX` in one transaction, until its own job is written. There is no background task. If a caller is dropped
+//! while it writes, the callers of that batch get `Timeout`: all of their jobs were committed, or none. Invariant: a
+//! result is returned after its commit.
 
 use std::{
     collections::BTreeMap,

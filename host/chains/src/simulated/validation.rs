@@ -32,14 +32,14 @@ pub(super) const SUN_PER_UNIT: u64 = 210;
 pub(super) const TOKEN_ENERGY_FEE: u64 = 65_000 * SUN_PER_UNIT;
 const DAY_MS: u64 = 24 * 60 * 60 * 1_000;
 
-/// A submitted transaction that is well-formed and signed.
+/// A transaction to admit: submitted, well-formed and signed, or a funding transaction of the faucet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Incoming {
     pub hash: String,
     pub sender: String,
     /// `None` if the network does not count sequences.
     pub sequence: Option<u64>,
-    /// Maximum price and tip offered for gas.
+    /// Maximum price and tip offered for gas. 0 for families other than EVM.
     pub price: (u128, u128),
     pub plan: Plan,
     pub refers_to: Reference,

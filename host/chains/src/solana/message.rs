@@ -29,7 +29,8 @@ struct Compiled {
 }
 
 impl Message {
-    /// Compiles a message. Returns an error if an instruction is [`Instruction::Other`].
+    /// Compiles a message. Returns an error if an instruction is [`Instruction::Other`], or if there are more accounts
+    /// than an index of one byte can name.
     pub(super) fn compile(
         sender: Address,
         anchor: [u8; 32],

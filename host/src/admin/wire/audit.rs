@@ -67,11 +67,11 @@ pub struct ChainStatus {
     pub tenant: String,
     /// Number of valid lines.
     pub lines: u64,
-    /// `None` if no line is stored.
+    /// Number of the first valid line. `None` if there is none.
     pub first: Option<i64>,
-    /// 0 if the chain never had a line.
+    /// Number of the last valid line, or `deleted` if there is none.
     pub last: i64,
-    /// Hex SHA-256 of the last line.
+    /// Hex SHA-256 of the line `last`.
     pub head: String,
     /// The last line that retention deleted. 0 if there is none.
     pub deleted: i64,

@@ -29,6 +29,7 @@ pub struct CreatedClient {
     #[serde(default, with = "secret::optional", skip_serializing_if = "Option::is_none")]
     pub client_secret: Option<SecretText>,
     pub scopes: Vec<String>,
+    /// The organization.
     pub tenant: String,
     pub environment: KeyEnvironment,
     pub plugin: String,
@@ -38,6 +39,7 @@ pub struct CreatedClient {
 pub struct ClientStatus {
     pub client_id: String,
     pub plugin: String,
+    /// The organization.
     pub tenant: String,
     pub environment: KeyEnvironment,
     pub scopes: Vec<String>,

@@ -18,7 +18,7 @@ pub struct NewKey {
     /// Accepts scopes that no route of the plugin requires (yet).
     #[serde(default)]
     pub allow_unknown_scopes: bool,
-    /// Id of the key that this key replaces. Both are valid until one is revoked.
+    /// Id of the key that this key replaces, or of its owner. Both keys are valid until one is revoked or expires.
     #[serde(default)]
     pub owner: Option<String>,
     #[serde(default)]
@@ -50,6 +50,7 @@ pub struct CreatedKey {
     pub id: String,
     #[serde(with = "secret")]
     pub key: SecretText,
+    /// The organization.
     pub tenant: String,
     pub environment: KeyEnvironment,
     pub plugin: String,
@@ -60,9 +61,10 @@ pub struct KeyStatus {
     pub id: String,
     /// "*" means all plugins.
     pub plugin: String,
+    /// The organization.
     pub tenant: String,
     pub environment: KeyEnvironment,
-    /// Empty means unrestricted.
+    /// Empty means unrestricted for an API key, and no scope at all for a token.
     pub scopes: Vec<String>,
     /// The host stores a sealed copy, which signs webhooks if the interface signs with API keys.
     pub signs: bool,

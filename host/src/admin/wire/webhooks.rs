@@ -28,7 +28,7 @@ pub struct EndpointStatus {
     pub failed: u64,
     /// Commit time of the oldest event that waits for an attempt.
     pub oldest_waiting_at: Option<TimestampText>,
-    /// State in the scheduler. `None` if the scheduler did not answer in time.
+    /// State in the scheduler. `None` if the scheduler has no open queue for it, or did not reply in time.
     pub live: Option<LiveStatus>,
 }
 

@@ -60,7 +60,8 @@ struct Jwks {
 }
 
 impl KeySet {
-    /// Parses a JWKS. Keys of other types are skipped. At least one key must be supported.
+    /// Parses a JWKS. Skips keys that are malformed or have another type, use or algorithm. At least one key must be
+    /// supported.
     ///
     /// # Errors
     /// The message is a sentence without its subject.

@@ -42,8 +42,8 @@ struct StoredKey {
     pkcs8: String,
     /// Time at which the key stops verifying. `None` for the key that signs.
     until: Option<Timestamp>,
-    /// Longest lifetime of the tokens that the key has signed. Older versions did not store it, so the longest possible
-    /// one applies.
+    /// Longest lifetime of the tokens that the key has signed. For a key stored by an older version, which did not
+    /// record it, the longest lifetime that the setting allows.
     #[serde(default = "longest_token_ms")]
     token_ms: u64,
 }
@@ -60,7 +60,7 @@ impl Drop for StoredKey {
 
 impl OwnKeys {
     /// Loads the keys. If the host issues tokens, creates a key if there is none or if the operator has chosen another
-    /// algorithm.
+    /// algorithm, and stores a longer token lifetime for the key that signs.
     pub async fn open(store: &dyn OAuthStore, settings: &Settings, now: Timestamp) -> Result<OwnKeys, OAuthError> {
         let stored: Vec<StoredKey> = match store.load_keys().await? {
             Some(text) => serde_json::from_slice(&text).map_err(|_| OAuthError::Key("cannot be read"))?,

@@ -1,6 +1,7 @@
 //! A token key: generation, loading, signing, and its public half.
 //!
-//! `ring` signs in constant time. It cannot generate RSA keys, so the crate `rsa` does, once at a start or a rotation.
+//! `ring` signs in constant time. It cannot generate RSA keys, so the crate `rsa` does. A key is generated only at a
+//! rotation, or at a start without a key of the chosen algorithm.
 
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use ring::{

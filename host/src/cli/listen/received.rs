@@ -268,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn body_that_is_not_json_is_printed_without_its_escape_sequences() {
+    fn body_that_is_not_json_is_printed_with_escaped_control_characters() {
         let body = b"\x1b[2J\xffhello\xe2\x80\xae\r";
         let head = head("event_1", body, NOW);
         let text = ReceivedRequest::new(&head, body, &[], NOW).render(Layout::Whole);

@@ -1,4 +1,4 @@
-//! `tenon plugin check`: runs all steps of a deploy before *publish*.
+//! `tenon plugin check`: runs the steps of a deploy up to *compare*.
 //!
 //! The check runs in this process with the plugin's section in plugins.toml, or in a running host against the serving
 //! version.

@@ -34,7 +34,8 @@ impl Drop for RegisteredReads {
 
 impl Committer {
     /// Commits a call that changed nothing, like [`Committer::commit`], and registers its reads. Returns `None` if a
-    /// value that it read has or may have changed, if it has too many reads, or if it belongs to no tenant.
+    /// value that it read has or may have changed, if it has too many reads, if it belongs to no tenant, or if the
+    /// writer task has ended.
     pub async fn register_reads(&self, changes: Changes) -> Result<Option<RegisteredReads>, CommitError> {
         if changes.read_two_versions {
             return self.commit(changes, None).await.map(|()| None);

@@ -11,7 +11,7 @@ use super::{Conflict, Shared};
 use crate::changes::scope::Scope;
 use crate::commit::overlay::ReservationId;
 
-/// The queue of calls that hold or wait for the reservation of a scope. Empty queues are removed.
+/// For each scope, the queue of the calls that hold or wait for its reservation. Empty queues are removed.
 #[derive(Default)]
 pub(super) struct ReservationQueues(parking_lot::Mutex<HashMap<Scope, Arc<tokio::sync::Mutex<()>>>>);
 

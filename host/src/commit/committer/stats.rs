@@ -18,9 +18,9 @@ pub struct CommitterStats {
     pub changes: u64,
     /// Microseconds from the beginning of a batch to the end of its COMMIT.
     pub commit_micros: u64,
-    /// Calls that must run again because a value that they read has changed.
+    /// Commits that ended in a conflict, most often because a value that the call read has changed.
     pub conflicts: u64,
-    /// Accepted change sets that were not applied because an earlier one failed.
+    /// Accepted change sets that were not applied because an earlier one failed or the cache was emptied.
     pub discarded: u64,
     pub poisoned: u64,
     pub busy: u64,
@@ -35,7 +35,7 @@ pub struct Resets {
     pub foreign_writes: u64,
     /// A batch failed, or the connection to the file was lost.
     pub storage_failures: u64,
-    /// A swap changed the indexes that decisions depend on.
+    /// A swap changed the indexes or the accepted data versions that decisions depend on.
     pub swaps: u64,
 }
 

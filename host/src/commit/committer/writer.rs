@@ -1,8 +1,8 @@
 //! The writer task, which makes accepted change sets durable: batch after batch, in the order of acceptance.
 //!
-//! A batch consists of the change sets that are queued. The writer does not wait for more. It retries a failed batch in
-//! halves, from the front. Change sets before the failing one are applied. The caller of the failing one gets an error.
-//! All change sets that were accepted after it are discarded, because they may depend on it.
+//! A batch consists of the change sets that are queued, up to its limits. The writer does not wait for more. It retries
+//! a failed batch in halves, from the front. Change sets before the failing one are applied. The caller of the failing
+//! one gets an error. All change sets that were accepted after it are discarded, because they may depend on it.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -87,9 +87,10 @@ pub(super) struct WriterTask {
     batches: u64,
     /// The newest version that is on disk or may be.
     written: Version,
-    /// A change set failed alone, and no change set has been written since.
+    /// True if a change set failed alone, and no change set has been written since.
     rejected_last: bool,
-    /// The connection was reopened since the last epoch began, so foreign writes in between were not detected.
+    /// True if the connection may have been reopened since the last epoch began. Foreign writes in between were then
+    /// not detected.
     reconnected: bool,
 }
 

@@ -96,7 +96,7 @@ impl Draft {
         Ok(Some(self.database().find_feed(scope, after, filter, bounds).await?))
     }
 
-    /// Appends a journal line, which is committed even if the call refuses. `entry` must be one JSON text.
+    /// Appends a journal line, which is committed even if the plugin refuses or traps. `entry` must be one JSON text.
     pub fn append_journal(&mut self, decided_by: Arc<DecidedBy>, entry: String) -> Result<(), DraftError> {
         self.scope()?;
         check_json("a journal entry", &entry)?;

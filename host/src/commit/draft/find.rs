@@ -1,5 +1,5 @@
 //! Pages and counts of durable records, without this call's own writes. A query that a unique index answers alone uses
-//! accepted records.
+//! accepted records. `list_in` adds the call's own writes.
 
 use std::sync::Arc;
 
@@ -19,9 +19,9 @@ pub struct FoundPage {
 }
 
 impl Draft {
-    /// Returns one page. The returned records are recorded as reads. Records that match later do not conflict, except
-    /// in the slot of a unique index. If a returned record has another version than the call read before, the call
-    /// conflicts even if it changes nothing.
+    /// Returns one page. The returned records are recorded as reads. A record that starts to match later causes no
+    /// conflict, unless the page comes from the slot of a unique index. If a returned record has another version than
+    /// the call read before, the call conflicts even if it changes nothing.
     pub async fn find(&mut self, collection: &str, query: &Query) -> Result<FoundPage, DraftError> {
         let collection = self.collection(collection)?;
         let Some(scope) = self.call.scope.clone() else { return Ok(FoundPage::default()) };
@@ -41,8 +41,9 @@ impl Draft {
         Ok(FoundPage { entries, next: page.next })
     }
 
-    /// Answers the query with a unique index, if that is possible: returns one record or none, without waiting for the
-    /// disk. A call that takes the slot later conflicts. `None`: the collection must be searched.
+    /// Answers the query with a unique index, if that is possible: returns one record or none, without waiting until
+    /// accepted writes are durable. The slot is recorded as a read, so this call conflicts if another call takes the
+    /// slot before this call commits. `None`: the collection must be searched.
     async fn find_in_slot(
         &mut self,
         scope: &Scope,

@@ -78,7 +78,7 @@ impl LedgerDraft {
         Some(deltas)
     }
 
-    /// Checks that every balance is allowed after these changes.
+    /// Checks that these changes overdraw no account, and that no balance exceeds 256 bits. Does not check `bounds`.
     fn check(&self, deltas: &IndexMap<BalanceId, I256>) -> Result<(), LedgerError> {
         for (id, delta) in deltas {
             let Some(line) = self.lines.get(id) else { continue };

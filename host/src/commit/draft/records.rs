@@ -15,7 +15,7 @@ use crate::limits::{GET_MANY_BYTES_MAX, RECORD_BYTES_MAX};
 #[derive(Clone, Debug, PartialEq)]
 pub struct Entry {
     pub id: Arc<str>,
-    /// Version before this call; 0 for a record that this call inserted.
+    /// Version before this call. 0 if the record was absent, or if this call wrote it without reading it.
     pub version: Version,
     pub body: Arc<str>,
     pub created_at: Timestamp,

@@ -37,7 +37,7 @@ pub(super) struct RecordState<'a> {
     pub collection: &'a Collection,
     /// `None` if the record is deleted.
     pub after: Option<&'a NewRecord>,
-    /// True if a change set that wrote this record frees a slot of a unique index.
+    /// True if a change set that wrote this record may free a slot of a unique index.
     ///
     /// Another record of the batch may take the slot, so the old row is deleted before new rows are inserted.
     pub frees_slot: bool,

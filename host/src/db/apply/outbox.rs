@@ -2,9 +2,9 @@
 //! each in the transaction of the event.
 //!
 //! Owns a cache of the subscriptions of tenants that emitted recently, as of the last batch. The cache is cleared
-//! whenever a batch fails. Invariants: an endpoint receives the events that were accepted after it, and none that were
-//! accepted before. A batch creates a bounded number of deliveries. `fan_out` records the remaining ones, which are
-//! created after the batch.
+//! whenever a batch fails. Invariants: an endpoint receives the events of its subscription that were accepted after it,
+//! and none that were accepted before, except by redelivery. A batch creates a bounded number of deliveries. `fan_out`
+//! records the remaining ones, which are created after the batch.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, LazyLock};
@@ -67,7 +67,8 @@ pub struct StoredEvent {
     pub hops: u8,
 }
 
-/// A record of a host collection that this batch wrote. A record that was written several times occurs several times.
+/// A record of a host collection that a batch wrote, or an endpoint from `Database::list_endpoints`. A record that a
+/// batch wrote several times occurs several times.
 #[derive(Clone, Debug)]
 pub struct HostRecord {
     pub scope: Scope,
@@ -92,9 +93,10 @@ impl Outgoing {
 #[derive(Default)]
 pub(super) struct Outbox {
     scopes: HashMap<Scope, Vec<Subscriber>>,
+    /// The number of the next event. `None` if it must be loaded.
     next_event: Option<EventSeq>,
     /// Tenants with deliveries that remain to be created. Their later events queue behind these, so that each endpoint
-    /// receives its events in their sequence.
+    /// receives its events in their sequence. `None` if the tenants must be loaded.
     backlogged: Option<HashSet<Scope>>,
 }
 

@@ -7,7 +7,7 @@
 //! - Statements run in the order in which they were added. `connection` runs the collected statements before it
 //!   returns.
 //! - The caller runs the remaining statements with `run` before the transaction ends.
-//! - At most `BATCH_TEXTS_MAX` SQL texts are kept prepared. One more text replaces all of them.
+//! - At most `BATCH_TEXTS_MAX` SQL texts of several statements are kept prepared. One more text replaces all of them.
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -18,7 +18,7 @@ use sqlx::{AssertSqlSafe, Connection, SqliteConnection};
 use super::rows::{ChunkedSql, Query, ROWS_MAX, write_ranges};
 use crate::limits::{BATCH_PARTS_MAX, BATCH_TEXTS_MAX};
 
-/// The prepared SQL texts. Kept across batches.
+/// The prepared SQL texts of several statements. Kept across batches.
 #[derive(Default)]
 pub(super) struct Texts(HashSet<Arc<str>>);
 

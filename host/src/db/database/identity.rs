@@ -44,7 +44,7 @@ impl Marker {
         Marker::of(connection).await.map(Some)
     }
 
-    /// Reads `FILE.id`. Returns `None` if it is absent, or was truncated by a power failure.
+    /// Reads `FILE.id`. Returns `None` if it is absent or not valid, for example truncated by a power failure.
     fn read(database: &Path) -> Result<Option<Marker>, DbError> {
         let path = marker_path(database);
         let mut text = String::new();
@@ -134,7 +134,7 @@ fn refuse_beside_traces(database: &Path, state: &str, log_bytes: u64, options: &
     )))
 }
 
-/// Fails if the database or its version does not match `FILE.id`. Writes `FILE.id` if it is absent.
+/// Fails if the database or its version does not match `FILE.id`. Writes `FILE.id` if it is absent or not valid.
 pub(super) fn confirm(database: &Path, found: &Marker) -> Result<(), DbError> {
     match Marker::read(database)? {
         None => found.write(database),

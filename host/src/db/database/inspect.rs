@@ -2,8 +2,9 @@
 //!
 //! The last connection that may write checkpoints the log into the file and deletes it when it closes. Invariant: every
 //! check that can reject a file runs on a read-only connection. Such a connection cannot take the file lock that a
-//! checkpoint needs, so a rejected file and its log stay unchanged. SQLite deletes a log beside an empty file, so an
-//! empty file is not opened here.
+//! checkpoint needs, so a rejected file and its log stay unchanged. The only write is the rollback of an unfinished
+//! transaction in a file without a log, because the file cannot be read before. SQLite deletes a log beside an empty
+//! file, so an empty file is not opened here.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! The lock that prevents a second process from opening the database.
+//! The lock that prevents a second process from opening the database for writing.
 //!
 //! It is an OS lock on `FILE.lock`, which the kernel releases when the process ends. The file contains the process id
 //! of its last holder, for operators, and the id of the boot in which the index of the log was created.

@@ -1,8 +1,8 @@
 //! Replaces a database atomically with a new one that is written beside it.
 //!
 //! The new database is written to FILE.part. Once it is complete and on disk, it is renamed to FILE.restored, which
-//! commits the replacement. Every later open of FILE first finishes the replacement, so a crash in between leaves
-//! either the old database or the new one.
+//! commits the replacement. The next process that takes the exclusive lock of FILE first finishes the replacement, so a
+//! crash in between leaves either the old database or the new one.
 //!
 //! Invariants:
 //! - Every step runs under the lock of FILE.
@@ -118,7 +118,8 @@ fn check_old(path: &Path, old: ExistingDatabase) -> Result<(), DbError> {
     )))
 }
 
-/// Finishes a replacement that was committed (FILE.restored exists). The caller holds the lock.
+/// Finishes a replacement that was committed (FILE.restored exists). Returns the path of the old database if it was
+/// moved aside. The caller holds the lock.
 pub(super) fn finish(path: &Path) -> Result<Option<PathBuf>, DbError> {
     // A rename would replace a symbolic link with the database.
     let path = &resolved(path);

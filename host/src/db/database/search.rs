@@ -1,8 +1,8 @@
 //! Connections for long queries: pages and counts. They are separate from the connections that read single records, so
 //! slow queries never block reads by id.
 //!
-//! Invariants: a query whose caller was dropped is interrupted, and its connection is closed. One plugin and tenant has
-//! at most half of the permits, and so do all operators together.
+//! Invariants: a query whose caller was dropped is interrupted, and its connection is closed, except in a file that no
+//! process writes. One plugin and tenant has at most half of the permits, and so do all operators together.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -21,7 +21,7 @@ use crate::limits::{DB_SEARCHERS, DB_SEARCHERS_EACH, SEARCH_CANCEL_CHECK_STEPS, 
 
 pub(super) struct Searchers {
     path: PathBuf,
-    /// Whether the file itself is opened read-only, for tools.
+    /// True if the file itself is opened read-only, for tools.
     read_only: bool,
     /// The pool of a file that no process writes. Its connections create no files beside it.
     immutable: Option<SqlitePool>,
@@ -44,7 +44,7 @@ enum SearchConnection {
     Pooled(PoolConnection<Sqlite>),
 }
 
-/// One running query. It is interrupted if it is dropped before `finish`.
+/// One running query. It is interrupted if it is dropped before `finish`, except in a file that no process writes.
 pub(in crate::db) struct Search {
     searchers: Arc<Searchers>,
     searcher: Option<Searcher>,
@@ -134,7 +134,7 @@ impl Search {
         }
     }
 
-    /// Ends the query and returns its connection for reuse.
+    /// Ends the query and releases its connection for reuse.
     pub fn finish(mut self) {
         if let Some(searcher) = self.searcher.take().filter(|_| self.searchers.immutable.is_none()) {
             self.searchers.idle.lock().push(searcher);

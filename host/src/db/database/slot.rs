@@ -15,7 +15,8 @@ use crate::db::files::beside;
 use crate::limits::{BUSY_TIMEOUT_MS, CHECKPOINT_WAIT_MS, IDLE_TRANSACTIONS_MAX, WAL_CHECK_MS};
 
 pub(super) struct WriterSlot {
-    /// `None` while a transaction runs, after a lost connection, and once the database is closed.
+    /// `None` while a transaction runs, after a lost connection, once the database is closed, and in a read-only
+    /// database.
     pub(super) connection: Option<SqliteConnection>,
     pub(super) cache_state: CacheState,
     /// `None` once the database is closed, and in a read-only database.
@@ -25,7 +26,7 @@ pub(super) struct WriterSlot {
     pub(super) durability: Durability,
     /// Number of transactions since the last call of `free_cache_if_idle`.
     pub(super) transactions_begun: u32,
-    /// The connection has freed its cached pages and has begun no transaction since.
+    /// True if the connection has freed its cached pages and has begun no transaction since.
     pub(super) is_freed: bool,
 }
 
@@ -138,7 +139,8 @@ impl Database {
         Ok(slot.update_cache_state(now))
     }
 
-    /// Returns false if the lock file was removed or replaced. In that case the lock excludes no other processes.
+    /// Returns false if the lock file was removed or replaced. In that case other processes are excluded only by the
+    /// lock of the folder, and only if the database has the default name.
     pub async fn has_lock_file(&self) -> bool {
         let slot = self.inner.writer.lock().await;
         slot.lock.as_ref().is_none_or(|lock| lock.is_in_place(&self.inner.path))
@@ -176,7 +178,7 @@ impl Database {
         Ok(())
     }
 
-    /// Reopens the writer's connection if it was lost. For use after an error before COMMIT.
+    /// Reopens the writer's connection if it was lost. For use after an error that certainly committed nothing.
     ///
     /// Records the file's data version, so that data cached from now on is valid.
     pub(in crate::db) async fn reconnect(&self) -> Result<(), DbError> {
@@ -192,7 +194,8 @@ impl Database {
         Ok(())
     }
 
-    /// Reopens all connections after an error at COMMIT, so that the file alone shows whether the commit succeeded.
+    /// Reopens all connections after a COMMIT with an unknown outcome, so that the file alone shows whether it
+    /// succeeded.
     ///
     /// Records the file's data version as `reconnect` does.
     pub(in crate::db) async fn reopen(&self) -> Result<(), DbError> {

@@ -6,7 +6,9 @@
 //! Invariants:
 //! - The connection leaves its slot only inside of a task that callers cannot drop.
 //! - The slot stays locked until SQLite has ended the transaction.
-//! - A connection returns to its slot unless its COMMIT or ROLLBACK failed. In that case it is closed first.
+//! - A connection returns to its slot, unless its BEGIN or ROLLBACK failed, the outcome of its COMMIT is unknown, or
+//!   SQLite could open it only for reading. In these cases it is closed before the slot is unlocked. A connection whose
+//!   BEGIN failed because another program holds the lock returns to its slot.
 
 #![expect(clippy::disallowed_methods, reason = "one task for each write, which ends with its transaction")]
 

@@ -1,7 +1,7 @@
 //! Deletes deliveries and attempts: those whose event or endpoint was removed, and those that ended long ago.
 //!
-//! Readers find the rows. Each chunk is deleted in a short write transaction. Invariant: a delivery that waits for an
-//! attempt exists as long as its event and its endpoint.
+//! Connections for long queries find the rows. Each chunk is deleted in a short write transaction. Invariant: a
+//! delivery that waits for an attempt exists as long as its event and its endpoint.
 
 use sqlx::AssertSqlSafe;
 

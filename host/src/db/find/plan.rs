@@ -1,9 +1,9 @@
 //! Selects the index for a query, which determines the order of the records.
 //!
-//! A query fixes leading fields of an index by `equal`, and one of them may have a `one-of`, which is looked up value by
-//! value. The remaining fields order the records. The index can serve the query if the remaining fields begin with the
-//! sort fields, and if a condition narrows it or the query has no conditions. The primary key serves as an index on
-//! "@id".
+//! A query fixes leading fields of an index by `equal`. One of these fields may have a `one-of` instead, which is
+//! looked up value by value. The remaining fields order the records. The index can serve the query if the remaining
+//! fields begin with the sort fields, and if a condition narrows it or the query has no conditions. The primary key
+//! serves as an index on "@id".
 
 use super::condition::{Sql, field_of, index_field};
 use super::{Comparison, Condition, FindError, Sort, misuse};
@@ -21,7 +21,7 @@ pub(super) struct Plan<'a> {
     pub descending: bool,
     /// The `one-of` that is looked up value by value.
     merged: Option<(IndexField, Vec<Field>)>,
-    /// Degree to which conditions narrow the index. A higher value means that fewer records are read.
+    /// Degree to which conditions narrow the index. The plan with the highest value is chosen.
     narrowed: usize,
 }
 
@@ -100,7 +100,8 @@ impl<'a> Plan<'a> {
     }
 
     /// Returns, for each field of the order, a range of the records that equal the cursor in the preceding fields and
-    /// come after it in that field. A descending field that may be null adds a second range, for the nulls.
+    /// come after it in that field. In descending order, a field that may be null adds a second range for the nulls, or
+    /// no range if the cursor is null there.
     ///
     /// Null sorts before all values.
     fn ranges_after(&self, after: Option<&[Field]>) -> Vec<Vec<Bound>> {

@@ -48,7 +48,7 @@ impl LineFilter {
             && self.until.is_none_or(|until| stored.at < until)
     }
 
-    /// Returns plugin and tenant if the filter selects one chain, whose lines are indexed.
+    /// Returns plugin and tenant if the filter selects a single chain. The lines of a chain are indexed.
     fn chain(&self) -> Option<(&str, &str)> {
         self.plugin.as_deref().zip(self.tenant.as_deref())
     }
@@ -57,7 +57,7 @@ impl LineFilter {
 impl Database {
     /// Returns a page of lines. `before` is `next` of the previous page with the same filter.
     ///
-    /// If the filter has plugin and tenant, `before` is the number of a line.
+    /// If the filter has plugin and tenant, `before` is the number of a line. Otherwise, it is a rowid.
     pub async fn list_lines(
         &self,
         filter: &LineFilter,

@@ -19,7 +19,8 @@ struct Cut {
 }
 
 impl Database {
-    /// Deletes those of the oldest `rows` lines that are older than `before`. Returns the number of deleted lines.
+    /// Examines the oldest `rows` lines and deletes those that are older than `before`, in each chain up to the first
+    /// line to keep. Returns the number of deleted lines.
     pub(in crate::db) async fn prune_journal(&self, rows: u32, before: Timestamp) -> Result<u64, DbError> {
         let before = i64::try_from(before).unwrap_or(i64::MAX);
         self.write(move |write| Box::pin(async move { delete_lines(write, rows, before).await })).await

@@ -65,7 +65,7 @@ impl VerifyBounds {
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ChainsPage {
-    /// Chains that were verified to their ends.
+    /// Chains that were verified to their end or to their first flaw.
     pub chains: Vec<Chain>,
     /// The chain at which the next part continues.
     pub open: Option<Chain>,

@@ -93,7 +93,7 @@ impl Database {
         Ok(Some(narrower))
     }
 
-    /// Checks, without reading a table, whether the model can read all records.
+    /// Returns true if the model can read all records, and false if a table must be searched first. Reads no table.
     fn is_readable(&self, model: &DataModel) -> Result<bool, ModelError> {
         for collection in model.collections() {
             let Some(table) = self.catalogue().find(&collection.table) else { continue };
@@ -128,7 +128,7 @@ impl Database {
         self.catalogue().find(&collection.table).is_some_and(|table| table.uniques.declares(index))
     }
 
-    /// Returns true if the serving generation can read records of this data version.
+    /// Returns true if the serving generation can read records of this data version, or if no generation was admitted.
     pub fn admits(&self, plugin: &str, data_version: u32) -> bool {
         self.catalogue().admitted.read().get(plugin).is_none_or(|admitted| admitted.contains(&data_version))
     }

@@ -16,7 +16,7 @@ use crate::db::{Database, DbError};
 use crate::limits::{BACKFILL_ROWS, BACKFILL_STATEMENTS};
 
 impl Database {
-    /// Fills every column of the table that is not marked as filled, and marks it as filled.
+    /// Fills all columns of the table in every row, and marks them as filled.
     pub(super) async fn backfill(&self, table: &str) -> Result<(), DbError> {
         let mut next = Some(i64::MIN);
         while let Some(after) = next {

@@ -83,7 +83,7 @@ impl Node {
 /// Checks the nesting depth by counting brackets outside of strings. The parser skips unindexed values without a depth
 /// check.
 fn check_depth(body: &str) -> Result<(), BodyError> {
-    // Most bodies have fewer brackets than allowed levels. Counting brackets takes a tenth of the time.
+    // Most bodies have fewer brackets than allowed levels. Counting brackets takes a tenth of the time of a full check.
     let brackets = body.bytes().filter(|byte| matches!(byte, b'[' | b'{')).count();
     if brackets <= JSON_DEPTH_MAX {
         return Ok(());

@@ -59,7 +59,7 @@ impl Database {
         Ok(prepared)
     }
 
-    /// Creates and fills the tables, columns and indexes of a generation before it serves, also after a rollback.
+    /// Creates and fills the tables, columns and indexes of a generation before it serves. Also called for a rollback.
     ///
     /// Every collection is checked before the first one is changed.
     pub async fn prepare_model(&self, model: &DataModel, options: &PrepareOptions) -> Result<Prepared, ModelError> {

@@ -1,4 +1,4 @@
-//! Notifications of commits, and catching up with the database where some were missed.
+//! Notifications of commits, and catching up with the database after some were missed.
 //!
 //! Owns the number of the last processed event. An engine that missed notifications is *blind*: it ignores further
 //! notifications until it has read the endpoints again, which it retries until it succeeds. It then makes each queue

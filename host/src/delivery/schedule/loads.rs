@@ -1,7 +1,8 @@
 //! Loads of rows from the database into memory.
 //!
-//! A queue has at most one load of fresh rows and one of retries in progress. Rows may be stale: deliveries that are in
-//! memory already, or ended since the load began, are skipped. The result of a load of a queue that was disabled or
+//! A queue has at most one load of fresh rows and one of retries in progress. Rows may be stale: rows of running
+//! attempts and of deliveries that ended since the load began are skipped. For a delivery that waits in memory, a row
+//! of a retry replaces its state, and a fresh row is skipped. The result of a load of a queue that was disabled or
 //! closed meanwhile is ignored.
 
 use super::{

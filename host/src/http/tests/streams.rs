@@ -103,7 +103,7 @@ async fn connection_after_a_flood_waits() {
 }
 
 #[tokio::test]
-async fn large_upload_over_http_2_is_no_flood() {
+async fn large_upload_over_http_2_is_not_a_flood() {
     let server = TestServer::start_with(setup(|http| http.body_bytes_max = 8 << 20)).await;
     let (mut sender, _connection) = http2_client(&server).await;
     let uri = format!("http://{}/v1/files", server.address);

@@ -18,7 +18,7 @@ async fn send_to(receiver: &Receiver) -> Result<OutboundResponse, OutboundError>
     client().send(&call_at(receiver.address), &loopback()).await
 }
 
-/// Reads one request, writes these bytes, and closes the connection.
+/// Starts a server that reads one request on each connection, writes these bytes, and closes the connection.
 async fn after_one_request(answer: impl AsRef<[u8]> + Clone + Send + 'static) -> Receiver {
     Receiver::start(move |_, mut stream| {
         let answer = answer.clone();
@@ -30,7 +30,7 @@ async fn after_one_request(answer: impl AsRef<[u8]> + Clone + Send + 'static) ->
     .await
 }
 
-/// Reads one request, then writes the same bytes repeatedly.
+/// Starts a server that reads one request on each connection, then writes `first` once and `then` repeatedly.
 async fn flooding(first: &'static [u8], then: &'static [u8], gone: Option<oneshot::Sender<()>>) -> Receiver {
     let gone = std::sync::Arc::new(parking_lot::Mutex::new(gone));
     Receiver::start(move |_, mut stream: TcpStream| {
@@ -161,7 +161,7 @@ async fn server_that_never_responds_causes_a_timeout() {
     assert_eq!((error.class, error.duration_ms), (OutboundErrorClass::Timeout, 20_000), "{error}");
 }
 
-/// Writes `first` at once and `then` at one byte per second.
+/// Starts a server that reads one request, then writes `first` at once and `then` at one byte per second.
 async fn trickling(first: &'static [u8], then: &'static [u8]) -> Receiver {
     Receiver::start(move |_, mut stream: TcpStream| async move {
         read_request(&mut stream).await;

@@ -73,7 +73,8 @@ async fn connection_that_was_idle_for_too_long_is_not_reused() {
     assert_eq!((receiver.connections(), client.idle_connections()), (2, 1));
 }
 
-/// Answers one request on each connection, then reads `further` more, closes the connection and sends a message.
+/// Starts a server that answers one request on each connection, reads `further` more, closes the connection and sends a
+/// message.
 async fn closing_after(further: usize) -> (Receiver, mpsc::UnboundedReceiver<()>) {
     let (hung_up, seen) = mpsc::unbounded_channel();
     let receiver = Receiver::start(move |_, mut stream: TcpStream| {

@@ -116,7 +116,8 @@ impl Entries {
     }
 }
 
-/// Returns the key of a request that only reads; `None` if no answer to it is cached.
+/// Returns the cache key of a request. Returns `None` if its answer must not be cached: the route writes, the request
+/// has a body, or its caller has no tenant.
 pub fn key_of<G>(admitted: &Admitted<G>) -> Option<RequestKey> {
     let principal = &admitted.principal;
     if admitted.route.writes() || admitted.content != Content::Empty || principal.tenant.is_empty() {
@@ -143,7 +144,7 @@ pub fn key_of<G>(admitted: &Admitted<G>) -> Option<RequestKey> {
     Some(key.into())
 }
 
-/// Each part is prefixed with its length, so that no two requests have the same key.
+/// Appends a part after its length, so that no two requests have the same key.
 fn push(key: &mut Vec<u8>, part: &str) {
     push_count(key, part.len());
     key.extend_from_slice(part.as_bytes());

@@ -36,8 +36,8 @@ fn tenant_runs_max() -> u64 {
 }
 
 impl Bulkhead {
-    /// `instances`: number of instances of the component that fit into the plugin's part of the pool. More calls would
-    /// hold memory while they wait for slots.
+    /// Creates the bulkhead of a generation. `instances`: number of instances of the component that fit into the
+    /// plugin's part of the pool. More calls would hold memory while they wait for slots.
     pub fn new(limits: &PluginLimits, instances: usize) -> Bulkhead {
         let calls = limits.calls.min(instances);
         Bulkhead(Fair::new(Bounds {

@@ -1,5 +1,5 @@
-//! Schedules the task that follows a request which ended in a fault or missed its deadline, if its route declares one.
-//! The task allows a plugin to mark an operation as failed or timed out.
+//! Schedules the task that follows a failed request, if its route declares one. `find_follow_up` selects the task by
+//! the error. The task allows a plugin to mark an operation as failed or timed out.
 //!
 //! The task is written before the error is returned to the caller. If it cannot be written, that is logged, because the
 //! caller receives the error of its request.

@@ -205,8 +205,8 @@ fn new_store(code: &Callable, state: CallState, facts: &Facts) -> Store<CallStat
     store
 }
 
-/// Called at each tick while the guest computes. Yields the core to other tasks, and interrupts the guest when its
-/// ticks are used up. Samples its stack first if a profile of the plugin runs.
+/// Counts a tick of the engine's clock while the guest computes. Yields the core to other tasks, and interrupts the
+/// guest when its ticks are used up. Samples its stack first if a profile of the plugin runs.
 fn count_tick(mut store: StoreContextMut<'_, CallState>) -> wasmtime::Result<UpdateDeadline> {
     if let Some(sampler) = store.data().sampler() {
         sampler.sample(&store);
@@ -256,7 +256,7 @@ fn fault_of(error: &wasmtime::Error, store: &Store<CallState>, limits: &PluginLi
 }
 
 impl GuestFault {
-    /// Returns the label in the metrics.
+    /// Returns the kind of the fault in the metrics.
     pub fn kind(&self) -> FaultKind {
         match self {
             GuestFault::Trap(_) => FaultKind::Trap,

@@ -252,7 +252,8 @@ impl<'a> Call<'a> {
         Ok(())
     }
 
-    /// Like [`Call::commit`] for a call that changed nothing; returns what it read, if that is unchanged.
+    /// Commits a call that changed nothing, like [`Call::commit`], and registers its reads. Returns `None` if a value
+    /// that it read may have changed, if it has too many reads, or if it belongs to no tenant.
     pub async fn register_reads(
         &self,
         changes: Changes,

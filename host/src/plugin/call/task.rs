@@ -39,7 +39,7 @@ pub enum TaskRunOutcome {
     NotDue,
     /// The run ended in a fault.
     Fault(TaskFault),
-    /// Not a fault of the task: no permit, no disk space, or conflict retries exhausted.
+    /// Not a fault of the task, for example no permit, no disk space, or conflict retries exhausted.
     Postponed(HostError),
     /// The run of a [`SettledEffect`] did not complete the task. Nothing is written, so the outcome must be written
     /// next.

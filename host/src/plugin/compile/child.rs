@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn code_that_cannot_be_written_is_no_error_of_the_component() {
+    fn code_that_cannot_be_written_is_not_an_error_of_the_component() {
         let folder = tempfile::tempdir().unwrap();
         let request = request_in(folder.path(), "missing/code");
         let report = perform(&request, &Guest::notes("0.1.0").build());

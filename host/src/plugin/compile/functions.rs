@@ -1,9 +1,9 @@
 //! Machine code of single functions, stored from one compilation of a plugin to the next.
 //!
 //! Cranelift names each function by a digest of all inputs of its code. After a change of one rule, the compiler
-//! compiles a few functions and reuses the others. One file contains the functions of the component that was compiled
-//! last. Invariant: a file is used only if the digest at its start matches the rest. Only the user of the host can
-//! enter the folder, because code from it is executed.
+//! compiles a few functions and reuses the others. The file of a plugin contains the functions of its component that
+//! was compiled last. Invariant: a file is used only if the digest at its start matches the rest. Only the user of the
+//! host can enter the folder, because code from it is executed.
 
 use std::{
     borrow::Cow,

@@ -1,6 +1,7 @@
-//! Validates a manifest on its own: names, versions, collections, events, error templates. Finds all mistakes at once.
+//! Validates a manifest on its own: names, versions, sizes, routes, collections, events, tasks, error templates. Checks
+//! the plugin's settings against its schema. Finds all mistakes at once.
 //!
-//! Pure. `compare` compares it with the serving generation, and the database checks it against the data.
+//! Pure. `compare` compares the manifest with the serving generation, and the database checks it against the data.
 
 mod routes;
 mod settings;

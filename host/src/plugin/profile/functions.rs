@@ -10,7 +10,7 @@ use crate::{
     limits::PROFILE_FUNCTIONS_LISTED,
 };
 
-/// The samples of one function.
+/// The samples of one function, or of one kind of work of the host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FunctionSamples {
     pub name: String,
@@ -44,7 +44,7 @@ pub fn list(samples: &Samples, names: &[String]) -> Vec<FunctionSamples> {
     functions
 }
 
-/// Returns the functions of a stack, the innermost first.
+/// Returns the functions of a stack and the work of the host in it, the innermost first.
 fn names_of<'a>(samples: &'a Samples, names: &'a [String], stack: u32) -> impl Iterator<Item = &'a str> {
     let find = |index: u32| samples.stacks.get_index(index as usize);
     let stacks = std::iter::successors(find(stack), move |stack: &&Stack| find(stack.caller?));

@@ -1,6 +1,6 @@
 //! State of one plugin: its serving, parked and draining generations, and the change that is being prepared.
 //!
-//! Pure: reads no file and publishes nothing.
+//! Reads no file and publishes nothing.
 
 use std::{collections::VecDeque, path::PathBuf, sync::Arc, time::Duration};
 
@@ -189,7 +189,8 @@ impl Slot {
         Some(hash)
     }
 
-    /// Records that a new generation serves. The old one drains, and is parked if it is of another component.
+    /// Records that a new generation serves. Returns the old one. It drains, and is parked if it is of another
+    /// component.
     pub fn replace(&mut self, generation: Arc<Generation>, since: u64) -> Option<Arc<Generation>> {
         self.note_published(generation.hash.clone());
         self.reasons.clear();

@@ -42,11 +42,11 @@ struct MemoryJournal(Mutex<Vec<SwapEntry>>, Mutex<Disk>);
 enum Disk {
     #[default]
     Works,
-    /// Writing returns an error; the line is written.
+    /// The line is written, and writing returns an error.
     FailsAfterWriting,
-    /// Writing returns an error; the line is not written.
+    /// The line is not written, and writing returns an error.
     FailsBeforeWriting,
-    /// The line is written, but nothing can be read.
+    /// The line is written, and both writing and reading return an error.
     FailsAfterWritingAndReading,
     /// The task that writes panics.
     Panics,

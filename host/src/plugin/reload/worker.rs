@@ -1,4 +1,4 @@
-//! The task that swaps: processes one message after the other. Only this task changes the serving generations.
+//! The task that swaps: processes one message after another. Only this task changes the serving generations.
 //!
 //! Waits only for short steps: the journal, the admission to the data, the table, the settings, and the pruning of
 //! folders. Long work runs beside it and ends with a message.
@@ -49,7 +49,7 @@ pub enum Message {
     ReloadAll {
         reply: oneshot::Sender<Result<Vec<PluginStatus>, SwapError>>,
     },
-    /// Replied to once each plugin has served or was refused.
+    /// Replied to once the first loads of all plugins have ended, or count as ended after a stall.
     FirstLoads {
         reply: oneshot::Sender<()>,
     },
@@ -203,8 +203,8 @@ impl Worker {
         }
     }
 
-    /// Refuses the changes of a plugin that are being prepared or wait. Those that an operator requested have their line
-    /// in the journal.
+    /// Refuses the changes of a plugin that are being prepared or wait. Records in the journal the changes that an
+    /// operator requested.
     async fn refuse_unpublished(&mut self, plugin: &Arc<str>, error: fn() -> SwapError) {
         let Some(slot) = self.slots.get_mut(plugin) else { return };
         let waiting = slot.waiting.take();

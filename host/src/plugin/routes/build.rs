@@ -207,7 +207,7 @@ fn gather_versions<G>(owner: &Arc<Mounted<G>>, candidates: &[Candidate<G>]) -> V
         }
         let rest = candidate.pattern.normalized_from(mount_segments + 1);
         if !rest.is_empty() {
-            // Fails for a second method or version of the same path, which has the same result.
+            // The insertion fails if another method or version has the same path. One entry is enough.
             let _ = versions.paths.insert(rest, ());
         }
     }

@@ -16,8 +16,8 @@ enum Segment {
 }
 
 impl Pattern {
-    /// Parses a pattern. `mount` is "/" or "/prefix"; `path` begins with "/". The error is a sentence without its
-    /// subject.
+    /// Parses a pattern. `mount` is "/" or "/prefix"; `path` begins with "/". The error is the `reason` of a
+    /// [`RouteConflict::Invalid`](super::RouteConflict::Invalid).
     pub(super) fn parse(mount: &str, path: &str) -> Result<Pattern, String> {
         let mut segments = Vec::new();
         for part in [mount, path] {

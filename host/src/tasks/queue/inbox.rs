@@ -40,7 +40,7 @@ impl Inbox {
     }
 
     /// Returns the time at which a queue that has ended its work must run again. `next` is the time that the queue
-    /// returned. `None`: no record of the queue is stored.
+    /// returned. `None`: no stored record of the queue has a due time.
     pub fn finish(&self, next: Option<Timestamp>) -> Option<Timestamp> {
         let mut reported = self.reported.lock();
         reported.next = reported.next.into_iter().chain(next).min();

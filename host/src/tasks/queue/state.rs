@@ -16,9 +16,9 @@ use crate::db::tasks::FirstTasks;
 pub(super) struct QueueState {
     running_max: usize,
     running: HashSet<Arc<str>>,
-    /// Due and not running, the earliest first.
+    /// Records that are due and not running, in the order in which they start.
     due: IndexSet<Arc<str>>,
-    /// Running, and reported as due since they started.
+    /// Running records that may have become due again since they started.
     due_again: HashSet<Arc<str>>,
     /// More records may be due than are in `due`, so the database must be searched.
     has_more: bool,
@@ -63,8 +63,8 @@ impl QueueState {
         }
     }
 
-    /// Returns true if more records can be started than are in `due`. A search replaces `due` with the earliest due
-    /// records.
+    /// Returns true if more records may be due than are in `due`, and more of them can be started. A search replaces
+    /// `due` with the earliest due records.
     pub fn must_search(&self) -> bool {
         self.has_more && self.running.len() + self.due.len() < self.running_max
     }
@@ -96,7 +96,8 @@ impl QueueState {
         started
     }
 
-    /// Returns the time at which the database must be searched next. `None`: not before a running record finishes.
+    /// Returns the time at which the database must be searched next. `None`: not before a running
+    /// record finishes or a commit reports a record.
     pub fn next_search(&self) -> Option<Timestamp> {
         self.next.filter(|_| !self.has_more)
     }
@@ -126,7 +127,8 @@ impl QueueState {
         }
     }
 
-    /// Returns the time at which the queue has something to do again. `None`: it has no stored records.
+    /// Returns the time at which the queue has something to do again. `None`: no stored record of the queue has a due
+    /// time.
     pub fn next(&self, search_at: Timestamp) -> Option<Timestamp> {
         self.next.into_iter().chain(self.has_lost_track.then_some(search_at)).min()
     }

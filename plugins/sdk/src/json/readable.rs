@@ -7,7 +7,7 @@ use std::fmt;
 use serde::Deserialize;
 use serde::de::{Deserializer, MapAccess, SeqAccess, Visitor};
 
-/// Returns true if each string of the JSON text is valid Unicode and each number fits a float.
+/// Returns true if the text is JSON in which each string is valid Unicode and each number fits a float.
 ///
 /// The grammar of JSON requires neither, and [`Object`](super::Object) does not decode values. Text that is forwarded
 /// unchanged needs this check, because other parsers may fail on it.

@@ -1,4 +1,5 @@
-//! API keys, tokens and passwords in memory. No cryptography: a hash is only compared with others.
+//! API keys, tokens and passwords in memory. No cryptography: a hash is a random string, stored with its
+//! password.
 
 use std::collections::BTreeMap;
 

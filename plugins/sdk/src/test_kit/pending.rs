@@ -96,7 +96,7 @@ impl PendingWork {
     }
 }
 
-/// Questions of the running call, and the implementation of the destinations.
+/// Questions of the running call, and the function of the test that answers them.
 #[derive(Default)]
 pub(super) struct Questions {
     #[allow(clippy::type_complexity, reason = "a function of a test")]
@@ -190,8 +190,8 @@ impl TestHost {
         runs
     }
 
-    /// Runs the first due task. Returns `None` if no task is due. `Err` is a fault: the task is retried a second later,
-    /// and its last run is marked as such.
+    /// Runs the first due task. Returns `None` if no task is due. `Err` is a fault: the task is retried a second later.
+    /// The last run is marked as such, and a fault of that run removes the task.
     pub fn run_one(&self) -> Option<Result<(), String>> {
         let (entry_key, mut waiting) = self.committed.borrow().pending.due(self.now())?;
         self.committed.borrow_mut().pending.remove(&entry_key, &waiting);

@@ -40,7 +40,7 @@ pub fn check(document: &Value, schema: &Value, value: &Value, path: &str) {
 }
 
 /// Validates a value. A member that the schema does not name is an error, because the document does not describe it,
-/// unless `additionalProperties` allows it.
+/// unless `additionalProperties` allows it. A schema that names no members allows any member.
 fn validate(document: &Value, schema: &Value, value: &Value, path: &str) -> Result<(), String> {
     validate_part(document, schema, value, path)?;
     let (named, members) = (names(document, schema), value.as_object());
@@ -59,7 +59,7 @@ fn names<'a>(document: &'a Value, schema: &'a Value) -> Vec<&'a str> {
     own.chain(parts.flat_map(|part| names(document, part))).collect()
 }
 
-/// Returns whether the `additionalProperties` of a schema or of one of its `allOf` parts describe unnamed members.
+/// Returns true if the `additionalProperties` of a schema or of one of its `allOf` parts allow unnamed members.
 fn has_additional(document: &Value, schema: &Value) -> bool {
     let schema = resolve(document, schema);
     let mut parts = schema.get("allOf").and_then(Value::as_array).into_iter().flatten();
@@ -67,7 +67,8 @@ fn has_additional(document: &Value, schema: &Value) -> bool {
         || parts.any(|part| has_additional(document, part))
 }
 
-/// Validates a value against one schema. Members that the schema does not name are allowed.
+/// Validates a value against one schema. Members that the schema does not name are allowed, unless its
+/// `additionalProperties` forbid them.
 fn validate_part(document: &Value, schema: &Value, value: &Value, path: &str) -> Result<(), String> {
     let schema = resolve(document, schema);
     let Some(keywords) = schema.as_object() else { return Err(format!("{path}: no schema: {schema}")) };

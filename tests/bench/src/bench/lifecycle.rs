@@ -89,7 +89,7 @@ async fn time_file(server: &Server, component: &[u8]) -> anyhow::Result<f64> {
     }
 }
 
-/// Returns whether the first plugin of the operators' list serves the component with this hash.
+/// Returns true if the first plugin of the operators' list serves the component with this hash.
 pub(super) fn is_serving(listed: &Value, hash: &str) -> bool {
     listed.pointer("/0/serving/hash").and_then(Value::as_str) == Some(hash)
 }

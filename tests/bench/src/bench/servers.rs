@@ -46,7 +46,7 @@ impl Kind {
         }
     }
 
-    /// Returns whether the server has orders and drivers. A server without them responds to a `track` with its
+    /// Returns true if the server has orders and drivers. A server without them responds to a `track` with its
     /// greeting and has no other scenario.
     pub fn has_records(self) -> bool {
         self != Kind::WasmtimeServe

@@ -41,7 +41,7 @@ pub struct WalletLoad {
     pub accepted: u64,
     /// Requests without a response, or with a status other than 2xx.
     pub failed: u64,
-    /// CPU time of the host for each request, consequences included.
+    /// CPU time of the host for each accepted request, consequences included.
     pub computed_us: u64,
 }
 

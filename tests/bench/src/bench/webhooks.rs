@@ -3,7 +3,7 @@
 //!
 //! Every event goes to one endpoint. Latency is the time from the response to the change that caused the event until
 //! the receiver has the whole request. Receiver and load run on threads of this program. Tenon is a separate process.
-//! They share the cores.
+//! Both processes share the cores.
 
 use std::time::Duration;
 
@@ -38,7 +38,7 @@ pub struct WebhookReport {
 pub struct WebhookLoad {
     pub load: String,
     pub endpoints: usize,
-    /// Rate of answered changes.
+    /// Rate of acknowledged changes.
     pub accepted_per_second: f64,
     /// Rate from the first request to the last arrival.
     pub delivered_per_second: f64,

@@ -18,7 +18,7 @@ struct Arguments {
     /// Measure only webhooks.
     #[arg(long)]
     webhooks: bool,
-    /// Measure only payments between two hosts.
+    /// Measure only payments.
     #[arg(long, conflicts_with = "webhooks")]
     payments: bool,
     /// Measure only wallets.

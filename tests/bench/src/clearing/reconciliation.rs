@@ -1,5 +1,5 @@
-//! Payments of both sides, read from their databases after all payments have ended: each payment has ended once, with
-//! the same result on both sides, and the balances match.
+//! Payments of both sides, read from their databases. After all payments have ended, each must have ended once, with
+//! the same result on both sides, and the balances must match.
 //!
 //! Valid results at hub and bank: completed and completed; rejected and rejected; timed out at the hub, and at the
 //! bank either no payment or a response that the hub no longer accepted, which the bank lists as undelivered.
@@ -68,7 +68,7 @@ impl Reconciliation {
         Ok(reconciliation)
     }
 
-    /// Returns whether no payment is in progress on either side.
+    /// Returns true if no payment is in progress on either side.
     pub fn is_idle(&self) -> bool {
         let has_ended = |payment: &PaymentState| {
             let is_pending = matches!(payment.state.as_str(), "received" | "processing");
@@ -78,7 +78,8 @@ impl Reconciliation {
             && !self.hub.values().any(|payment| payment.state == "approved")
     }
 
-    /// Checks that both sides have exactly the acknowledged payments. The first violated invariant is the error.
+    /// Checks that the hub has exactly the acknowledged payments, then calls [`Self::check_results`]. The first
+    /// violated invariant is the error.
     pub fn check(&self, acknowledged: impl Iterator<Item = String>) -> anyhow::Result<ResultCounts> {
         let acknowledged: HashSet<String> = acknowledged.collect();
         let missing = acknowledged.iter().find(|uetr| !self.hub.contains_key(*uetr));
@@ -88,7 +89,7 @@ impl Reconciliation {
         self.check_results()
     }
 
-    /// Checks all payments of the hub. The first violated invariant is the error.
+    /// Checks the results of all payments and the balances of the bank. The first violated invariant is the error.
     pub fn check_results(&self) -> anyhow::Result<ResultCounts> {
         let unknown = self.bank.keys().find(|uetr| !self.hub.contains_key(*uetr));
         ensure!(unknown.is_none(), "{unknown:?} exists at the bank, and not at the hub");

@@ -2,8 +2,8 @@
 //! each call, and the number of kills before it was last accepted.
 //!
 //! Refuses some first attempts, so that retries are pending when the process dies. A violation by the host is a call
-//! that is sent again with other bytes, or again after it was accepted without a kill in between. Pure: no socket and
-//! no clock.
+//! that is sent again with other bytes, or sent again although it was accepted and no kill has followed. Pure: no
+//! socket and no clock.
 
 use std::{collections::HashMap, hash::Hash};
 

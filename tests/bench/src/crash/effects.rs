@@ -87,8 +87,8 @@ fn clockwork(bank: &str) -> PluginSection {
     section
 }
 
-/// Returns the request of an actor at a position: tasks due at once and later, some that fail the first time, calls
-/// with and without a deadline.
+/// Returns the request of an actor at a position. The delay of its task, whether the first run of the task fails, and
+/// whether the call has a deadline depend on the position.
 fn effect(name: &str, position: u64) -> ActorRequest {
     let body = json!({
         "in_ms": in_ms(position),
@@ -114,7 +114,7 @@ fn in_ms(position: u64) -> u64 {
     (position * 37) % 500
 }
 
-/// Returns whether the call is given up after a while. Every other call must be answered in the end.
+/// Returns true if the call may be given up after a while. All other calls must be answered in the end.
 fn may_give_up(position: u64) -> bool {
     position % 4 == 3
 }

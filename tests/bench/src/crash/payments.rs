@@ -106,7 +106,7 @@ fn settlement(payment: &Payment) -> ActorRequest {
     ActorRequest { path, body, precondition: Some(precondition) }
 }
 
-/// Returns whether a payment can be settled. A completed payment may be settled again.
+/// Returns the readiness of a settlement by the status of its payment. A completed payment may be settled again.
 fn settlement_readiness(status: &Response) -> Readiness {
     match status.json().get("state").and_then(Value::as_str) {
         Some("approved" | "completed") => Readiness::Ready,
@@ -133,7 +133,8 @@ fn uetrs(actors: &[Actor]) -> impl Iterator<Item = String> {
     })
 }
 
-/// Waits until all payments have ended, and compares both sides with the acknowledged payments.
+/// Settles the remaining payments, waits until all payments have ended, and compares both sides with the acknowledged
+/// payments.
 async fn reconcile(pair: &Pair, actors: &[Actor]) -> anyhow::Result<ResultCounts> {
     let until = Instant::now() + SETTLE_TIMEOUT;
     let mut client = pair.hub.client().await?;

@@ -30,7 +30,7 @@ impl TestDatabase {
 }
 
 #[test]
-fn kills_are_spread_over_the_whole_range() {
+fn consecutive_kill_delays_differ_and_are_within_the_range() {
     let delays: Vec<u64> = (0..100).map(|round| kill_after((50, 2_000), round).as_millis() as u64).collect();
     assert!(delays.iter().all(|ms| (50..2_000).contains(ms)));
     assert!(delays.windows(2).all(|pair| pair[0] != pair[1]));

@@ -1,4 +1,5 @@
-//! Connections that request large responses and read nothing, over HTTP/1.1 and HTTP/2.
+//! Connections that hold resources of the server: they leave large responses or event streams unread, do not finish a
+//! request body, or send nothing.
 //!
 //! HTTP/2 is written frame by frame, so that pings are answered while the window stays zero.
 

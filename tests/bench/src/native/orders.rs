@@ -1,5 +1,5 @@
 //! Orders of the peer: created with their places, tracking number, first status and event in one transaction, and read
-//! by id with one join. Places are separate rows, as in the plugin: a changed place changes in every order.
+//! by id with one query. Places are separate rows, as in the plugin: a changed place changes in every order.
 
 use axum::{
     Json,

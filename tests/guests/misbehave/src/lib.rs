@@ -1,4 +1,5 @@
-//! Test guest that violates each rule of the contract, with one route for each violation: `POST /v1/{operation}`.
+//! Test guest that violates each rule of the contract, with one route for each violation: `POST /v1/{operation}`. The
+//! routes of `honest` violate no rule.
 //!
 //! Tests use it to verify the isolation of the host: other plugins are not slowed, no change is applied in part, and
 //! every fault has an error body. It uses the contract in `wit/` without the SDK. [`ROUTES`] is the list.

@@ -1,4 +1,5 @@
-//! Test guest that issues the requested keys and tokens, verifies passwords, and returns its caller.
+//! Test guest that issues, finds and revokes keys and tokens, verifies passwords, registers webhooks, and returns its
+//! caller.
 
 use serde::Deserialize;
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! Examples from RFC 7515 (A.3) and RFC 8037 (A.2 to A.4).
+//! Examples from RFC 7515 (A.3) and RFC 8037 (A.1, A.2, and A.4).
 
 use super::*;
 use crate::auth::oauth::jws::Jws;

@@ -64,8 +64,8 @@ fn move_file(bench: &Bench, from: &str, to: &str) {
     std::fs::rename(bench.folder.path().join(from), bench.folder.path().join(to)).unwrap();
 }
 
-/// Loses the connection during COMMIT while the database cannot be queried for the outcome. Returns the number that the
-/// file has afterwards.
+/// Loses the connection during COMMIT while the database cannot be queried for the outcome. Returns the number in the
+/// stored record afterwards.
 async fn outcome_is_unknown_after(failpoint: Failpoint) -> Option<u64> {
     let bench = Bench::open().await;
     bench.run(async |draft| increment(draft, "one").await).await.unwrap();

@@ -2,11 +2,12 @@
 //!
 //! A single thread drives it. Each step advances one call to its next operation, advances the writer to its next
 //! statement, or injects a fault: a caller is dropped, a connection is lost, a commit fails, the disk is full or
-//! missing, another program writes, a swap is prepared and cancelled. Each call emits an event in its change set. At a
+//! missing, another program writes, a swap is prepared or cancelled. Each call emits an event in its change set. At a
 //! checkpoint, the events show the order in which calls committed. `replay` runs them one after another, and each must
 //! read the same values again.
 //!
-//! `TENON_SEED` repeats one seed. `TENON_SOAK` runs a million steps with random seeds. A failure prints its seed.
+//! `TENON_SEED` repeats one seed. `TENON_SOAK` runs a million steps with consecutive seeds from a random one. A failure
+//! prints its seed.
 
 #![expect(clippy::disallowed_methods, reason = "the environment provides the seed to repeat")]
 

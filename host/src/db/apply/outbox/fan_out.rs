@@ -1,8 +1,9 @@
 //! Decides which deliveries a batch creates itself, and which are created after it.
 //!
-//! Invariants: a batch creates at most `BATCH_DELIVERIES_MAX` deliveries, and at most `BATCH_DELIVERIES_EACH` for one
-//! tenant. An event whose deliveries do not fit is postponed: it is recorded with its queues. The tenant's later events
-//! are postponed as well until no delivery remains to be created.
+//! Invariants: a batch creates at most `BATCH_DELIVERIES_MAX` deliveries of its events, and at most
+//! `BATCH_DELIVERIES_EACH` for one tenant. Redeliveries do not count. An event whose deliveries do not fit is
+//! postponed: it is recorded with its queues. The tenant's later events are postponed as well until no delivery remains
+//! to be created.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;

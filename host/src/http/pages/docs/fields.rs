@@ -26,7 +26,7 @@ pub struct Field {
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Fields {
     pub rows: Vec<Field>,
-    /// True if the document has more fields than the rows.
+    /// True if a limit was reached, so that the schema may have more fields than the rows.
     pub has_more: bool,
 }
 
@@ -128,7 +128,8 @@ impl<'d> Walk<'d, '_> {
         self.object(&prefix, inner, depth.saturating_add(1));
     }
 
-    /// Returns the element schema of a list, or of nested lists, with the path suffix.
+    /// Returns the element schema of a list, or of nested lists, with the path suffix. Returns any other schema itself,
+    /// with an empty suffix.
     fn element(&mut self, schema: &'d Value) -> (&'d Value, String) {
         let (mut inner, mut suffix) = (self.document.resolve(schema), String::new());
         for _ in 0..DOCS_DEPTH_MAX {
@@ -185,7 +186,8 @@ fn typed(document: Document<'_>, (schema, name): (&Value, &str), steps: &mut usi
     }
 }
 
-/// Joins the distinct values.
+/// Joins the distinct values among the first `DOCS_ALTERNATIVES_MAX` + 1. "…" replaces the last of these if all others
+/// are distinct.
 fn joined(all: impl Iterator<Item = String>, between: &str) -> String {
     let mut distinct: Vec<String> = Vec::new();
     for one in all.take(DOCS_ALTERNATIVES_MAX.saturating_add(1)) {

@@ -26,7 +26,7 @@ pub struct Section<'d> {
     html: String,
     /// Number of schemas that may still be examined.
     steps: usize,
-    /// Names of responses that several operations share. Each is rendered once.
+    /// Names of the component responses that operations refer to. Each is rendered once.
     common: BTreeSet<&'d str>,
 }
 

@@ -65,7 +65,8 @@ fn find_large_parts(template: &ErrorTemplate) -> Vec<String> {
     problems
 }
 
-/// Returns the limit that a path exceeds. The reason does not quote the path, which may be long.
+/// Returns a sentence about the limit that a path exceeds, without the path itself, which may be long. Returns `None`
+/// if the path exceeds no limit.
 pub fn find_large_path(path: &str) -> Option<String> {
     let parameters = path.matches('{').count();
     let measured = [

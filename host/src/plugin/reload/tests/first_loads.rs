@@ -17,7 +17,8 @@ async fn with_a_file_that_takes_another_route() -> Fixture {
     fixture
 }
 
-/// Restarts with a slow plugin, which continues once the file of "notes" is prepared and could be published.
+/// Restarts with a slow plugin. It continues once the newest version of the other plugin is prepared and could be
+/// published.
 async fn restart(fixture: &Fixture, slow: &str) -> Host {
     fixture.data.prepared.lock().clear();
     fixture.data.slow.send_replace(Some(slow.into()));

@@ -179,8 +179,8 @@ impl Worker {
         let file_waits = slot.waiting.as_ref().is_some_and(|change| change.intent.cause.action == SwapAction::File);
         let is_of_file = slot.checker.known.as_ref() == Some(&to) && !slot.retry.is_given_up(&to);
         if cause.action == SwapAction::Start && !file_waits && is_of_file {
-            // The file is of the component that the journal names, and may still contain it. Any other unchanged file
-            // is of an older version, and does not replace one that was published after it.
+            // The file had the component that the journal names when it was last read, and may still have it. Any other
+            // unchanged file has an older version, which does not replace a version that was published after it.
             slot.checker.known = None;
         }
     }

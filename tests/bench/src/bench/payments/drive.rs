@@ -2,7 +2,7 @@
 //! the next.
 //!
 //! Times are measured at the sender: an acknowledgement takes from the first byte of a message to the last byte of its
-//! response.
+//! response. If the message needs a new connection, the time includes the connection setup.
 
 use std::{
     net::SocketAddr,

@@ -155,7 +155,8 @@ impl PaymentScenario {
         self.hosts().iter().map(|host| host.program.cpu_time_ms()).sum()
     }
 
-    /// Waits until no payment is in progress, and compares the payments of both sides.
+    /// With two hosts, waits until no payment is in progress, and compares the payments of both sides. With the partner
+    /// alone, only checks its ledger.
     pub async fn close(self) -> anyhow::Result<ResultCounts> {
         let pair = match self.hosts {
             Hosts::Both(pair) => pair,

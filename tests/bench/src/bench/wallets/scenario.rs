@@ -33,7 +33,7 @@ const SUCCEEDED: &str = r#""event":"withdraw.success""#;
 const FAILED: &str = r#""event":"withdraw.failed""#;
 /// Pause between two deploys, so that each generation is under load.
 const PAUSE: Duration = Duration::from_millis(250);
-/// Timeout for coins to arrive, and for the consequences of the last request.
+/// Timeout for tokens to arrive, and for the consequences of the last request.
 const COMPLETE_TIMEOUT: Duration = Duration::from_secs(300);
 /// Timeout of the comparison after all withdrawals have ended.
 const RECONCILE_TIMEOUT: Duration = Duration::from_secs(30);
@@ -51,7 +51,7 @@ pub struct WalletScenario {
     _receiver: Receiver,
 }
 
-/// Creates and funds the wallets of all tenants. Returns after the funds have arrived.
+/// Creates and funds the wallets of all tenants. Returns after the tokens have arrived.
 async fn open_wallets(program: &Program, webhook_url: &str) -> anyhow::Result<Vec<FundedWallet>> {
     let mut opened = Vec::new();
     for tenant in 1..=TENANTS {

@@ -48,7 +48,7 @@ impl Inbox {
         self.attempts.record_kill();
     }
 
-    /// Returns whether every event of the acknowledged changes was accepted.
+    /// Returns true if every event of the acknowledged changes was accepted.
     ///
     /// # Errors
     /// A violation was recorded, or an event exceeds the acknowledged position.

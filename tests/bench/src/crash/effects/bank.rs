@@ -15,7 +15,7 @@ use crate::{
     receiver::{ReceivedRequest, ReceiverResponse},
 };
 
-/// Every n-th call that is accepted at its first attempt gets its response late.
+/// Every n-th call gets its response late, if it is accepted at its first attempt.
 const LATE_EVERY: usize = 3;
 const LATE: Duration = Duration::from_millis(100);
 pub const ACCEPTED: u16 = 200;
@@ -70,7 +70,7 @@ impl Bank {
         self.attempts.received()
     }
 
-    /// Returns the number of calls accepted again after a kill.
+    /// Returns how often a call was accepted again after a kill.
     pub fn accepted_again(&self) -> u64 {
         self.attempts.repeated()
     }

@@ -67,7 +67,7 @@ impl Marks {
         Ok(())
     }
 
-    /// Returns whether the task and the outcome of every request have their marks.
+    /// Returns true if the task and the outcome of every request have their marks.
     pub fn is_complete(&self) -> bool {
         self.tasks == self.requests && self.outcomes == self.requests
     }

@@ -35,7 +35,7 @@ pub struct Customer {
     seed: u64,
     setup: Arc<WalletSetup>,
     position: u64,
-    /// A request that was sent without a response, so its result is unknown.
+    /// The request that is not answered yet. If it was sent, its result is unknown.
     pending: Option<WalletRequest>,
     last: Option<String>,
     pub stats: CustomerStats,
@@ -56,7 +56,7 @@ pub struct CustomerStats {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Progress {
     Done,
-    /// The request has to be repeated, because a service that it needs is unavailable.
+    /// The request has to be repeated, because a limit was exceeded or a service that it needs is unavailable.
     Retry,
 }
 

@@ -28,7 +28,8 @@ const SLOW_MS_MAX: u64 = 250;
 /// Range of the time for which a node is slow or does not respond.
 const DISTURBANCE_MS: (u64, u64) = (50, 400);
 
-/// Runs until `running` is false or the server is gone. Returns the number of deposits.
+/// Runs until `running` is false or the server is gone. Returns the number of deposits,
+/// including a last one that may have failed.
 pub async fn run(mut operator: Client, setup: Arc<WalletSetup>, mut random: Random, running: Arc<AtomicBool>) -> u64 {
     let mut deposits = 0;
     while running.load(Ordering::Relaxed) {

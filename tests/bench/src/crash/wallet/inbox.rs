@@ -1,4 +1,4 @@
-//! Endpoint of all webhooks: checks each one as it arrives. Pure: no socket and no clock.
+//! Endpoint of all webhooks: checks each webhook as it arrives. Pure: no socket and no clock.
 //!
 //! Besides the checks of `attempts`, a signature with another key than the wallet's is a violation.
 

@@ -167,7 +167,8 @@ impl Reconciliation {
         Ok(())
     }
 
-    /// Checks that every acknowledged transaction exists once, and that no other transaction exists.
+    /// Checks that every acknowledged transaction exists once, and that no other transaction has a reference of a
+    /// customer.
     fn check_acknowledged(&self, acknowledged: &[(String, String)]) -> anyhow::Result<()> {
         let mut references = HashSet::new();
         for (reference, id) in acknowledged {
@@ -197,7 +198,8 @@ impl Reconciliation {
         Ok(())
     }
 
-    /// Checks that each result emitted its events once, and that no other events were emitted.
+    /// Checks that each result emitted its events once. The only other events may be those of created wallets and
+    /// addresses, and those that [`Transaction::allows_event`] permits.
     fn check_events(&self, webhooks: &HashMap<String, Webhook>) -> anyhow::Result<()> {
         let mut emitted: HashMap<(&str, &str), usize> = HashMap::new();
         for webhook in webhooks.values() {

@@ -72,7 +72,7 @@ pub struct RequestBuilder<'a> {
     /// Reference of the request. References of a batch are derived from it.
     pub reference: String,
     pub random: Random,
-    /// The last withdrawal of this customer.
+    /// Id of the last withdrawal of this customer.
     pub last: Option<&'a str>,
 }
 
@@ -185,8 +185,8 @@ impl RequestBuilder<'_> {
         self.with_reference(self.setup.wallet.path("/gateway/withdraw"), body)
     }
 
-    /// Builds a payout after requesting and accepting a quote. Returns `None` if a provider does not respond, or if
-    /// the balance is too low.
+    /// Builds a payout after requesting and accepting a quote. Returns `None` if either request fails, for example
+    /// because a provider does not respond or the balance is too low.
     async fn payout(&mut self, caller: &mut Caller) -> anyhow::Result<Option<WalletRequest>> {
         let (setup, wallet) = (self.setup, &self.setup.wallet);
         let account = self.random.choose(&[ACCOUNTS[0], ACCOUNTS[0], ACCOUNTS[1]]).copied();
@@ -210,7 +210,8 @@ impl RequestBuilder<'_> {
         Ok(Some(self.with_reference(wallet.path("/withdraw/fiat/execute"), body)))
     }
 
-    /// Builds a retry of a failed transaction that no other transaction continues. Returns `None` if there is none.
+    /// Builds a retry of a failed transaction that is no deposit and that no other transaction continues. Returns
+    /// `None` if there is none.
     async fn retry(&mut self, caller: &mut Caller) -> anyhow::Result<Option<WalletRequest>> {
         let wallet = &self.setup.wallet;
         let response = caller.send("GET", &wallet.path("/transactions?status=failed&limit=20"), &Value::Null).await?;

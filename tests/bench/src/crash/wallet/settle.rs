@@ -26,7 +26,8 @@ const SETTLE_POLL: std::time::Duration = std::time::Duration::from_millis(200);
 /// and the expiry of an order without coins.
 const IGNORED_TASKS: [&str; 3] = ["gateway-contracts:", "forget-quote:", "deposit-missing:"];
 
-/// Waits until all transactions have ended and all webhooks have arrived.
+/// Ends the disturbances. Then waits until no task is pending, all transactions have ended, all webhooks have arrived,
+/// and the ledger equals the balances on the blockchains.
 pub async fn wait_until_settled(
     program: &Program,
     scenario: &WalletScenario,

@@ -1,4 +1,4 @@
-//! The data model that swaps alternate with the first one.
+//! The second data model of the simulation. Swaps alternate between it and the first one.
 
 use std::sync::Arc;
 

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use super::stepper::{Driven, Phase};
 use super::*;
 
-/// Read sets that are observed at the same time.
+/// Maximum number of read sets that are observed at the same time.
 const OBSERVED_MAX: usize = 20;
 
 /// The read of a call that has ended.
