@@ -10,6 +10,7 @@ mod routes;
 mod versions;
 
 use clap::{Args, Subcommand};
+use serde::{Serialize, de::DeserializeOwned};
 
 use super::{
     CliError, Outcome,
@@ -41,7 +42,7 @@ enum Action {
     },
     /// List the routes of a serving plugin: path, key, scopes, deadline
     #[command(after_help = "Example:\n  tenon plugin routes notes")]
-    Routes(routes::Routes),
+    Routes(Named),
     /// Check whether a component would be published, in this process or by a running host (exit code 1 if not)
     #[command(
         after_help = "Example:\n  tenon plugin check target-plugins/wasm32-wasip2/plugin/notes.wasm --plugin notes\n  \
@@ -56,7 +57,7 @@ enum Action {
     Deploy(deploy::Deploy),
     /// List the stored components of a plugin, which a rollback can publish, newest first
     #[command(after_help = "Example:\n  tenon plugin versions notes")]
-    Versions(versions::Versions),
+    Versions(Named),
     /// Publish the previous version, or another stored one
     #[command(
         after_help = "Example:\n  tenon plugin rollback notes\n  tenon plugin rollback notes --to 0123456789ab\n\n\
@@ -84,6 +85,30 @@ enum Action {
     Profile(profile::Profile),
 }
 
+/// A command that lists something about one plugin.
+#[derive(Args)]
+struct Named {
+    /// Plugin name in plugins.toml
+    plugin: String,
+    #[command(flatten)]
+    access: Access,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+impl Named {
+    /// Prints the list at `/v1/plugins/{plugin}/{list}`.
+    async fn list<T: Serialize + DeserializeOwned>(
+        self,
+        list: &str,
+        render: impl Fn(&[T]) -> String,
+    ) -> Result<Outcome, CliError> {
+        let entries: Vec<T> = self.access.get(&format!("/v1/plugins/{}/{list}", segment(&self.plugin))).await?;
+        if self.json { output::json(&entries) } else { Ok(Outcome::success(render(&entries))) }
+    }
+}
+
 impl Plugin {
     pub async fn run(self) -> Result<Outcome, CliError> {
         match self.action {
@@ -91,11 +116,11 @@ impl Plugin {
                 let plugins: Vec<PluginStatus> = access.get("/v1/plugins").await?;
                 if json { output::json(&plugins) } else { Ok(Outcome::success(render::status_table(&plugins))) }
             }
-            Action::Routes(routes) => routes.run().await,
+            Action::Routes(named) => named.list("routes", routes::render).await,
             Action::Check(check) => check.run().await,
             Action::Compile(compile) => compile.run().await,
             Action::Deploy(deploy) => deploy.run().await,
-            Action::Versions(versions) => versions.run().await,
+            Action::Versions(named) => named.list("versions", versions::render).await,
             Action::Rollback { plugin, to, access, json } => {
                 let to = to.map(|to| format!("?to={}", segment(&to))).unwrap_or_default();
                 let report = access.post(&format!("/v1/plugins/{}/rollback{to}", segment(&plugin))).await?;

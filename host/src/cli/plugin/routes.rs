@@ -1,37 +1,11 @@
 //! `tenon plugin routes`: the routes of the serving version of a plugin.
 
-use clap::Args;
-
 use crate::{
     admin::wire::RouteStatus,
-    cli::{
-        CliError, Outcome,
-        client::{Access, segment},
-        output,
-        table::{Column, Row, render_table},
-    },
+    cli::table::{Column, Row, render_table},
 };
 
-#[derive(Args)]
-pub struct Routes {
-    /// Plugin name in plugins.toml
-    plugin: String,
-    #[command(flatten)]
-    access: Access,
-    /// Print JSON
-    #[arg(long)]
-    json: bool,
-}
-
-impl Routes {
-    pub async fn run(self) -> Result<Outcome, CliError> {
-        let path = format!("/v1/plugins/{}/routes", segment(&self.plugin));
-        let routes: Vec<RouteStatus> = self.access.get(&path).await?;
-        if self.json { output::json(&routes) } else { Ok(Outcome::success(render(&routes))) }
-    }
-}
-
-fn render(routes: &[RouteStatus]) -> String {
+pub fn render(routes: &[RouteStatus]) -> String {
     let columns = [
         Column::Left("METHOD"),
         Column::Left("PATH"),

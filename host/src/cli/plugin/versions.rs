@@ -1,37 +1,14 @@
 //! `tenon plugin versions`: the stored components of a plugin.
 
-use clap::Args;
-
 use crate::{
     admin::wire::{Publication, StoredVersion},
     cli::{
-        CliError, Outcome,
-        client::{Access, segment},
         output,
         table::{Column, Row, render_table},
     },
 };
 
-#[derive(Args)]
-pub struct Versions {
-    /// Plugin name in plugins.toml
-    plugin: String,
-    #[command(flatten)]
-    access: Access,
-    /// Print JSON
-    #[arg(long)]
-    json: bool,
-}
-
-impl Versions {
-    pub async fn run(self) -> Result<Outcome, CliError> {
-        let path = format!("/v1/plugins/{}/versions", segment(&self.plugin));
-        let versions: Vec<StoredVersion> = self.access.get(&path).await?;
-        if self.json { output::json(&versions) } else { Ok(Outcome::success(render(&versions))) }
-    }
-}
-
-fn render(versions: &[StoredVersion]) -> String {
+pub fn render(versions: &[StoredVersion]) -> String {
     if versions.is_empty() {
         return "The data folder has no component of the plugin.\n".to_owned();
     }
