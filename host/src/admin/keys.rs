@@ -20,12 +20,11 @@ use super::{
 use crate::{
     auth::{self, Environment, KeyRow},
     changes::operator_action::{CREATE_KEY, REVOKE_KEY},
+    limits::KEY_DAYS_MAX,
     secrets::SecretText,
 };
 
 const DAY_MS: u64 = 86_400_000;
-/// Ten years. The command line has the same limit.
-const KEY_DAYS_MAX: u32 = 3_650;
 
 pub fn routes() -> Routes {
     Routes::default().read("/v1/keys", list).action(CREATE_KEY, "/v1/keys", post(create)).action(

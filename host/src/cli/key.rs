@@ -9,7 +9,10 @@ use super::{
     client::{Access, segment},
     output,
 };
-use crate::admin::wire::{CreatedKey, KeyEnvironment, KeyStatus, NewKey};
+use crate::{
+    admin::wire::{CreatedKey, KeyEnvironment, KeyStatus, NewKey},
+    limits::KEY_DAYS_MAX,
+};
 
 /// Manage API keys: create, list, revoke
 #[derive(Args)]
@@ -69,7 +72,7 @@ struct Create {
     #[arg(long, value_name = "KEYID")]
     owner: Option<String>,
     /// Days until the key expires; without it the key does not expire
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=3650))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(KEY_DAYS_MAX)))]
     expires_in_days: Option<u32>,
     /// Also sign webhooks with the key if the interface signs with API keys; stores a sealed copy of the key
     #[arg(long)]

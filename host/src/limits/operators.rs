@@ -19,6 +19,9 @@ pub const ADMIN_JOURNAL_LINES_MAX: usize = 1_000;
 /// Lines of the operators' journal for a request without a limit: about one screen.
 pub const ADMIN_JOURNAL_LINES_DEFAULT: usize = 50;
 
+/// Days until a new key expires, at most: ten years.
+pub const KEY_DAYS_MAX: u32 = 3_650;
+
 /// Actions of operators that run at once. Further ones wait.
 pub const OPERATOR_ACTIONS_MAX: u32 = 1_000;
 
