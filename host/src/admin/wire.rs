@@ -69,7 +69,7 @@ impl<'de> Deserialize<'de> for TimestampText {
     }
 }
 
-/// One page of a list.
+/// A page of a list.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Page<T> {
     pub entries: Vec<T>,

@@ -84,7 +84,7 @@ pub struct NewRecord {
     pub data_version: u32,
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
-    /// One value for each indexed column of the collection, in the order of `db::model::Collection::columns`.
+    /// A value for each indexed column of the collection, in the order of `db::model::Collection::columns`.
     pub fields: Vec<Field>,
 }
 

@@ -128,7 +128,7 @@ pub struct RevokedCredential {
     pub attributes: Vec<Attribute>,
 }
 
-/// One change to a credential. Changes are applied in the order in which the call made them.
+/// A change to a credential. Changes are applied in the order in which the call made them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CredentialChange {
     Issue(NewCredential),

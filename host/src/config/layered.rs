@@ -9,7 +9,7 @@ use std::{
 
 use super::{mistakes::Mistakes, section::Located};
 
-/// One setting with its value in each layer. A flag overrides a variable, which overrides the file.
+/// A setting with its value in each layer. A flag overrides a variable, which overrides the file.
 pub struct LayeredSetting<'a> {
     /// "--listen" and its value.
     pub flag: (&'static str, Option<&'a str>),

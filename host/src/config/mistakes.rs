@@ -11,7 +11,7 @@ pub enum Severity {
     Warning,
 }
 
-/// One mistake to correct.
+/// A mistake to correct.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mistake {
     pub severity: Severity,

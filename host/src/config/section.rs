@@ -1,4 +1,4 @@
-//! One table of plugins.toml while it is read. Each `take_*` takes one key, and `finish` reports the keys that were
+//! A table of plugins.toml while it is read. Each `take_*` takes one key, and `finish` reports the keys that were
 //! not taken.
 
 use std::ops::Range;

@@ -95,7 +95,7 @@ pub struct DataModel {
 pub struct Collection {
     pub name: Arc<str>,
     pub owner: Owner,
-    /// One column for each indexed JSON field, in the order of `NewRecord::fields`.
+    /// A column for each indexed JSON field, in the order of `NewRecord::fields`.
     pub columns: Vec<Column>,
     pub indexes: Vec<Index>,
     /// Unquoted name of the table: "plugin_collection".

@@ -11,7 +11,7 @@ use crate::changes::operator_action::OperatorAction;
 use crate::clock::Timestamp;
 use crate::limits::SWAPS_LISTED_MAX;
 
-/// One line of the operators' journal. `from_hash` and `to_hash` are hex hashes of components, and `file_hash` is the
+/// A line of the operators' journal. `from_hash` and `to_hash` are hex hashes of components, and `file_hash` is the
 /// hex hash of the plugin's file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SwapRow {

@@ -1,4 +1,4 @@
-//! One request to one endpoint: the stored bytes, signed, and the result of the response.
+//! A request to one endpoint: the stored bytes, signed, and the result of the response.
 //!
 //! Never retries and decides nothing about later attempts. The result contains no secret of the host: only the class
 //! and the reason of a failure, the status, and the first bytes of the response.

@@ -1,4 +1,4 @@
-//! One call to one server: address and authentication, and a second try with a new token after a 401.
+//! A call to one server: address and authentication, and a second try with a new token after a 401.
 
 use std::{sync::Arc, time::Duration};
 

@@ -1,4 +1,4 @@
-//! One query or command to a blockchain of this host, with a time limit.
+//! A query or command to a blockchain of this host, with a time limit.
 
 use std::time::Duration;
 

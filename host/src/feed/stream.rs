@@ -1,4 +1,4 @@
-//! One stream: the stored feed up to its end, then committed events, and the stored feed again after each gap.
+//! A stream: the stored feed up to its end, then committed events, and the stored feed again after each gap.
 //!
 //! Invariant: `at` is the number of the last examined event. No event at or before it is sent again, and no event after
 //! it is left out.

@@ -1,4 +1,4 @@
-//! One request, from its head to its response: id, route, admission, call, error body.
+//! A request, from its head to its response: id, route, admission, call, error body.
 //!
 //! Requests without a route, except token requests, are answered before authentication. An unknown path, method or
 //! version reveals nothing about data, and the OpenAPI document lists the valid ones anyway.

@@ -1,4 +1,4 @@
-//! One request and its response on one connection, within the bytes and the time that they may use.
+//! A request and its response on one connection, within the bytes and the time that they may use.
 //!
 //! The caller drives the connection: no task runs beside it, and dropping a call drops its connection.
 

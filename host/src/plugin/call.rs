@@ -1,4 +1,4 @@
-//! One call into a plugin: new store and instance, run, commit, retry after a conflict, answer.
+//! A call into a plugin: new store and instance, run, commit, retry after a conflict, answer.
 //!
 //! Owns the loop from the pinned generation to the durable answer. Accesses neither HTTP (see `http`) nor the database
 //! (see `commit`). Invariants: an answer is returned only after the data that it depends on is durable. A call whose

@@ -163,7 +163,7 @@ pub struct Compiler {
     settings: CompileConfig,
     metrics: CompileMetrics,
     permits: Arc<Semaphore>,
-    /// One permit for each plugin.
+    /// A permit for each plugin.
     plugins: Arc<Mutex<HashMap<Arc<str>, Arc<Semaphore>>>>,
 }
 

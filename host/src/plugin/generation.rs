@@ -109,7 +109,7 @@ pub(super) struct Calls {
     ended: Notify,
 }
 
-/// One call on one generation.
+/// A call on one generation.
 pub struct InFlight<'a> {
     generation: &'a Generation,
     _gauge: metrics::InFlight,

@@ -41,7 +41,7 @@ pub struct Mounted<G> {
     pub error_bodies: Arc<ErrorBodies>,
 }
 
-/// One operation, prepared for requests.
+/// An operation, prepared for requests.
 #[derive(Debug)]
 pub struct Route {
     /// Declaration in the manifest.
@@ -135,7 +135,7 @@ pub struct RouteTable<G> {
     pub rendered: Rendered,
 }
 
-/// One normalized pattern and its routes.
+/// A normalized pattern and its routes.
 struct Path<G> {
     owner: Arc<Mounted<G>>,
     routes: Vec<Arc<Route>>,

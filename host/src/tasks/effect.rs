@@ -1,4 +1,4 @@
-//! One attempt of an outgoing call, or the report of its outcome to its task.
+//! An attempt of an outgoing call, or the report of its outcome to its task.
 //!
 //! The start of an attempt is on disk before the attempt is made. After a crash, an attempt without an outcome counts
 //! as one that may have happened. The outcome is on disk before anything follows from it, or in the same commit.

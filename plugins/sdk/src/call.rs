@@ -26,7 +26,7 @@ use crate::records::Records;
 use crate::subscriptions::Subscriptions;
 use crate::tasks::Tasks;
 
-/// One call of a handler.
+/// A call of a handler.
 pub struct Call<'a> {
     plugin: &'a Plugin,
     host: HostRef<'a>,

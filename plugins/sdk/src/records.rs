@@ -9,7 +9,7 @@ pub use crate::host::{Comparison, Condition, Entry, Page, RecordRefusal, Sort, V
 use crate::host::Host;
 use crate::host::{HostRef, Query};
 
-/// One collection of the call's tenant.
+/// A collection of the call's tenant.
 #[derive(Clone, Copy)]
 pub struct Records<'a> {
     host: HostRef<'a>,

@@ -6,7 +6,7 @@ use crate::call::Call;
 /// Handler of an operation.
 pub type Handler = for<'a> fn(&Call<'a>) -> Outcome;
 
-/// One route of a plugin.
+/// A route of a plugin.
 #[derive(Clone, Copy)]
 pub struct Route {
     pub method: &'static str,

@@ -53,7 +53,7 @@ impl Side {
     }
 }
 
-/// One side, with an OAuth client that has every scope there.
+/// A side, with an OAuth client that has every scope there.
 pub struct Host {
     pub program: Program,
     side: Side,

@@ -74,7 +74,7 @@ struct Actor {
     in_doubt: bool,
 }
 
-/// One request of an actor.
+/// A request of an actor.
 struct ActorRequest {
     path: String,
     /// JSON.

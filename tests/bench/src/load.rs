@@ -19,7 +19,7 @@ use crate::{
     wire::{Connection, request},
 };
 
-/// One request of a plan, as it is stored in a line of its file.
+/// A request of a plan, as it is stored in a line of its file.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct PlannedRequest {
     pub method: String,

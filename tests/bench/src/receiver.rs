@@ -25,7 +25,7 @@ use tokio::{
 
 use crate::wire::{Connection, find_header};
 
-/// One received request.
+/// A received request.
 pub struct ReceivedRequest<'a> {
     /// Index of the endpoint, counted from 0.
     pub endpoint: usize,

@@ -11,7 +11,7 @@ use crate::commit::overlay::{CollectionSearch, Content};
 use crate::db::find::{Condition, FindError, Query, Slot, slot_of};
 use crate::db::model::Collection;
 
-/// One page of records. `next` is the `after` of the query for the next page.
+/// A page of records. `next` is the `after` of the query for the next page.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct FoundPage {
     pub entries: Vec<Entry>,

@@ -26,7 +26,7 @@ pub enum LedgerError {
 /// Account and asset.
 type BalanceId = (Arc<str>, Arc<str>);
 
-/// One balance in the view of the call.
+/// A balance in the view of the call.
 struct Line {
     /// Balance when the call first read it.
     read: I256,

@@ -20,7 +20,7 @@ const SIZES: [usize; 7] = [1, 2, 4, 8, 16, 32, ROWS_MAX];
 /// Number of rows in the largest statement.
 pub(super) const ROWS_MAX: usize = 64;
 
-/// One statement in all sizes.
+/// A statement in all sizes.
 ///
 /// A statement may have more rows than are written. SQLite reads the unbound parameters of the remaining rows as NULL.
 /// Invariant: a row whose first cell is NULL changes nothing. Therefore the first cell of `row` must be a parameter

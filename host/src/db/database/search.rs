@@ -44,7 +44,7 @@ enum SearchConnection {
     Pooled(PoolConnection<Sqlite>),
 }
 
-/// One running query. It is interrupted if it is dropped before `finish`, except in a file that no process writes.
+/// A running query. It is interrupted if it is dropped before `finish`, except in a file that no process writes.
 pub(in crate::db) struct Search {
     searchers: Arc<Searchers>,
     searcher: Option<Searcher>,

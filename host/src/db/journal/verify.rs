@@ -10,7 +10,7 @@ use sqlx::{AssertSqlSafe, Connection, SqliteConnection};
 use super::{Hash, JournalSchema, StoredLine, hash_of};
 use crate::db::{Database, DbError};
 
-/// One chain, up to the last verified line.
+/// A chain, up to the last verified line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Chain {
     pub plugin: String,

@@ -1,4 +1,4 @@
-//! One endpoint queue: the deliveries of one endpoint that are in memory, and when each may start.
+//! An endpoint queue: the deliveries of one endpoint that are in memory, and when each may start.
 //!
 //! Owns the order and the start times of its deliveries. It does not depend on other queues and takes no slots.
 //! Invariants: a delivery is in memory once (`waiting` or `running`, never both), so it never has two attempts in

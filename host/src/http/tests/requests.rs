@@ -1,4 +1,4 @@
-//! One request and its response.
+//! A request and its response.
 
 use super::*;
 use proptest::prelude::*;

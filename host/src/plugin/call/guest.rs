@@ -1,4 +1,4 @@
-//! One run of a guest: a new store, a new instance, a call of one export. Contains no commit logic.
+//! A run of a guest: a new store, a new instance, a call of one export. Contains no commit logic.
 //!
 //! The store is dropped when the run ends, even after a trap, a deadline or a limit. A store is never used twice.
 

@@ -148,7 +148,7 @@ fn hash(parts: &[&[u8]]) -> [u8; 32] {
 type LockKey = (Arc<str>, Arc<str>, Arc<str>);
 type KeyLock = Arc<tokio::sync::Mutex<()>>;
 
-/// One lock for each key in use: a second request with the same key waits for the first.
+/// A lock for each key in use: a second request with the same key waits for the first.
 #[derive(Default)]
 pub struct IdempotencyLocks(Mutex<HashMap<LockKey, KeyLock>>);
 

@@ -1,4 +1,4 @@
-//! One log line for each swap: its result, and the duration of each step.
+//! A log line for each swap: its result, and the duration of each step.
 
 use super::{SwapReport, Version, journal::SwapAction};
 

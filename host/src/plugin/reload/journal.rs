@@ -77,7 +77,7 @@ impl SwapOutcome {
     }
 }
 
-/// One line of the journal.
+/// A line of the journal.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SwapEntry {
     /// Milliseconds since 1970.

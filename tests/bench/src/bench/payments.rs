@@ -32,7 +32,7 @@ pub struct PaymentReport {
     pub wrong: Vec<String>,
 }
 
-/// One load: medians of the rounds, the maximum of all rounds, and sums of counts.
+/// A load: medians of the rounds, the maximum of all rounds, and sums of counts.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct PaymentLoad {
     #[serde(rename = "scene")]

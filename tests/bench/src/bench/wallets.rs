@@ -25,7 +25,7 @@ pub struct WalletReport {
     pub wrong: Vec<String>,
 }
 
-/// One load: medians of the rounds, the maximum of all rounds, and sums of counts.
+/// A load: medians of the rounds, the maximum of all rounds, and sums of counts.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct WalletLoad {
     pub work: String,

@@ -33,7 +33,7 @@ pub struct WebhookReport {
     pub waiting: Option<WaitingReport>,
 }
 
-/// One load on healthy endpoints: medians of the rounds, and sums of counts.
+/// A load on healthy endpoints: medians of the rounds, and sums of counts.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct WebhookLoad {
     pub load: String,

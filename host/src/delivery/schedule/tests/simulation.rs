@@ -12,7 +12,7 @@ use model::World;
 
 mod model;
 
-/// One random step. Numbers are taken modulo the number of candidates.
+/// A random step. Numbers are taken modulo the number of candidates.
 #[derive(Clone, Debug)]
 enum Step {
     /// Commits events of one subject for one queue.

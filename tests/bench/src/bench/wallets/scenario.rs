@@ -23,7 +23,7 @@ use crate::{
 
 const BLOCK_MS: u64 = 250;
 const TENANTS: usize = 8;
-/// One blockchain of each family, and a second one that shares its addresses with the first, each with the token that
+/// A blockchain of each family, and a second one that shares its addresses with the first, each with the token that
 /// is transferred there.
 const BLOCKCHAINS: [(&str, &str); 4] = [("base", "USDC"), ("ethereum", "USDT"), ("tron", "USDT"), ("solana", "USDC")];
 /// Funds of each wallet, in coins and in the token: more than any load transfers.

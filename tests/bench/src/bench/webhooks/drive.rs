@@ -82,7 +82,7 @@ async fn drive_all(target: LoadTarget, pace: Pace, until: Until) -> anyhow::Resu
     Ok(Sent { span, begun_us, ended_us: target.log.now_us(), failed })
 }
 
-/// One connection.
+/// A connection.
 struct Worker {
     target: LoadTarget,
     pace: Pace,

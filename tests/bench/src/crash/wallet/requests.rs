@@ -43,7 +43,7 @@ const OPERATIONS: [(Operation, u64); 11] = [
     (Operation::Sweep, 2),
 ];
 
-/// One request.
+/// A request.
 #[derive(Clone, Debug)]
 pub struct WalletRequest {
     pub path: String,

@@ -101,7 +101,7 @@ pub const INSTITUTION: &str = "SANDNGLA";
 /// returned (docs/wallet/providers.md).
 pub const ACCOUNTS: [&str; 2] = ["0123456789", "0123450001"];
 
-/// One wallet with its assets and addresses.
+/// A wallet with its assets and addresses.
 #[derive(Debug)]
 pub struct WalletSetup {
     pub network: &'static Network,
